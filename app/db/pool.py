@@ -1,0 +1,114 @@
+"""Connections that serve: role cairn_app, one tenant per transaction, vectors in binary.
+
+The pool connects with the owner's URL and drops to `cairn_app` through the start-up packet, so that no statement ever
+runs with more rights (design section 4). Session state is never used: the tenant and the HNSW parameters are set with
+`set_config(..., is_local => true)` inside each transaction, so they cannot leak through the pool (W5).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+import asyncpg
+from pgvector.asyncpg import register_vector
+
+from app.domain.principal import Principal
+from app.errors import CairnError, DatabaseUnavailableError, QueryTimeoutError
+
+APP_ROLE = "cairn_app"
+
+Connection = asyncpg.Connection
+Isolation = Literal["read_committed", "repeatable_read"]
+
+# How asyncpg shows a lost or refused connection: four unrelated families (ecosystem.md 1.3).
+CONNECTION_ERRORS: tuple[type[BaseException], ...] = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+    OSError,
+)
+
+
+def translate(error: BaseException) -> CairnError | None:
+    """The CairnError that a database failure means to a caller; None for anything that is a bug."""
+    if isinstance(error, asyncpg.QueryCanceledError):
+        return QueryTimeoutError("the database did not answer in time; narrow the request or try again")
+    if isinstance(error, asyncpg.SerializationError | asyncpg.DeadlockDetectedError):
+        return DatabaseUnavailableError("the database is busy with conflicting work; try again")
+    if isinstance(error, CONNECTION_ERRORS):
+        return DatabaseUnavailableError(f"no connection to the database ({type(error).__name__}); try again")
+    return None
+
+
+async def _initialise(connection: Any) -> None:
+    await register_vector(connection, schema="public")
+    for kind in ("json", "jsonb"):
+        await connection.set_type_codec(kind, schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
+
+
+class Database:
+    """A small pool (1 to 4 connections per process by default) of tenant-scoped transactions."""
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+
+    @classmethod
+    async def open(
+        cls, dsn: str, *, min_size: int = 1, max_size: int = 4, server_settings: Mapping[str, str] | None = None
+    ) -> Database:
+        """Connect as cairn_app. Raises DatabaseUnavailableError when the server cannot be reached or refuses."""
+        settings = {"role": APP_ROLE, "application_name": "cairn", "hnsw.iterative_scan": "relaxed_order"}
+        try:
+            pool = await asyncpg.create_pool(
+                dsn,
+                min_size=min_size,
+                max_size=max_size,
+                init=_initialise,
+                server_settings={**settings, **(server_settings or {})},
+                timeout=15,
+            )
+        except (asyncpg.PostgresError, *CONNECTION_ERRORS) as error:
+            raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
+        return cls(pool)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Any]:
+        """A connection without a transaction and without a tenant: sees no tenant's rows."""
+        try:
+            async with self._pool.acquire(timeout=30) as connection:
+                yield connection
+        except CairnError:
+            raise
+        except Exception as error:
+            if (known := translate(error)) is None:
+                raise
+            raise known from error
+
+    @asynccontextmanager
+    async def transaction(
+        self,
+        principal: Principal,
+        *,
+        readonly: bool = False,
+        isolation: Isolation = "read_committed",
+        config: Mapping[str, str] | None = None,
+    ) -> AsyncIterator[Any]:
+        """A transaction in which only the principal's rows exist. `config` are settings local to it."""
+        names = {"app.tenant": str(principal.tenant_id), **(config or {})}
+        async with self.connection() as connection, connection.transaction(isolation=isolation, readonly=readonly):
+            await connection.execute(
+                "SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS s(name, value)",
+                list(names),
+                list(names.values()),
+            )
+            yield connection

@@ -1,0 +1,437 @@
+"""The tables as SQLAlchemy metadata: what Alembic compares the database with, and where each column is explained.
+
+Rules of the house (design section 3): `tenant_id` is the first column of every key of tenant data; ids are UUIDv7 made by
+the app; vectors are `halfvec` without a fixed dimension, so that one table can hold several embedding models. Row
+security, grants and policies are in sql/roles.sql, which applies to every table that has a `tenant_id`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pgvector.sqlalchemy import HALFVEC, SPARSEVEC
+from sqlalchemy import (
+    REAL,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Computed,
+    DateTime,
+    Double,
+    ForeignKeyConstraint,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, REGCONFIG, TSVECTOR, UUID
+from sqlalchemy.types import TypeEngine
+
+SCHEMA = "rag"
+
+metadata = MetaData(
+    schema=SCHEMA,
+    naming_convention={
+        "pk": "%(table_name)s_pkey",
+        "uq": "%(table_name)s_%(column_0_N_name)s_key",
+        "fk": "%(table_name)s_%(column_0_N_name)s_fkey",
+        "ix": "%(table_name)s_%(column_0_N_name)s_idx",
+        "ck": "%(table_name)s_%(constraint_name)s_check",
+    },
+)
+
+NOW = text("now()")
+EMPTY_OBJECT = text("'{}'::jsonb")
+
+
+def _tenant() -> Column[int]:
+    return Column("tenant_id", BigInteger, nullable=False, comment="Tenant that owns the row (rag.tenants.id).")
+
+
+def _col(name: str, kind: TypeEngine[Any] | type[TypeEngine[Any]], comment: str, **more: Any) -> Column[Any]:
+    more.setdefault("nullable", False)
+    return Column(name, kind, comment=comment, **more)
+
+
+def _time(name: str, comment: str, **more: Any) -> Column[Any]:
+    return _col(name, DateTime(timezone=True), comment, **more)
+
+
+def _count(name: str, comment: str, kind: type[TypeEngine[Any]] = Integer) -> Column[Any]:
+    return _col(name, kind, comment, server_default=text("0"))
+
+
+def _json(name: str, comment: str) -> Column[Any]:
+    return _col(name, JSONB, comment, server_default=EMPTY_OBJECT)
+
+
+# --- reference tables (no tenant data) --------------------------------------------------------------------------------
+
+tenants = Table(
+    "tenants",
+    metadata,
+    Column("id", BigInteger, Identity(always=False), primary_key=True, comment="Tenant id, first part of every key."),
+    _col("name", Text, "Name given as CAIRN_TENANT.", unique=True),
+    _time("created_at", "When the tenant was first seen.", server_default=NOW),
+    comment="Tenants: who owns documents, runs and jobs.",
+)
+
+embedding_models = Table(
+    "embedding_models",
+    metadata,
+    Column("id", SmallInteger, Identity(always=False), primary_key=True, comment="Key used by rag.embeddings."),
+    _col("name", Text, "Name as in the setting rag.embeddingModel, with its precision.", unique=True),
+    _col("dimensions", Integer, "Length of the vectors."),
+    _time("created_at", "When the model was first used.", server_default=NOW),
+    comment="Embedding models that have vectors here; each has its own HNSW index on rag.embeddings.",
+)
+
+schema_revisions = Table(
+    "schema_revisions",
+    metadata,
+    _col("revision", Text, "Alembic revision.", primary_key=True),
+    _col("breaking", Boolean, "Code that does not know this revision must not serve the database."),
+    _time("applied_at", "When it was applied.", server_default=NOW),
+    comment="Applied migrations, and whether older code may still serve the database.",
+)
+
+schema_objects = Table(
+    "schema_objects",
+    metadata,
+    _col("name", Text, "Folder or file under sql/.", primary_key=True),
+    _col("hash", Text, "SHA-256 of what was applied."),
+    _time("applied_at", "When it was applied.", server_default=NOW),
+    comment="Hashes of the functions, views and roles applied from sql/.",
+)
+
+analyst_grants = Table(
+    "analyst_grant",
+    metadata,
+    _tenant(),
+    _col("role_name", Text, "Login role (session_user) that may read this tenant through schema analyst."),
+    _time("granted_at", "When.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "role_name"),
+    comment="Which database logins may read which tenant in the analyst views.",
+)
+
+# --- documents --------------------------------------------------------------------------------------------------------
+
+collections = Table(
+    "collections",
+    metadata,
+    _tenant(),
+    _col("id", UUID, "Collection id (UUIDv7)."),
+    _col("name", Text, "Name, unique within the tenant."),
+    _col("lex_seed", Integer, "Seeds the hash of lexemes, so that postings of collections do not mix."),
+    _col("epoch", BigInteger, "Grows with every committed change of content.", server_default=text("0")),
+    _count("document_count", "Indexed documents."),
+    _count("passage_count", "Passages of indexed documents."),
+    _count("chunk_count", "Chunks of indexed documents."),
+    _time("created_at", "When it was created.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("tenant_id", "name"),
+    comment="Named sets of documents that are searched together.",
+)
+
+documents = Table(
+    "documents",
+    metadata,
+    _tenant(),
+    _col("id", UUID, "Document id (UUIDv7)."),
+    _col("collection_id", UUID, "Collection the document belongs to."),
+    _col("external_id", Text, "The caller's identity of the document within the collection; for files the path."),
+    _col("title", Text, "Title shown in results."),
+    _col("version", Integer, "1, then one more with each replacement of the content."),
+    _col("status", Text, "pending, parsing, embedding, indexed or failed; only indexed ones are searchable."),
+    _col("content_hash", LargeBinary, "SHA-256 of title and original bytes; equal content is not indexed again."),
+    _col("media_type", Text, "Media type found by content."),
+    _col("language", Text, "ISO 639-1 code recognised in the text; null where not recognised.", nullable=True),
+    _json("metadata", "The caller's metadata; filters match it by containment."),
+    _col("error", Text, "Why indexing failed; null otherwise.", nullable=True),
+    _count("byte_size", "Size of the original, bytes.", BigInteger),
+    _count("passage_count", "Passages."),
+    _count("chunk_count", "Chunks."),
+    _count("token_count", "Tokens of all passages, by the embedding model's tokenizer."),
+    _time("created_at", "When it was first handed over.", server_default=NOW),
+    _time("updated_at", "When its row last changed.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("tenant_id", "collection_id", "external_id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"
+    ),
+    CheckConstraint("status IN ('pending', 'parsing', 'embedding', 'indexed', 'failed')", name="status"),
+    Index(None, "metadata", postgresql_using="gin", postgresql_ops={"metadata": "jsonb_path_ops"}),
+    comment="Documents with their state; the text is in rag.document_texts.",
+)
+
+
+def _document_key() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(
+        ["tenant_id", "document_id"], ["rag.documents.tenant_id", "rag.documents.id"], ondelete="CASCADE"
+    )
+
+
+document_texts = Table(
+    "document_texts",
+    metadata,
+    _tenant(),
+    _col("document_id", UUID, "The document."),
+    _col("version", Integer, "Version of the document that this text is."),
+    _col("text", Text, "Normalised text; every span counts code points in it."),
+    PrimaryKeyConstraint("tenant_id", "document_id"),
+    _document_key(),
+    comment="Normalised text of each indexed document.",
+)
+
+originals = Table(
+    "originals",
+    metadata,
+    _tenant(),
+    _col("document_id", UUID, "The document."),
+    _col("content", LargeBinary, "Original bytes, kept when ingest.keepOriginal is on."),
+    PrimaryKeyConstraint("tenant_id", "document_id"),
+    _document_key(),
+    comment="Original bytes of documents, where the setting asks to keep them.",
+)
+
+passages = Table(
+    "passages",
+    metadata,
+    _tenant(),
+    _col("id", UUID, "Passage id (UUIDv7)."),
+    _col("document_id", UUID, "The document."),
+    _col("collection_id", UUID, "The collection."),
+    _col("ordinal", Integer, "Position in the document, from 0."),
+    _col("char_start", Integer, "First code point in the document text."),
+    _col("char_end", Integer, "One past the last code point."),
+    _col("page", Integer, "Page of the first character; null where there are no pages.", nullable=True),
+    _col("headings", ARRAY(Text), "Heading path, outermost first."),
+    _col("token_count", Integer, "Tokens by the embedding model's tokenizer."),
+    _col("content", Text, "The text of the span."),
+    _col("search_terms", Text, "Extra search terms: title, headings, parts of identifiers."),
+    _col("regconfig", REGCONFIG, "Text search configuration (language)."),
+    Column(
+        "search_vector",
+        TSVECTOR,
+        Computed("to_tsvector(regconfig, content || ' ' || search_terms)", persisted=True),
+        nullable=False,
+        comment="Lexemes of content and search terms, for phrases, boolean filters and BM25 weights.",
+    ),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    _document_key(),
+    Index(None, "tenant_id", "document_id", "ordinal"),
+    Index(None, "search_vector", postgresql_using="gin"),
+    comment="Coherent pieces of documents: what BM25 ranks, fusion merges, results show and answers cite.",
+)
+
+chunks = Table(
+    "chunks",
+    metadata,
+    _tenant(),
+    _col("id", UUID, "Chunk id (UUIDv7)."),
+    _col("passage_id", UUID, "The passage it lies in."),
+    _col("document_id", UUID, "The document."),
+    _col("collection_id", UUID, "The collection."),
+    _col("ordinal", Integer, "Position in the document, from 0."),
+    _col("char_start", Integer, "First code point in the document text."),
+    _col("char_end", Integer, "One past the last code point."),
+    _col("page", Integer, "Page of the first character; null where there are no pages.", nullable=True),
+    _col("headings", ARRAY(Text), "Heading path, outermost first."),
+    _col("token_count", Integer, "Tokens of the content."),
+    _col("token_counter", Text, "Which tokenizer counted, or estimate-v1."),
+    _col("content", Text, "The text of the span."),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "passage_id"], ["rag.passages.tenant_id", "rag.passages.id"], ondelete="CASCADE"
+    ),
+    Index(None, "tenant_id", "passage_id"),
+    Index(None, "tenant_id", "document_id"),
+    comment="Small pieces of passages: what vectors rank.",
+)
+
+embeddings = Table(
+    "embeddings",
+    metadata,
+    _tenant(),
+    _col("chunk_id", UUID, "The chunk."),
+    _col("model_id", SmallInteger, "The embedding model (rag.embedding_models.id)."),
+    _col("document_id", UUID, "The document."),
+    _col("collection_id", UUID, "The collection."),
+    _col("content_hash", LargeBinary, "SHA-256 of what was embedded; equal input is not embedded again."),
+    _col("embedding", HALFVEC, "L2-normalised vector of the model's dimension."),
+    PrimaryKeyConstraint("tenant_id", "chunk_id", "model_id"),
+    ForeignKeyConstraint(["tenant_id", "chunk_id"], ["rag.chunks.tenant_id", "rag.chunks.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["model_id"], ["rag.embedding_models.id"]),
+    Index("embeddings_collection_idx", "tenant_id", "collection_id", "model_id"),
+    Index("embeddings_reuse_idx", "tenant_id", "model_id", "content_hash"),
+    comment="Vectors of chunks, one per embedding model.",
+)
+
+# --- BM25 -------------------------------------------------------------------------------------------------------------
+
+lexical_index = Table(
+    "lexical_index",
+    metadata,
+    _tenant(),
+    _col("passage_id", UUID, "The passage."),
+    _col("document_id", UUID, "The document."),
+    _col("collection_id", UUID, "The collection."),
+    _col("regconfig", REGCONFIG, "Text search configuration of the passage."),
+    _col("length", Integer, "Lexeme occurrences in the passage (dl of BM25)."),
+    _col("average_length", REAL, "Average length that the weights were computed with (avgdl)."),
+    _col("keys", ARRAY(Integer), "Hashed lexemes (rag.lexeme_key), sorted."),
+    _col("weights", SPARSEVEC, "BM25 weight of each key, without idf."),
+    PrimaryKeyConstraint("tenant_id", "passage_id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "passage_id"], ["rag.passages.tenant_id", "rag.passages.id"], ondelete="CASCADE"
+    ),
+    Index("lexical_index_keys_idx", "keys", postgresql_using="gin"),
+    Index("lexical_index_collection_idx", "tenant_id", "collection_id", "regconfig"),
+    Index("lexical_index_document_idx", "tenant_id", "document_id"),
+    comment="BM25 postings, one row per passage.",
+)
+
+lexical_terms = Table(
+    "lexical_terms",
+    metadata,
+    _tenant(),
+    _col("collection_id", UUID, "The collection."),
+    _col("key", Integer, "Hashed lexeme (rag.lexeme_key)."),
+    _col("document_frequency", Integer, "Passages of the collection that contain it, exact."),
+    _col("max_weight", REAL, "Upper bound of its weight in any passage; only grows."),
+    PrimaryKeyConstraint("tenant_id", "collection_id", "key"),
+    ForeignKeyConstraint(
+        ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"
+    ),
+    comment="Document frequencies of BM25, exact at every commit.",
+)
+
+lexical_stats = Table(
+    "lexical_stats",
+    metadata,
+    _tenant(),
+    _col("collection_id", UUID, "The collection."),
+    _col("regconfig", REGCONFIG, "Text search configuration."),
+    _col("passage_count", BigInteger, "Passages (N of BM25), exact."),
+    _col("total_length", BigInteger, "Sum of lengths, exact."),
+    _col("average_length", REAL, "Average length that stored weights use; re-weighted when it drifts."),
+    PrimaryKeyConstraint("tenant_id", "collection_id", "regconfig"),
+    ForeignKeyConstraint(
+        ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"
+    ),
+    comment="Totals of BM25 per collection and language.",
+)
+
+# --- jobs -------------------------------------------------------------------------------------------------------------
+
+jobs = Table(
+    "jobs",
+    metadata,
+    _tenant(),
+    _col("id", UUID, "Job id (UUIDv7)."),
+    _col("kind", Text, "Which handler runs it."),
+    _json("payload", "Arguments of the handler."),
+    _col("status", Text, "queued, running, succeeded, failed, parked or cancelled.", server_default=text("'queued'")),
+    _count("attempts", "Claims so far; counted when claimed, so that a job which kills its worker is parked."),
+    _col("max_attempts", Integer, "Claims after which it is parked.", server_default=text("3")),
+    _json("progress", "{done, total, message} as the handler reports it."),
+    _col("result", JSONB, "What the handler returned.", nullable=True),
+    _col("error", Text, "Why the last attempt failed.", nullable=True),
+    _col("dedupe_key", Text, "At most one unfinished job per key.", nullable=True),
+    _col("cancel_requested", Boolean, "The handler stops at its next step.", server_default=text("false")),
+    _time("run_at", "Not before this time (backoff).", server_default=NOW),
+    _time("lease_until", "Until when its worker owns it.", nullable=True),
+    _col("worker", Text, "Who owns it.", nullable=True),
+    _time("created_at", "When it was enqueued.", server_default=NOW),
+    _time("started_at", "When it was first claimed.", nullable=True),
+    _time("finished_at", "When it ended.", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    CheckConstraint(
+        "status IN ('queued', 'running', 'succeeded', 'failed', 'parked', 'cancelled')", name="status"
+    ),
+    Index("jobs_claim_idx", "run_at", postgresql_where=text("status IN ('queued', 'running')")),
+    Index(
+        "jobs_dedupe_idx",
+        "tenant_id",
+        "dedupe_key",
+        unique=True,
+        postgresql_where=text("status IN ('queued', 'running')"),
+    ),
+    comment="Durable jobs: claimed with a lease, resumed when the lease runs out, parked after too many claims.",
+)
+
+uploads = Table(
+    "uploads",
+    metadata,
+    _tenant(),
+    _col("id", UUID, "Upload id (UUIDv7)."),
+    _col("collection_id", UUID, "Where it will be indexed."),
+    _col("job_id", UUID, "The job that indexes it."),
+    _col("external_id", Text, "Identity of the document."),
+    _col("name", Text, "File name."),
+    _col("title", Text, "Title given by the caller.", nullable=True),
+    _col("media_type", Text, "Media type given by the caller.", nullable=True),
+    _json("metadata", "Metadata given by the caller."),
+    _col("content", LargeBinary, "The bytes; deleted with the row when the job is done."),
+    _time("created_at", "When it arrived.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    ForeignKeyConstraint(["tenant_id", "job_id"], ["rag.jobs.tenant_id", "rag.jobs.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(
+        ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"
+    ),
+    Index(None, "tenant_id", "job_id"),
+    comment="Files waiting for a worker.",
+)
+
+# --- traces -----------------------------------------------------------------------------------------------------------
+
+runs = Table(
+    "runs",
+    metadata,
+    _tenant(),
+    _time("started_at", "When the run began; daily partitions."),
+    _col("id", UUID, "Run id = trace id."),
+    _col("kind", Text, "search or query."),
+    _col("collections", ARRAY(Text), "Names of the collections searched."),
+    _col("question", Text, "What was asked."),
+    _col("strategy", Text, "Strategy that ran; null for a plain search.", nullable=True),
+    _json("plan", "Routing decision: legs, weights, factors, request parameters."),
+    _json("timings_ms", "Milliseconds per stage, and total."),
+    _col("legs_used", ARRAY(Text), "Legs that answered."),
+    _json("legs_failed", "Leg to reason."),
+    _col("degraded", ARRAY(Text), "What did not work as asked."),
+    _col("settings_revision", Text, "Revision of the settings in force."),
+    _json("epochs", "Collection name to epoch that was read."),
+    _col("outcome", Text, "ok, error or cancelled."),
+    _col("error", Text, "Why it failed.", nullable=True),
+    _json("answer", "Answer with citations, confidence and groundedness; empty for a search."),
+    _json("usage", "Model, tokens and cost."),
+    PrimaryKeyConstraint("tenant_id", "id", "started_at"),
+    postgresql_partition_by="RANGE (started_at)",
+    comment="One row per search or question.",
+)
+
+run_legs = Table(
+    "run_legs",
+    metadata,
+    _tenant(),
+    _time("started_at", "Start of the run; daily partitions."),
+    _col("run_id", UUID, "The run."),
+    _col("leg", Text, "vector, lexical, graph, or fused (what fusion made of them)."),
+    _col("passage_ids", ARRAY(UUID), "Candidates, best first."),
+    _col("chunk_ids", ARRAY(UUID), "Best chunk of each candidate; null where the leg ranks passages."),
+    _col("scores", ARRAY(Double), "Raw score of the leg; for fused the RRF score."),
+    _col("shares", ARRAY(Double), "Contribution to the RRF score; for fused the rerank score, if any."),
+    _col("fates", ARRAY(Text), "For fused: kept, or why it was dropped."),
+    PrimaryKeyConstraint("tenant_id", "run_id", "leg", "started_at"),
+    postgresql_partition_by="RANGE (started_at)",
+    comment="Candidates of each leg of a run as parallel arrays; analyst.retrieval_hits unnests them.",
+)

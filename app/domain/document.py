@@ -1,0 +1,98 @@
+"""A document on its way in: bytes -> text -> sections -> passages -> chunks.
+
+All spans are half-open ranges of code points in the document's normalised text (`LoadedDocument.text`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import UUID
+
+Markup = Literal["markdown", "plain", "code"]
+Status = Literal["pending", "parsing", "embedding", "indexed", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document as the caller handed it over: raw bytes of a file, or text (`media_type` text/*).
+
+    `external_id` is its identity within a collection (the caller's id, or the relative path of a file).
+    """
+
+    external_id: str
+    name: str
+    content: bytes
+    title: str | None = None
+    media_type: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PageStart:
+    """Page `number` (1-based) begins at code point `start`."""
+
+    start: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedDocument:
+    """What a loader makes of a source: normalised text and where its pages begin.
+
+    `markup` decides how sections are found: Markdown headings, none, or the symbols of `code_language`
+    (a name of langchain_text_splitters.Language, e.g. "python"). Word and HTML files are rendered as Markdown.
+    """
+
+    text: str
+    media_type: str
+    markup: Markup
+    title: str | None = None
+    pages: tuple[PageStart, ...] = ()
+    code_language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkDraft:
+    """What the vector leg ranks (400 characters, 50 overlap; A4.01). Lies inside its passage."""
+
+    ordinal: int
+    start: int
+    end: int
+    token_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassageDraft:
+    """What the lexical leg ranks, fusion merges and answers cite (2000 characters, 200 overlap; A4.01)."""
+
+    ordinal: int
+    start: int
+    end: int
+    headings: tuple[str, ...]
+    page: int | None
+    token_count: int
+    chunks: tuple[ChunkDraft, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A stored document as the API lists it. Sizes are counts; times are ISO 8601 at the edge."""
+
+    id: UUID
+    collection: str
+    external_id: str
+    title: str
+    version: int
+    status: Status
+    media_type: str
+    language: str | None
+    metadata: Mapping[str, Any]
+    error: str | None
+    byte_size: int
+    passage_count: int
+    chunk_count: int
+    token_count: int
+    created_at: Any
+    updated_at: Any

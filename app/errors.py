@@ -1,0 +1,130 @@
+"""The one exception tree.
+
+Every error that a user may meet derives from `CairnError` and carries what each edge needs: an HTTP status, a short
+machine-readable `code`, and a `detail` that says what happened and, where possible, what to do. The API renders it as
+RFC 9457 problem+json, the CLI as one line and an exit code. Anything else that escapes is a bug and becomes a 500.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class CairnError(Exception):
+    """Base of all expected errors. `extra` is shown to the caller next to the detail (never secrets)."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "internal"
+    title: ClassVar[str] = "Internal error"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, detail: str, **extra: Any) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.extra = extra
+
+
+# --- what the caller sent -------------------------------------------------------------------------------------------
+
+
+class InputError(CairnError):
+    """The request is well-formed but cannot be carried out as it stands."""
+
+    status, code, title, exit_code = 422, "invalid-input", "Invalid input", 2
+
+
+class NotFoundError(CairnError):
+    status, code, title = 404, "not-found", "Not found"
+
+
+class ConflictError(CairnError):
+    status, code, title = 409, "conflict", "Conflict"
+
+
+class TooLargeError(CairnError):
+    status, code, title = 413, "too-large", "Too large"
+
+
+class UnsupportedTypeError(CairnError):
+    status, code, title = 415, "unsupported-type", "Unsupported type"
+
+
+# --- documents that cannot be read ----------------------------------------------------------------------------------
+
+
+class ParseError(CairnError):
+    """A document could not be turned into text. Only this document fails, never its batch."""
+
+    status, code, title = 422, "unreadable-document", "Unreadable document"
+
+
+class EmptyDocumentError(ParseError):
+    code, title = "empty-document", "Empty document"
+
+
+class EncryptedDocumentError(ParseError):
+    code, title = "encrypted-document", "Encrypted document"
+
+
+class NoTextLayerError(ParseError):
+    code, title = "no-text-layer", "No text layer"
+
+
+class ParserLimitError(ParseError):
+    """A limit of the parsing subprocess was hit: memory, CPU, time, pages or decompressed size."""
+
+    code, title = "parser-limit", "Parser limit exceeded"
+
+
+# --- things Cairn depends on ----------------------------------------------------------------------------------------
+
+
+class ProviderError(CairnError):
+    """A model provider failed. `retryable` says whether the same call may succeed later."""
+
+    status, code, title = 502, "provider-failed", "Model provider failed"
+
+    def __init__(self, detail: str, *, retryable: bool = False, **extra: Any) -> None:
+        super().__init__(detail, **extra)
+        self.retryable = retryable
+
+
+class ProviderTimeoutError(ProviderError):
+    status, code, title = 504, "provider-timeout", "Model provider timed out"
+
+
+class ProviderResponseError(ProviderError):
+    """The provider answered with something that is not what its protocol promises (malformed, truncated, empty)."""
+
+    code, title = "provider-bad-response", "Model provider sent a malformed response"
+
+
+class DatabaseUnavailableError(CairnError):
+    status, code, title = 503, "database-unavailable", "Database unavailable"
+
+
+class QueryTimeoutError(CairnError):
+    status, code, title = 503, "query-timeout", "Query timed out"
+
+
+# --- operating ------------------------------------------------------------------------------------------------------
+
+
+class SettingsError(CairnError):
+    """settings.json or the environment is not usable; while running, the previous settings stay in force."""
+
+    code, title, exit_code = "invalid-settings", "Invalid settings", 2
+
+
+class MigrationError(CairnError):
+    code, title = "migration-failed", "Migration failed"
+
+
+class DatabaseAheadError(MigrationError):
+    """The database was migrated by newer, incompatible code; this process must not serve it."""
+
+    code, title, exit_code = "database-ahead", "Database is newer than this code", 3
+
+
+class EmbeddedServerError(CairnError):
+    code, title = "embedded-server", "Embedded PostgreSQL failed"

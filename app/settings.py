@@ -1,0 +1,310 @@
+"""settings.json as a typed, immutable value, and the environment.
+
+The file has Thoth's `rag` block (A15.02, same camelCase keys) and one section per room. It is read at start and again
+whenever it changes; a file that cannot be used (unknown key, wrong type, empty, half-written) never replaces the
+settings in force: `SettingsStore.problem` says what is wrong, for the log and /health/ready. One request uses one
+snapshot: take `store.current` once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import structlog
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from app.errors import SettingsError
+
+log = structlog.get_logger(__name__)
+
+
+class Section(BaseModel):
+    """Base of every section: camelCase in the file, snake_case in Python, nothing unknown, nothing mutable."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=False, extra="forbid", frozen=True, allow_inf_nan=False, strict=True
+    )
+
+
+class QaSettings(Section):
+    model: str = Field("", description="Chat model for generation; empty: the provider's default (gpt-4o-mini).")
+    temperature: float = Field(0.1, ge=0, le=2, description="Sampling temperature of generation.")
+
+
+class AgenticSettings(Section):
+    """Thoth's agentic block (A15.02); read by the corrective strategy."""
+
+    enabled: bool = Field(False, description="Whether `auto` may choose the corrective strategy.")
+    max_retries: int = Field(2, ge=0, le=5, description="Rewrites after failed grading or a failed check.")
+    document_grading_enabled: bool = Field(True, description="Grade each retrieved passage for relevance.")
+    query_expansion_enabled: bool = Field(True, description="Search two or three other phrasings.")
+    query_decomposition_enabled: bool = Field(True, description="Split into independent sub-questions.")
+    hallucination_check_enabled: bool = Field(True, description="Check that the answer is grounded.")
+    strict_hallucination_check: bool = Field(False, description="Every claim must be stated directly.")
+    web_search_fallback_enabled: bool = Field(False, description="Reserved by the source document; not wired.")
+    confidence_threshold: float = Field(0.5, ge=0, le=1, description="A graded passage counts from this score on.")
+
+
+class RagSettings(Section):
+    embedding_model: str = Field("all-MiniLM-L6-v2", description="Local ONNX model, or an OpenAI embedding model.")
+    collection_name: str = Field("default", description="Collection used when a caller names none.")
+    chunk_size: int = Field(500, ge=50, le=8000, description="Tokens per chunk; when chunking.strategy is tokens.")
+    chunk_overlap: int = Field(50, ge=0, le=2000, description="Tokens shared by neighbours; chunking.strategy tokens.")
+    top_k: int = Field(5, ge=1, le=50, description="Passages given to generation.")
+    hybrid_search_enabled: bool = Field(True, description="Off: the vector leg only.")
+    hybrid_search_weight: float = Field(0.7, ge=0, le=1, description="Share of the vector leg inside text fusion.")
+    reranking_enabled: bool = Field(True, description="Rerank fused passages when a reranker is available.")
+    reranker_provider: Literal["auto", "cohere", "llm", "cross-encoder", "none"] = Field(
+        "auto", description="auto: Cohere when COHERE_API_KEY is set, else none (reported)."
+    )
+    reranker_model: str = Field("", description="Empty: the provider's default model.")
+    contextual_enrichment_enabled: bool = Field(False, description="Reserved: a model-written context per chunk.")
+    adaptive_routing_enabled: bool = Field(False, description="Model-based query classifier; rules always work.")
+    qa: QaSettings = Field(QaSettings(), description="Generation.")
+    agentic_retrieval: AgenticSettings = Field(AgenticSettings(), description="The corrective strategy.")
+
+
+class ChunkingSettings(Section):
+    strategy: Literal["parent_child", "tokens"] = Field("parent_child", description="How documents are cut.")
+    passage_size: int = Field(2000, ge=200, le=20000, description="Characters per passage (parent), A4.01.")
+    passage_overlap: int = Field(200, ge=0, le=4000, description="Characters shared by neighbouring passages.")
+    chunk_size: int = Field(400, ge=50, le=8000, description="Characters per chunk (child), A4.01.")
+    chunk_overlap: int = Field(50, ge=0, le=2000, description="Characters shared by neighbouring chunks.")
+
+
+class IngestSettings(Section):
+    keep_original: bool = Field(False, description="Keep the uploaded bytes after indexing.")
+    max_file_bytes: int = Field(50_000_000, ge=1, description="Largest file accepted, bytes (413 above).")
+    max_text_chars: int = Field(20_000_000, ge=1, description="Largest normalised text of one document, code points.")
+    parse_memory_bytes: int = Field(1_500_000_000, ge=10**8, description="Address space of the parsing subprocess.")
+    parse_seconds: int = Field(60, ge=1, description="CPU and wall time for parsing one file, seconds.")
+    max_pages: int = Field(5000, ge=1, description="Most pages of one PDF.")
+    max_unpacked_bytes: int = Field(200_000_000, ge=1, description="Most bytes a zipped document may unpack to.")
+    embed_batch: int = Field(32, ge=1, le=256, description="Chunks per embedding call.")
+    language: str = Field("english", description="Text search configuration where the language is not recognised.")
+    detect_language: bool = Field(True, description="Recognise each document's language.")
+
+
+class VectorSettings(Section):
+    exact_below: int = Field(3000, ge=0, description="Collections with fewer chunks are scanned exactly.")
+    candidates: int = Field(50, ge=20, le=1000, description="Chunks that the vector leg fetches at least.")
+    ef_search: int = Field(80, ge=10, le=1000, description="HNSW search breadth (hnsw.ef_search).")
+    max_scan_tuples: int = Field(20000, ge=1000, description="Bound of the iterative scan (hnsw.max_scan_tuples).")
+    precision: Literal["int8", "fp32"] = Field("int8", description="Arithmetic of the local ONNX model.")
+
+
+class LexicalSettings(Section):
+    candidates: int = Field(50, ge=20, le=1000, description="Passages that the lexical leg fetches at least.")
+    candidate_budget: int = Field(2000, ge=100, description="Postings scored in the first pass of rank-safe BM25.")
+    candidate_cap: int = Field(20000, ge=1000, description="Most postings scored; beyond it exact is false.")
+    reweight_drift: float = Field(0.05, gt=0, le=1, description="Relative drift of average length that re-weights.")
+    reweight_inline: int = Field(500, ge=0, description="Collections up to this many passages re-weight at once.")
+
+
+class RetrieveSettings(Section):
+    rrf_k: int = Field(60, ge=1, description="Constant k of reciprocal rank fusion (A3.02).")
+    rerank_candidates: int = Field(50, ge=1, le=200, description="Fused passages that are reranked at most (A3.01).")
+    statement_timeout_ms: int = Field(15000, ge=100, description="Longest a retrieval statement may run.")
+
+
+class AnswerSettings(Section):
+    max_context_tokens: int = Field(6000, ge=200, description="Token budget of the context (4K to 8K, A3.12).")
+    max_sentences: int = Field(4, ge=1, le=20, description="Sentences of an extractive answer.")
+    timeout_seconds: float = Field(60, gt=0, description="Total deadline of one generation.")
+    max_output_tokens: int = Field(1024, ge=16, description="Most tokens a model may generate.")
+
+
+class JobsSettings(Section):
+    lease_seconds: float = Field(30, gt=0, description="A job whose worker is silent this long is taken over.")
+    heartbeat_seconds: float = Field(5, gt=0, description="How often a worker renews its lease.")
+    poll_seconds: float = Field(1, gt=0, description="How often an idle worker looks for work.")
+    max_attempts: int = Field(3, ge=1, description="A job claimed this often without finishing is parked.")
+    retry_seconds: float = Field(5, ge=0, description="Base of the exponential backoff between attempts.")
+
+
+class TraceSettings(Section):
+    enabled: bool = Field(True, description="Write a trace of each run.")
+    retention_days: int = Field(30, ge=1, description="Traces older than this are dropped.")
+    queue_size: int = Field(1000, ge=1, description="Traces waiting to be written; more are counted as dropped.")
+
+
+class ApiSettings(Section):
+    max_body_bytes: int = Field(64_000_000, ge=1000, description="Largest request body, bytes (413 above).")
+    max_query_chars: int = Field(20_000, ge=10, description="Longest query or question, code points.")
+    allowed_hosts: tuple[str, ...] = Field(
+        ("localhost", "127.0.0.1", "[::1]", "testserver"), description="Host headers answered while open."
+    )
+
+
+class Settings(Section):
+    """The whole file."""
+
+    rag: RagSettings = RagSettings()
+    chunking: ChunkingSettings = ChunkingSettings()
+    ingest: IngestSettings = IngestSettings()
+    vector: VectorSettings = VectorSettings()
+    lexical: LexicalSettings = LexicalSettings()
+    retrieve: RetrieveSettings = RetrieveSettings()
+    answer: AnswerSettings = AnswerSettings()
+    jobs: JobsSettings = JobsSettings()
+    trace: TraceSettings = TraceSettings()
+    api: ApiSettings = ApiSettings()
+
+    @property
+    def revision(self) -> str:
+        """Twelve hex digits that identify the effective values; stored with every trace."""
+        canonical = json.dumps(self.model_dump(by_alias=True, mode="json"), sort_keys=True)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+def _known_keys(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
+    """Names allowed where an unknown key stood, to suggest the nearest."""
+    for part in path:
+        found = next((f for n, f in model.model_fields.items() if (f.alias or n) == part), None)
+        if found is None or not (isinstance(found.annotation, type) and issubclass(found.annotation, BaseModel)):
+            return []
+        model = found.annotation
+    return [f.alias or n for n, f in model.model_fields.items()]
+
+
+def _explain(error: ValidationError) -> str:
+    problems = []
+    for item in error.errors():
+        *where, last = item["loc"] or ("",)
+        name = ".".join(str(part) for part in item["loc"])
+        if item["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(str(last), _known_keys(Settings, tuple(where)), n=1, cutoff=0.5)
+            problems.append(f"unknown key {name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
+        else:
+            problems.append(f"{name}: {item['msg']}")
+    return "; ".join(problems)
+
+
+def parse_settings(raw: bytes) -> Settings:
+    """Settings from the bytes of a file. Raises SettingsError that names every problem."""
+    if not raw.strip():
+        raise SettingsError("the file is empty; write {} for the defaults")
+    try:
+        data = json.loads(raw)
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise SettingsError(f"not valid JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise SettingsError(f"must be a JSON object, found {type(data).__name__}")
+    try:
+        # JSON mode, so that arrays become tuples under strict validation
+        return Settings.model_validate_json(raw)
+    except ValidationError as error:
+        raise SettingsError(_explain(error)) from None
+
+
+class SettingsStore:
+    """Holds the snapshot in force and replaces it whole when the file changes to something valid."""
+
+    def __init__(self, path: Path | None = None, initial: Settings | None = None) -> None:
+        """Read `path` now. Raises SettingsError when it is unusable: at start there are no old settings to keep."""
+        self.path = path
+        self.problem: str | None = None
+        self.current = initial or (self._read() if path else Settings())
+
+    def _read(self) -> Settings:
+        assert self.path is not None
+        try:
+            raw = self.path.read_bytes()
+        except OSError as error:
+            raise SettingsError(f"{self.path}: {error.strerror}") from None
+        try:
+            return parse_settings(raw)
+        except SettingsError as error:
+            raise SettingsError(f"{self.path}: {error.detail}") from None
+
+    def reload(self) -> bool:
+        """Read the file again; True when the snapshot changed. A bad file is reported once and changes nothing."""
+        try:
+            fresh = self._read()
+        except SettingsError as error:
+            if error.detail != self.problem:
+                log.error("settings.rejected", problem=error.detail, kept=self.current.revision)
+            self.problem = error.detail
+            return False
+        self.problem = None
+        if fresh == self.current:
+            return False
+        log.info("settings.reloaded", old=self.current.revision, new=fresh.revision)
+        self.current = fresh
+        return True
+
+    async def watch(self, stop: asyncio.Event | None = None) -> None:
+        """Follow the file until cancelled. The folder is watched: an atomic rename replaces the file's inode."""
+        from watchfiles import awatch
+
+        if self.path is None:
+            return
+        target = self.path.resolve()
+        async for changes in awatch(target.parent, stop_event=stop, debounce=50, step=20, recursive=False):
+            if any(Path(name).name == target.name for _, name in changes):
+                self.reload()
+
+
+# --- environment ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the process is told from outside (design section 7). Unset database URL: the embedded server."""
+
+    database_url: str | None
+    app_database_url: str | None
+    home: Path
+    tenant: str
+    settings_path: Path | None
+    host: str
+    port: int
+    allow_open: bool
+    openai_api_key: str | None
+    openai_base_url: str | None
+    cohere_api_key: str | None
+    cohere_base_url: str | None
+
+    @property
+    def chat_configured(self) -> bool:
+        """Whether a chat model can be called; without one the extractive answerer works."""
+        return bool(self.openai_api_key or self.openai_base_url)
+
+
+def default_home() -> Path:
+    """The user's data folder; for root a folder that an unprivileged server user can reach."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/cairn")
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "cairn"
+
+
+def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
+    """The process environment as a value. Raises SettingsError for a port that is no number."""
+    port = environ.get("CAIRN_PORT") or "8000"
+    if not port.isdigit() or not 0 <= int(port) < 65536:
+        raise SettingsError(f"CAIRN_PORT must be a port number, not {port!r}")
+    named = environ.get("CAIRN_SETTINGS")
+    local = Path("settings.json")
+    return Environment(
+        database_url=environ.get("CAIRN_DATABASE_URL") or None,
+        app_database_url=environ.get("CAIRN_APP_DATABASE_URL") or None,
+        home=Path(environ.get("CAIRN_HOME") or default_home()).expanduser().absolute(),
+        tenant=environ.get("CAIRN_TENANT") or "default",
+        settings_path=Path(named) if named else (local if local.exists() else None),
+        host=environ.get("CAIRN_HOST") or "127.0.0.1",
+        port=int(port),
+        allow_open=environ.get("CAIRN_ALLOW_OPEN") == "1",
+        openai_api_key=environ.get("OPENAI_API_KEY") or None,
+        openai_base_url=environ.get("OPENAI_BASE_URL") or None,
+        cohere_api_key=environ.get("COHERE_API_KEY") or None,
+        cohere_base_url=environ.get("COHERE_BASE_URL") or None,
+    )
