@@ -107,7 +107,6 @@ class LexicalSettings(Section):
     candidate_budget: int = Field(2000, ge=100, description="Postings scored in the first pass of rank-safe BM25.")
     candidate_cap: int = Field(20000, ge=1000, description="Most postings scored; beyond it exact is false.")
     reweight_drift: float = Field(0.05, gt=0, le=1, description="Relative drift of average length that re-weights.")
-    reweight_inline: int = Field(500, ge=0, description="Collections up to this many passages re-weight at once.")
 
 
 class RetrieveSettings(Section):

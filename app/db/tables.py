@@ -293,8 +293,9 @@ lexical_index = Table(
     ForeignKeyConstraint(
         ["tenant_id", "passage_id"], ["rag.passages.tenant_id", "rag.passages.id"], ondelete="CASCADE"
     ),
-    Index("lexical_index_keys_idx", "keys", postgresql_using="gin"),
-    Index("lexical_index_collection_idx", "tenant_id", "collection_id", "regconfig"),
+    # No pending list: a search would have to read it. No index on the collection either: keys are seeded by it, and a
+    # second choice would only mislead the planner.
+    Index("lexical_index_keys_idx", "keys", postgresql_using="gin", postgresql_with={"fastupdate": "off"}),
     Index("lexical_index_document_idx", "tenant_id", "document_id"),
     comment="BM25 postings, one row per passage.",
 )
@@ -414,7 +415,9 @@ runs = Table(
     _col("error", Text, "Why it failed.", nullable=True),
     _json("answer", "Answer with citations, confidence and groundedness; empty for a search."),
     _json("usage", "Model, tokens and cost."),
+    _col("document_ids", ARRAY(UUID), "Documents that the answer cites; their deletion blanks it."),
     PrimaryKeyConstraint("tenant_id", "id", "started_at"),
+    Index(None, "document_ids", postgresql_using="gin"),
     postgresql_partition_by="RANGE (started_at)",
     comment="One row per search or question.",
 )

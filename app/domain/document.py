@@ -96,3 +96,75 @@ class Document:
     token_count: int
     created_at: Any
     updated_at: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPassage:
+    """A passage ready to be stored. `config` is its text search configuration, e.g. "english"."""
+
+    id: UUID
+    draft: PassageDraft
+    content: str
+    search_terms: str
+    config: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedChunk:
+    """A chunk ready to be embedded: `embed_text` is what the model sees, `content_hash` its SHA-256."""
+
+    id: UUID
+    passage_id: UUID
+    ordinal: int
+    draft: ChunkDraft
+    page: int | None
+    headings: tuple[str, ...]
+    content: str
+    embed_text: str
+    content_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedDocument:
+    """A document after loading and chunking, before its vectors."""
+
+    source: Source
+    title: str
+    text: str
+    media_type: str
+    language: str | None
+    content_hash: bytes
+    token_counter: str
+    passages: tuple[PreparedPassage, ...]
+    chunks: tuple[PreparedChunk, ...]
+
+    @property
+    def token_count(self) -> int:
+        """Tokens of all passages (overlaps count twice)."""
+        return sum(passage.draft.token_count for passage in self.passages)
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A document that is searchable now. `duplicate`: it was so before, with this very content."""
+
+    external_id: str
+    name: str
+    document_id: UUID
+    version: int
+    passage_count: int
+    chunk_count: int
+    duplicate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A document that could not be indexed, and why; the rest of its batch is not affected."""
+
+    external_id: str
+    name: str
+    code: str
+    error: str
+
+
+Outcome = Indexed | Rejected

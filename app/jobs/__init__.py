@@ -1,0 +1,1 @@
+"""Durable jobs: the queue's worker and the handlers that it runs."""

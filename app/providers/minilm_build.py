@@ -106,9 +106,7 @@ def _encode_layer(graph: Graph, weights: Weights, number: int, x: str, heads: in
     x = graph.norm(weights, f"{layer}.attention.output.LayerNorm", x, epsilon)
     wide = graph.dense(weights, f"{layer}.intermediate.dense", x)
     narrow = graph.dense(weights, f"{layer}.output.dense", graph.node("Gelu", f"{layer}.gelu", wide))
-    return graph.norm(
-        weights, f"{layer}.output.LayerNorm", graph.node("Add", f"{layer}.residual2", narrow, x), epsilon
-    )
+    return graph.norm(weights, f"{layer}.output.LayerNorm", graph.node("Add", f"{layer}.residual2", narrow, x), epsilon)
 
 
 def _pool(graph: Graph, x: str) -> None:

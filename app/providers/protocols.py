@@ -18,8 +18,10 @@ Vectors = NDArray[np.float32]
 class TokenCounter(Protocol):
     """Counts tokens as an embedding model's own tokenizer does."""
 
-    name: str
-    """Recorded with each chunk: the tokenizer's name, or "estimate-v1" where the vocabulary cannot be had."""
+    @property
+    def name(self) -> str:
+        """Recorded with each chunk: the tokenizer's name, or "estimate-v1" where the vocabulary cannot be had."""
+        ...
 
     def count(self, text: str) -> int: ...
 
@@ -27,12 +29,21 @@ class TokenCounter(Protocol):
 
 
 class Embedder(Protocol):
-    name: str
-    """Name of the model as settings and traces show it."""
-    dimensions: int
-    max_tokens: int
-    """Longer inputs are truncated by the model."""
-    tokens: TokenCounter
+    @property
+    def name(self) -> str:
+        """Name of the model as settings and traces show it."""
+        ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def max_tokens(self) -> int:
+        """Longer inputs are truncated by the model."""
+        ...
+
+    @property
+    def tokens(self) -> TokenCounter: ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Array of shape (len(texts), dimensions). Order is kept. Raises ProviderError."""
@@ -71,7 +82,8 @@ class Completion:
 
 
 class ChatModel(Protocol):
-    name: str
+    @property
+    def name(self) -> str: ...
 
     async def complete(
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
@@ -97,7 +109,8 @@ class Ranked:
 
 
 class Reranker(Protocol):
-    name: str
+    @property
+    def name(self) -> str: ...
 
     async def rerank(self, query: str, documents: Sequence[str], *, top_n: int) -> list[Ranked]:
         """Best first, at most `top_n`. Raises ProviderError: the caller falls back to fused order and says so."""

@@ -291,10 +291,19 @@ def upgrade() -> None:
             nullable=False,
             comment="Model, tokens and cost.",
         ),
+        sa.Column(
+            "document_ids",
+            postgresql.ARRAY(sa.UUID()),
+            nullable=False,
+            comment="Documents that the answer cites; their deletion blanks it.",
+        ),
         sa.PrimaryKeyConstraint("tenant_id", "id", "started_at", name=op.f("runs_pkey")),
         schema="rag",
         comment="One row per search or question.",
         postgresql_partition_by="RANGE (started_at)",
+    )
+    op.create_index(
+        op.f("runs_document_ids_idx"), "runs", ["document_ids"], unique=False, schema="rag", postgresql_using="gin"
     )
     op.create_table(
         "schema_objects",
@@ -699,17 +708,16 @@ def upgrade() -> None:
         comment="BM25 postings, one row per passage.",
     )
     op.create_index(
-        "lexical_index_collection_idx",
-        "lexical_index",
-        ["tenant_id", "collection_id", "regconfig"],
-        unique=False,
-        schema="rag",
-    )
-    op.create_index(
         "lexical_index_document_idx", "lexical_index", ["tenant_id", "document_id"], unique=False, schema="rag"
     )
     op.create_index(
-        "lexical_index_keys_idx", "lexical_index", ["keys"], unique=False, schema="rag", postgresql_using="gin"
+        "lexical_index_keys_idx",
+        "lexical_index",
+        ["keys"],
+        unique=False,
+        schema="rag",
+        postgresql_using="gin",
+        postgresql_with={"fastupdate": "off"},
     )
     op.create_table(
         "embeddings",

@@ -1,0 +1,70 @@
+"""LoadedDocument -> passages with their chunks. Pure; every offset counts code points of `document.text`."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from app.domain.document import ChunkDraft, LoadedDocument, PassageDraft
+from app.ingest.chunkers import parent_child, tokens
+from app.ingest.chunkers.headings import Section, path_at
+from app.ingest.chunkers.spans import Span
+
+if TYPE_CHECKING:
+    from app.providers.protocols import TokenCounter
+    from app.settings import ChunkingSettings, RagSettings
+
+__all__ = ["chunk"]
+
+
+def chunk(
+    document: LoadedDocument, settings: ChunkingSettings, rag: RagSettings, counter: TokenCounter
+) -> tuple[PassageDraft, ...]:
+    """Passages in document order that cover all text but white space; each with the chunks that cover it.
+
+    `settings.strategy` decides: parent_child (A4.01), or tokens (A4.04), where each passage is its own only chunk.
+    Nothing but white space gives no passage.
+    """
+    if not document.text.strip():
+        return ()
+    if settings.strategy == "tokens":
+        counted, sections = tokens.passages(document, rag, counter)
+        spans = [span for span, _ in counted]
+        children = [[span] for span in spans]
+        counts = [count for _, count in counted]
+        chunk_counts = counts
+    else:
+        spans, sections = parent_child.passages(document, settings)
+        children = [parent_child.chunks(document, span, settings) for span in spans]
+        texts = [document.text[start:end] for start, end in chain(spans, *children)]
+        totals = counter.count_batch(texts)
+        counts, chunk_counts = totals[: len(spans)], totals[len(spans) :]
+    return _drafts(document, sections, spans, counts, children, chunk_counts)
+
+
+def _drafts(
+    document: LoadedDocument,
+    sections: Sequence[Section],
+    spans: Sequence[Span],
+    counts: Sequence[int],
+    children: Sequence[Sequence[Span]],
+    chunk_counts: Sequence[int],
+) -> tuple[PassageDraft, ...]:
+    page_starts = [page.start for page in document.pages]
+    remaining = iter(chunk_counts)
+    drafts = []
+    for ordinal, ((start, end), count, parts) in enumerate(zip(spans, counts, children, strict=True)):
+        drafts.append(
+            PassageDraft(
+                ordinal=ordinal,
+                start=start,
+                end=end,
+                headings=path_at(sections, start, end),
+                page=document.pages[max(bisect_right(page_starts, start) - 1, 0)].number if page_starts else None,
+                token_count=count,
+                chunks=tuple(ChunkDraft(i, *part, next(remaining)) for i, part in enumerate(parts)),
+            )
+        )
+    return tuple(drafts)

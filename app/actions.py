@@ -1,0 +1,248 @@
+"""What a user can do, once for all surfaces: the API and the command line only render what these return."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import UTC, datetime
+from uuid import UUID
+
+from app.domain.collection import Collection
+from app.domain.document import Document, Outcome, Source
+from app.domain.event import TERMINAL, Event
+from app.domain.ids import new_id
+from app.domain.job import Job
+from app.domain.passage import SearchRequest, SearchResult
+from app.domain.question import Question
+from app.domain.text import normalise
+from app.domain.trace import RunTrace
+from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
+from app.ingest.pipeline import OnOutcome, ingest
+from app.jobs.index_uploads import KIND
+from app.retrieve.search import search
+from app.settings import Settings
+from app.store import collections, documents, jobs, traces, uploads
+from app.strategies.choose import answer_stream
+from app.strategies.trace import query_trace
+from app.wiring import Services
+
+COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+MAX_EXTERNAL_ID = 512
+"""Characters; a longer one would not fit into the unique index (T27)."""
+
+
+# --- checks -----------------------------------------------------------------------------------------------------------
+
+
+def checked_name(name: str) -> str:
+    """A collection name. Raises InputError."""
+    if not COLLECTION_NAME.fullmatch(name):
+        raise InputError(
+            f"{name[:140]!r} is not a collection name: 1 to 128 letters, digits, '.', '_' or '-', beginning with a "
+            "letter or digit"
+        )
+    return name
+
+
+def checked_text(text: str, settings: Settings) -> str:
+    """A query or question, cleaned (NUL, lone surrogates). Raises InputError when it is empty or too long."""
+    text = normalise(text).replace("\ufffd", " ").strip()
+    if not text:
+        raise InputError("the query is empty; send at least one word")
+    limit = settings.api.max_query_chars
+    if len(text) > limit:
+        raise InputError(f"the query has {len(text):,} characters; at most {limit:,} are allowed")
+    return text
+
+
+def checked_source(source: Source, settings: Settings) -> Source:
+    """Raises InputError or TooLargeError for what can be said before reading the content."""
+    if not source.external_id or len(source.external_id) > MAX_EXTERNAL_ID:
+        raise InputError(f"a document id has 1 to {MAX_EXTERNAL_ID} characters, this one {len(source.external_id)}")
+    if len(source.content) > settings.ingest.max_file_bytes:
+        raise TooLargeError(
+            f"{source.name} has {len(source.content):,} bytes; at most {settings.ingest.max_file_bytes:,} are "
+            "accepted (setting ingest.maxFileBytes)"
+        )
+    return source
+
+
+# --- collections and documents ------------------------------------------------------------------------------------------
+
+
+async def create_collection(services: Services, name: str) -> Collection:
+    """Raises ConflictError when the name is taken."""
+    async with services.database.transaction(services.principal) as connection:
+        collection, created = await collections.ensure(connection, services.principal, checked_name(name))
+    if not created:
+        raise ConflictError(f"a collection named {name} exists already")
+    return collection
+
+
+async def ensure_collection(services: Services, name: str) -> Collection:
+    """The collection, created if need be: adding documents is what makes one."""
+    async with services.database.transaction(services.principal) as connection:
+        return (await collections.ensure(connection, services.principal, checked_name(name)))[0]
+
+
+async def get_collection(services: Services, name: str) -> Collection:
+    """Raises NotFoundError."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await collections.by_name(connection, services.principal, normalise(name))
+    if found is None:
+        raise NotFoundError(f"no collection named {name[:140]}; see GET /collections")
+    return found
+
+
+async def list_collections(services: Services, *, after: str = "", limit: int = 50) -> list[Collection]:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await collections.page(connection, services.principal, after=after, limit=limit)
+
+
+async def delete_collection(services: Services, name: str) -> None:
+    """Remove it with all its documents. Raises NotFoundError."""
+    collection = await get_collection(services, name)
+    async with services.database.transaction(services.principal) as connection:
+        await traces.forget_collection(connection, services.principal, collection.id)
+        if not await collections.delete(connection, services.principal, name):
+            raise NotFoundError(f"no collection named {name}")
+
+
+async def index_now(
+    services: Services, collection: str, sources: Iterable[Source], on_outcome: OnOutcome | None = None
+) -> list[Outcome]:
+    """Index and wait. Documents that cannot be read are rejected one by one."""
+    target = await ensure_collection(services, collection)
+    return await ingest(
+        services.database, services.target(services.principal, target.id), sources, on_outcome=on_outcome
+    )
+
+
+async def index_later(services: Services, collection: str, sources: Sequence[Source]) -> Job:
+    """Store the files and enqueue the job that indexes them, in one transaction."""
+    target = await ensure_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        job = await jobs.enqueue(
+            connection, services.principal, KIND, {"collection": target.name, "collection_id": str(target.id)},
+            max_attempts=services.settings.current.jobs.max_attempts,
+        )  # fmt: skip
+        for source in sources:
+            await uploads.add(
+                connection, services.principal, job_id=job.id, collection_id=target.id, source=source
+            )
+    return job
+
+
+async def list_documents(
+    services: Services, collection: str, *, after: str = "", limit: int = 50
+) -> list[Document]:
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await documents.page(connection, services.principal, found.id, after=after, limit=limit)
+
+
+async def get_document(services: Services, collection: str, document_id: UUID) -> tuple[Document, str | None]:
+    """The document and its text (None while it is not indexed). Raises NotFoundError."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        document = await documents.get(connection, services.principal, found.id, document_id)
+        text = await documents.text(connection, services.principal, document_id) if document else None
+    if document is None:
+        raise NotFoundError(f"no document {document_id} in collection {collection}")
+    return document, text[1] if text else None
+
+
+async def delete_document(services: Services, collection: str, document_id: UUID) -> None:
+    """Remove it with everything derived from it. Raises NotFoundError."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        if not await documents.delete(connection, services.principal, found.id, document_id):
+            raise NotFoundError(f"no document {document_id} in collection {collection}")
+
+
+# --- jobs and traces ----------------------------------------------------------------------------------------------------
+
+
+async def get_job(services: Services, job_id: UUID) -> Job:
+    """Raises NotFoundError."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await jobs.get(connection, services.principal, job_id)
+    if found is None:
+        raise NotFoundError(f"no job {job_id}")
+    return found
+
+
+async def cancel_job(services: Services, job_id: UUID) -> Job:
+    """A queued job ends at once, a running one at its next step. Raises NotFoundError."""
+    async with services.database.transaction(services.principal) as connection:
+        found = await jobs.request_cancel(connection, services.principal, job_id)
+    if found is None:
+        raise NotFoundError(f"no job {job_id}")
+    return found
+
+
+async def get_trace(services: Services, run_id: UUID) -> RunTrace:
+    """Waits for the trace to be written. Raises NotFoundError."""
+    await services.traces.flush()
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await traces.get(connection, services.principal, run_id)
+    if found is None:
+        raise NotFoundError(f"no trace {run_id}; traces are kept for trace.retentionDays")
+    return found
+
+
+# --- search and questions -------------------------------------------------------------------------------------------------
+
+
+async def run_search(services: Services, request: SearchRequest) -> SearchResult:
+    """Search and leave a trace, also of a failure."""
+    settings, started, run_id = services.settings.current, datetime.now(UTC), new_id()
+    try:
+        result = await search(services.retriever, services.principal, request, settings, run_id)
+    except Exception as error:
+        _record_search(services, request, settings, started, run_id, None, error)
+        raise
+    _record_search(services, request, settings, started, run_id, result, None)
+    return result
+
+
+def _record_search(
+    services: Services, request: SearchRequest, settings: Settings, started: datetime, run_id: UUID,
+    result: SearchResult | None, error: Exception | None,
+) -> None:  # fmt: skip
+    if not settings.trace.enabled:
+        return
+    plan = {
+        "legs": list(request.legs), "top_k": request.top_k, "group_by": request.group_by,
+        "filters": dict(request.filters or {}), "vector_share": settings.rag.hybrid_search_weight,
+    }  # fmt: skip
+    trace = RunTrace(
+        id=run_id, tenant_id=services.principal.tenant_id, started_at=started, kind="search",
+        collections=request.collections, question=request.query, settings_revision=settings.revision,
+        outcome="ok" if result else "error", plan=plan, error=str(error) if error else None,
+        timings_ms=result.timings_ms if result else {}, legs_used=result.legs_used if result else (),
+        legs_failed=result.legs_failed if result else {}, degraded=result.degraded if result else (),
+        epochs=result.epochs if result else {}, legs=result.legs if result else (),
+    )  # fmt: skip
+    services.traces.record(trace)
+
+
+async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
+    """The events of one run; the last one is terminal. Leaves a trace."""
+    settings, started = services.settings.current, datetime.now(UTC)
+    last: SearchResult | None = None
+
+    async def retrieve(request: SearchRequest) -> SearchResult:
+        nonlocal last
+        last = await search(services.retriever, services.principal, request, settings, question.run_id)
+        return last
+
+    stream = answer_stream(
+        question, retrieve, services.retriever.embedder, services.chat_for(settings), settings
+    )
+    async for event in stream:
+        if isinstance(event, TERMINAL) and settings.trace.enabled:
+            services.traces.record(
+                query_trace(question, services.principal, settings, started, last, event)
+            )
+        yield event

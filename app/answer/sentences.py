@@ -1,0 +1,210 @@
+"""Text -> the units that an answer can quote: sentences, headings, list items, table rows, groups of code lines.
+
+Offsets count code points of the text that was given; a unit never reaches across a blank line. Pure and linear in the
+length of the text: one pass over the lines, one over each paragraph, and bounded looks back and ahead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Span = tuple[int, int]
+"""Half-open range of code points."""
+
+Kind = Literal["prose", "heading", "item", "row", "code"]
+
+LONGEST_UNIT: Final = 1000
+"""Code points; text without punctuation (logs, extracted tables) is cut at a line end or space before this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    start: int
+    end: int
+    kind: Kind
+
+
+def split_sentences(text: str) -> list[Span]:
+    """Spans of all units in order, without white space and list markers around them."""
+    return [(unit.start, unit.end) for unit in split_units(text)]
+
+
+def split_units(text: str, *, code: bool = False) -> list[Unit]:
+    """Units in order. `code`: the text is source code, so it is cut at blank lines only."""
+    blocks = _code_groups(text, 0, len(text)) if code else _blocks(text)
+    return [Unit(start, end, block.kind) for block in blocks for start, end in _cut(text, block)]
+
+
+# --- lines to blocks ------------------------------------------------------------------------------------------------
+
+_LINE = re.compile(r"[^\n]*(?:\n|\Z)")
+_FENCE = re.compile(r"[ \t]*(?:>[ \t]?)?(`{3,}|~{3,})")
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
+_ROW = re.compile(r"[ \t]*\|")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•‣▪◦–][ \t]+|\(?(?:\d{1,3}|[a-z])[.)][ \t]+)")
+_RULE = re.compile(r"[ \t]*[-=_*|:+][-=_*|:+ \t]*")
+_LEADERS = re.compile(r"\.{4}|(?:\. ){4}|…{2}")
+
+
+def _blocks(text: str) -> Iterator[Unit]:
+    """Blocks of one kind; fences, rules and blank lines belong to none."""
+    opened: Unit | None = None
+    fence: tuple[str, int] | None = None
+    for line in _LINE.finditer(text):
+        start, end = line.span()
+        mark = _FENCE.match(text, start, end)
+        if fence and mark and mark[1].startswith(fence[0]):
+            yield from _code_groups(text, fence[1], start)
+            fence = None
+        elif fence is None:
+            found = None if mark else _classify(text, start, end)
+            if found and opened and found.kind == "prose":
+                opened = Unit(opened.start, end, opened.kind)  # a paragraph or item goes on
+                continue
+            if opened:
+                yield opened
+            opened = found if found and found.kind in ("prose", "item") else None
+            if found and not opened:
+                yield found
+            if mark:
+                fence = (mark[1], end)
+    if opened:
+        yield opened
+    if fence:  # never closed, for instance because the passage ends first
+        yield from _code_groups(text, fence[1], len(text))
+
+
+def _classify(text: str, start: int, end: int) -> Unit | None:
+    """The block that this line is or begins; None for a blank line or a rule. A line of contents counts as heading."""
+    line = text[start:end].rstrip()
+    if not line or _RULE.fullmatch(line):
+        return None
+    if line[-1].isdigit() and _LEADERS.search(line):
+        return Unit(start, end, "heading")
+    for pattern, kind in _STRUCTURE:
+        if mark := pattern.match(text, start, end):
+            return Unit(start if kind == "row" else mark.end(), end, kind)
+    return Unit(start, end, "prose")
+
+
+_STRUCTURE: Final[tuple[tuple[re.Pattern[str], Kind], ...]] = ((_HEADING, "heading"), (_ROW, "row"), (_ITEM, "item"))
+
+
+def _code_groups(text: str, start: int, end: int) -> Iterator[Unit]:
+    """Lines of code between blank lines."""
+    begun: int | None = None
+    for line in _LINE.finditer(text, start, end):
+        if not line[0].strip():
+            if begun is not None:
+                yield Unit(begun, line.start(), "code")
+            begun = None
+        elif begun is None:
+            begun = line.start()
+    if begun is not None:
+        yield Unit(begun, end, "code")
+
+
+# --- blocks to sentences --------------------------------------------------------------------------------------------
+
+
+def _cut(text: str, block: Unit) -> Iterator[Span]:
+    if block.kind in ("prose", "item"):
+        ends = [*_sentence_ends(text, block), block.end]
+        starts = [block.start, *ends]
+        spans: Iterator[Span] = zip(starts, ends, strict=False)
+    else:
+        spans = iter([(block.start, block.end)])
+    for start, end in spans:
+        for piece in _bounded(text, start, end):
+            if trimmed := _trim(text, *piece, lines=block.kind == "code"):
+                yield trimmed
+
+
+def _trim(text: str, start: int, end: int, *, lines: bool) -> Span | None:
+    """Without white space around it; `lines` keeps the indentation of the first line."""
+    body = text[start:end]
+    left = len(body) - len(body.lstrip("\n" if lines else None))
+    right = len(body.rstrip())
+    return (start + left, start + right) if right > left else None
+
+
+def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
+    while end - start > LONGEST_UNIT:
+        limit = start + LONGEST_UNIT
+        cut = max(text.rfind("\n", start + 1, limit), 0) or max(text.rfind(" ", start + 1, limit), 0) or limit
+        yield start, cut
+        start = cut
+    yield start, end
+
+
+# The run of marks is always taken whole, and what follows is looked at outside the pattern: no backtracking.
+_END = re.compile(r"([.!?…]+|[。！？]+)((?:[\"'”’“»)\]*_]|\[\d{1,3}\]|[ \u00a0\u202f]»)*)")
+_NEXT = re.compile(r"[\"'“‘«„»(\[¿¡*_–—\-\u00a0\u202f ]{0,4}(\w+)")
+_BEFORE = re.compile(r"([^\s(\[«„“\"'/]{1,20})\Z")
+_LOOK: Final = 40
+
+_TITLES: Final = frozenset(
+    "mr mrs ms dr prof rev hon gen col capt lt sgt sen rep gov st mt messrs vs cf al viz approx dept est e.g i.e ca "
+    "m mm mme mlle me p.ex av env c.-à-d sr sra srta d dña ud uds ee.uu p.ej lic ing gral "
+    "ee ej hr fr hl z.b d.h u.a bzw ca. vgl inkl exkl zzgl sog bspw evtl ggf geb gest u.u z.t i.d.r o.ä usf "
+    "jan feb apr jun jul aug sep sept oct nov dec janv févr avr juil déc ene abr ago dic mär okt dez".split()
+)
+"""Never end a sentence. Months only as abbreviations; full words are not followed by a full stop inside a sentence."""
+_NUMBERED: Final = frozenset("no nos nr num núm fig figs abb tab tabl eq sec sect chap kap cap vol bd art abs ziff p pp "
+                             "pag pág s f ff ed bl rn n v op ch pt".split())  # fmt: skip
+"""Do not end a sentence when a number follows ("No. 5", "Art. 3", "S. 12")."""
+_STARTERS: Final = frozenset(
+    "the a an in on at it he she they we this that these those there but and however when while if as for from by "
+    "le la les il elle ils elles un une des ce cette en dans mais et on el los las una este esta pero y "
+    "der die das ein eine er sie es im am und aber wenn bei dies diese dieser".split()
+)
+"""Capitalised after a full stop, these begin a sentence even if an initial or acronym stands before it."""
+_BEFORE_ORDINAL: Final = frozenset(
+    "am vom zum beim im der die das dem den des ein eine einen einem einer seit bis ab und oder dieses jedes".split()
+)
+_ACRONYM = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]\Z")
+
+
+def _sentence_ends(text: str, block: Unit) -> Iterator[int]:
+    for mark in _END.finditer(text, block.start, block.end):
+        end = mark.end()
+        if end >= block.end:
+            return
+        if mark[1][0] in "。！？" or (text[end].isspace() and _ends(text, block, mark)):
+            yield end
+
+
+def _ends(text: str, block: Unit, mark: re.Match[str]) -> bool:
+    """Whether a sentence ends at this mark, which white space follows."""
+    after = text[mark.end() : min(mark.end() + _LOOK, block.end)].lstrip()
+    follows = _NEXT.match(after)
+    if follows and follows[1][0].islower():
+        return False
+    if mark[1] != ".":
+        return True
+    if mark.start() == block.start or text[mark.start() - 1].isspace():
+        return False  # the leaders of a table of contents: ". . . . 12"
+    return bool(mark[2]) or not _is_abbreviation(
+        text[max(block.start, mark.start() - _LOOK) : mark.start()], follows[1] if follows else ""
+    )
+
+
+def _is_abbreviation(before: str, follows: str) -> bool:
+    """Whether the full stop between `before` and the word `follows` belongs to an abbreviation or ordinal."""
+    found = _BEFORE.search(before)
+    if not found:
+        return False
+    word = found[1].lower()
+    if word in _TITLES or (len(word) == 1 and found[1].islower()):  # also "z. B.", "u. a.", "p. ej."
+        return True
+    if follows[:1].isdigit() and word in _NUMBERED:
+        return True
+    if follows.lower() in _STARTERS:
+        return False
+    if word.isdigit() and len(word) <= 2:  # German ordinals: "am 3. Oktober", "im 19. Jahrhundert"
+        earlier = before[: found.start()].split()
+        return bool(earlier) and earlier[-1].lower() in _BEFORE_ORDINAL
+    return bool(_ACRONYM.fullmatch(found[1])) and found[1][0].isupper()

@@ -1,0 +1,218 @@
+"""The embedded PostgreSQL: `ensure_running(home)` and everybody on that home shares one server.
+
+    home/postgres/18.4/         binaries                 home/postgres/data/     the cluster (PGDATA)
+    home/postgres/run/*.lock    who uses, starts, runs   home/postgres/socket/   the only way in, mode 0700
+    home/postgres/server.log    at most 2 x 10 MB
+
+The server listens on the socket only, without passwords: the folder's mode is the guard. PostgreSQL refuses to run as
+root, so root runs it as the user `cairn` (or `nobody`). app.db.supervisor starts and stops it; see there and
+docs/adr/0002-embedded-postgres.md for why nothing is left behind when processes are killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import quote
+
+from app.db import runtime, supervisor
+from app.db.cluster import (
+    DATABASE,
+    SUPERUSER,
+    Place,
+    check_reachable,
+    make_folders,
+    prepare_cluster,
+    server_user,
+    socket_folder,
+)
+from app.db.supervisor import Job, try_lock
+from app.errors import EmbeddedServerError
+
+_WAIT_SECONDS = supervisor.START_SECONDS + 60
+_SETTINGS = {
+    "listen_addresses": "",
+    "max_connections": "200",
+    "shared_buffers": "256MB",
+    "maintenance_work_mem": "256MB",
+    "wal_level": "minimal",  # nobody replicates an embedded server
+    "max_wal_senders": "0",
+    "max_logical_replication_workers": "0",
+    "max_wal_size": "1GB",
+    "synchronous_commit": "on",
+    "restart_after_crash": "on",
+    "jit": "off",
+    "random_page_cost": "1.1",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_line_prefix": "%m [%p] ",
+    "log_checkpoints": "off",
+}
+_VOLATILE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+class EmbeddedServer:
+    """One user's hold on the server of a home. Release it, or end: the kernel releases it then."""
+
+    def __init__(self, home: Path, socket_folder: str, users_lock: int) -> None:
+        self.home = home
+        self.socket_folder = socket_folder
+        self._users_lock: int | None = users_lock
+
+    def dsn(self, database: str = DATABASE, user: str = SUPERUSER) -> str:
+        """A URL for asyncpg and libpq; SQLAlchemy takes it with the scheme `postgresql+asyncpg`."""
+        host = quote(self.socket_folder, safe="/")
+        return f"postgresql://{quote(user, safe='')}@/{quote(database, safe='')}?host={host}&port=5432"
+
+    def release(self) -> None:
+        """Leave. The last to leave waits until the server has stopped. Releasing twice does nothing."""
+        lock, self._users_lock = self._users_lock, None
+        if lock is None:
+            return
+        try:
+            if try_lock(lock, fcntl.LOCK_EX):  # newcomers wait until the lock is closed
+                _stop_supervisor(Place(self.home))
+        finally:
+            os.close(lock)
+
+    def __enter__(self) -> EmbeddedServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def ensure_running(home: Path, *, durable: bool = True) -> EmbeddedServer:
+    """Start the server of `home`, or join the one that runs; blocks until it accepts connections.
+
+    Call it from a thread. The first call on a home creates the cluster. `durable=False` (tests) gives up safety
+    against power loss for speed; it has no effect on a server that runs already. Raises EmbeddedServerError.
+    """
+    place = Place(home.absolute())
+    try:
+        make_folders(place)
+        users_lock = _lock(place.run / "users.lock", fcntl.LOCK_SH)
+        try:
+            with _starting(place):
+                socket_folder = _start(place, durable)
+        except BaseException:
+            os.close(users_lock)
+            raise
+    except OSError as error:
+        raise EmbeddedServerError(f"cannot use {place.root}: {error.strerror or error} ({error.filename})") from error
+    return EmbeddedServer(place.home, socket_folder, users_lock)
+
+
+# --- starting and stopping ------------------------------------------------------------------------------------------
+
+
+def _start(place: Place, durable: bool) -> str:
+    """The socket folder of the running server, started if need be. The caller holds the start lock."""
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while time.monotonic() < deadline:
+        if not _supervised(place):
+            _launch(place, durable)
+        if folder := supervisor.ready_socket(place.data):
+            return folder
+        time.sleep(0.02)
+    raise EmbeddedServerError(f"PostgreSQL did not become ready; see {place.log}")
+
+
+def _launch(place: Place, durable: bool) -> None:
+    owner = server_user(place)
+    binaries = runtime.install(place.root)
+    check_reachable(place, binaries, owner)
+    prepare_cluster(place, binaries, owner, durable)
+    settings = _SETTINGS | {
+        "unix_socket_directories": str(socket_folder(place, owner)),
+        "unix_socket_permissions": "0700",
+        "dynamic_shared_memory_type": _shared_memory(),
+    }
+    command = [str(runtime.program(binaries, "postgres")), "-D", str(place.data), "-p", "5432"]
+    for name, value in (settings | ({} if durable else _VOLATILE)).items():
+        command += ["-c", f"{name}={value}"]
+    job = Job(
+        command=command, owner=owner, data=str(place.data), log=str(place.log),
+        users_lock=str(place.run / "users.lock"), supervisor_lock=str(place.run / "supervisor.lock"),
+    )  # fmt: skip
+    script = [sys.executable, "-I", "-S", supervisor.__file__, json.dumps(asdict(job))]
+    said = subprocess.run(
+        script, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/",
+        check=False,
+    ).stdout.strip()  # fmt: skip
+    if said:
+        raise EmbeddedServerError(f"PostgreSQL did not start on {place.data}: {said}")
+
+
+def _shared_memory() -> str:
+    """Parallel index builds need room in /dev/shm, of which containers have 64 MB by default."""
+    try:
+        room = os.statvfs("/dev/shm")
+    except OSError:
+        return "mmap"
+    return "posix" if room.f_bavail * room.f_frsize > 2**29 else "mmap"
+
+
+def _supervised(place: Place) -> bool:
+    with contextlib.closing(_LockFile(place.run / "supervisor.lock")) as lock:
+        return not try_lock(lock.fd, fcntl.LOCK_SH)
+
+
+def _stop_supervisor(place: Place) -> None:
+    """Ask the supervisor to stop the server and wait until it has ended."""
+    lock = place.run / "supervisor.lock"
+    asked = False
+    deadline = time.monotonic() + sum(seconds for _, seconds in supervisor.STOP_LADDER)
+    while _supervised(place) and time.monotonic() < deadline:
+        pid = lock.read_text()
+        if pid and not asked:
+            os.kill(int(pid), signal.SIGTERM)
+            asked = True
+        time.sleep(0.01)
+
+
+# --- locks ------------------------------------------------------------------------------------------------------------
+
+
+class _LockFile:
+    """An open lock file. Python opens it so that programs started later do not inherit it."""
+
+    def __init__(self, path: Path) -> None:
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+def _lock(path: Path, kind: int) -> int:
+    """The file descriptor of a lock that is held. Waits; a holder that hangs becomes an EmbeddedServerError."""
+    file = _LockFile(path)
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while not try_lock(file.fd, kind):
+        if time.monotonic() > deadline:
+            file.close()
+            raise EmbeddedServerError(f"{path} has been locked for {_WAIT_SECONDS:.0f} s by another process")
+        time.sleep(0.02)
+    return file.fd
+
+
+@contextlib.contextmanager
+def _starting(place: Place) -> Iterator[None]:
+    """One process at a time creates or starts."""
+    lock = _lock(place.run / "start.lock", fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(lock)

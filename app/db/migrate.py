@@ -1,0 +1,218 @@
+"""Start-up migration (design section 9, A15.01, A15.07): the database gets the schema of this code, or stays as it is.
+
+Most starts end after two cheap statements. Otherwise one process holds an advisory lock and the others poll for it:
+waiting inside pg_advisory_lock would keep a transaction open, and CREATE INDEX CONCURRENTLY would wait for that one for
+ever. Tables come from Alembic; roles, functions, views and grants from sql/, in one transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import asyncpg
+import structlog
+
+from app.db.bootstrap import bootstrap, check_server
+from app.db.schema_objects import apply_objects, objects_sql
+from app.db.schema_source import SchemaSource
+from app.errors import CairnError, DatabaseAheadError, DatabaseUnavailableError, MigrationError
+
+log = structlog.get_logger(__name__)
+
+LOCK_KEY = int.from_bytes(b"cairn", "big")
+LOCK_SECONDS = 300.0
+LOCK_POLL_SECONDS = 0.2
+PARTITIONS_AHEAD = 7
+
+# A migration waits for a table longer than a retrieval may hold it (retrieve.statementTimeoutMs, 15 s), but not much:
+# everybody else queues behind it. The check interval ends the statements of a migrating process that was killed.
+_SESSION = {
+    "application_name": "cairn-migrate",
+    "search_path": "public",
+    "lock_timeout": "20s",
+    "statement_timeout": "30min",
+    "client_connection_check_interval": "1s",
+}
+
+_STATE = """
+SELECT (SELECT coalesce(array_agg(version_num::text), '{}') FROM rag.alembic_version) AS revisions,
+       (SELECT coalesce(array_agg(revision), '{}') FROM rag.schema_revisions WHERE breaking) AS breaking,
+       ARRAY(SELECT ARRAY[name, hash] FROM rag.schema_objects) AS hashes
+"""
+
+_LOCK_HOLDER = """
+SELECT format('process %s, %s, since %s', l.pid, coalesce(nullif(a.application_name, ''), 'unnamed'), a.backend_start)
+FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a USING (pid)
+WHERE l.locktype = 'advisory' AND l.granted AND l.classid = ($1::bigint >> 32)::oid
+  AND l.objid = ($1::bigint & 4294967295)::oid AND l.objsubid = 1
+  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+
+_INVALID_INDEXES = """
+SELECT format('%I.%I', n.nspname, c.relname)
+FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE NOT i.indisvalid AND n.nspname = 'rag' AND c.relkind = 'i' AND c.relname NOT LIKE 'embeddings\\_hnsw\\_%'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationResult:
+    """What migrate() found: `none` to do, `migrated`, or a database `ahead` of this code that it may still serve."""
+
+    revision: str
+    action: Literal["none", "migrated", "ahead"]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """Of the database: applied revisions, which of them break older code, hashes of what came from sql/."""
+
+    revisions: frozenset[str] = frozenset()
+    breaking: frozenset[str] = frozenset()
+    hashes: tuple[tuple[str, str], ...] = ()
+
+    def unknown_to(self, source: SchemaSource) -> frozenset[str]:
+        return self.revisions - source.revisions
+
+    def equals(self, source: SchemaSource) -> bool:
+        return self.revisions == {source.head} and dict(self.hashes) == dict(source.hashes)
+
+
+async def migrate(
+    owner_dsn: str, *, source: SchemaSource | None = None, lock_seconds: float = LOCK_SECONDS
+) -> MigrationResult:
+    """Bring the database to the schema of this code; safe to call from any number of processes at once.
+
+    Raises DatabaseAheadError when newer code left a revision that this code must not serve, DatabaseUnavailableError
+    when the server cannot be reached, MigrationError with one line for everything else; then the old schema stays.
+    """
+    source = source or SchemaSource.installed()
+    async with _connection(owner_dsn) as connection:
+        state = await _read_state(connection)
+        if state.unknown_to(source):
+            return _ahead(state, source)
+        if state.equals(source):
+            await _ensure_partitions(connection)
+            return MigrationResult(source.head, "none")
+        await _take_lock(connection, lock_seconds)
+        state = await _read_state(connection)
+        if state.unknown_to(source):
+            return _ahead(state, source)
+        if changed := not state.equals(source):
+            await _change(connection, owner_dsn, source, state)
+        await _ensure_partitions(connection)
+        return MigrationResult(source.head, "migrated" if changed else "none")
+
+
+async def migration_sql(source: SchemaSource | None = None) -> str:
+    """All statements from an empty database to the schema of this code, for `cairn migrate --sql` and psql."""
+    from app.db.alembic_run import offline_sql
+
+    source = source or SchemaSource.installed()
+    return f"""\
+-- From an empty database to revision {source.head}. Run as the database's owner: psql -v ON_ERROR_STOP=1 -f FILE
+SET search_path = public;
+CREATE SCHEMA IF NOT EXISTS rag;
+CREATE SCHEMA IF NOT EXISTS analyst;
+CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
+{await asyncio.to_thread(offline_sql, source)}
+{objects_sql(source)}
+SELECT rag.ensure_trace_partitions({PARTITIONS_AHEAD});
+"""
+
+
+def _ahead(state: _State, source: SchemaSource) -> MigrationResult:
+    """The result for a database that newer code has migrated. Raises DatabaseAheadError where that code said so."""
+    revision = ", ".join(sorted(state.unknown_to(source)))
+    if breaking := sorted(state.breaking - source.revisions):
+        raise DatabaseAheadError(
+            f"the database is at revision {revision}, this code at {source.head}, and older code cannot serve "
+            f"{', '.join(breaking)}; install the newer cairn-rag"
+        )
+    log.warning("migrate.database_ahead", database=revision, code=source.head)
+    return MigrationResult(revision, "ahead")
+
+
+@asynccontextmanager
+async def _connection(dsn: str) -> AsyncIterator[Any]:
+    """The session that may hold the lock; never left in a transaction. Turns database errors into one line."""
+    try:
+        connection = await asyncpg.connect(dsn, server_settings=_SESSION, timeout=15)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {_line(error)}") from error
+    try:
+        check_server(connection)
+        yield connection
+    except CairnError:
+        raise
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+        raise MigrationError(_line(error)) from error
+    finally:
+        with suppress(Exception):
+            await connection.close(timeout=5)
+
+
+def _line(error: BaseException) -> str:
+    """An error as one line, with the server's detail and hint."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+async def _read_state(connection: Any) -> _State:
+    try:
+        row = await connection.fetchrow(_STATE)
+    except asyncpg.UndefinedTableError:
+        return _State()
+    return _State(
+        frozenset(row["revisions"]), frozenset(row["breaking"]), tuple((name, value) for name, value in row["hashes"])
+    )
+
+
+async def _ensure_partitions(connection: Any) -> None:
+    await connection.fetchval("SELECT rag.ensure_trace_partitions($1)", PARTITIONS_AHEAD)
+
+
+async def _take_lock(connection: Any, seconds: float) -> None:
+    """Poll for the lock. Raises MigrationError that says who holds it when `seconds` have passed."""
+    deadline = time.monotonic() + seconds
+    while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
+        if time.monotonic() >= deadline:
+            holder = await connection.fetchval(_LOCK_HOLDER, LOCK_KEY) or "already gone"
+            raise MigrationError(
+                f"another session has held the migration lock for {seconds:g} s ({holder}); if no migration is "
+                "running, end it with pg_terminate_backend (behind PgBouncer in transaction mode: connect directly)"
+            )
+        await asyncio.sleep(LOCK_POLL_SECONDS)
+
+
+async def _change(connection: Any, dsn: str, source: SchemaSource, state: _State) -> None:
+    """With the lock held: schemas and extension, tables, then everything under sql/."""
+    began = time.monotonic()
+    await bootstrap(connection)
+    if state.revisions != {source.head}:
+        for index in await connection.fetch(_INVALID_INDEXES):
+            # left by a CREATE INDEX CONCURRENTLY that was interrupted; its migration runs again
+            await connection.execute(f"DROP INDEX IF EXISTS {index[0]}")
+        await _upgrade(connection, dsn, source)
+    await apply_objects(connection, source)
+    log.info("migrate.done", revision=source.head, seconds=round(time.monotonic() - began, 2))
+
+
+async def _upgrade(connection: Any, dsn: str, source: SchemaSource) -> None:
+    """Run Alembic in a thread; when cancelled wait for it, because the lock must not be freed under it."""
+    from app.db.alembic_run import upgrade
+
+    work = asyncio.ensure_future(asyncio.to_thread(upgrade, dsn, _SESSION, source))
+    try:
+        await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await asyncio.wait([work])
+        raise
+    except Exception as error:
+        reached = await connection.fetchval("SELECT max(version_num) FROM rag.alembic_version") or "none"
+        cause = getattr(error, "orig", None) or error
+        raise MigrationError(f"the migration after revision {reached} failed: {_line(cause)}") from error

@@ -1,0 +1,75 @@
+"""Registering embedding models: a row, and the HNSW index that its vectors share."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import asyncpg
+import structlog
+
+from app.errors import DatabaseUnavailableError, SettingsError
+
+log = structlog.get_logger(__name__)
+
+LOCK_KEY = int.from_bytes(b"models", "big")
+M, EF_CONSTRUCTION = 16, 128
+"""HNSW parameters: halfvec, recall@10 .983 at efSearch 80 on 100k x 384 (performance.md part C)."""
+MAX_INDEXED_DIMENSIONS = 4000
+
+_INDEX_STATE = """
+SELECT i.indisvalid FROM pg_index AS i WHERE i.indexrelid = to_regclass($1)
+"""
+
+
+async def ensure_model(owner_dsn: str, name: str, dimensions: int) -> None:
+    """Make sure the model and its index exist; cheap when they do.
+
+    Raises SettingsError when the name is known with another dimension, DatabaseUnavailableError.
+    """
+    try:
+        connection = await asyncpg.connect(owner_dsn, timeout=15)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
+    try:
+        if not await _ready(connection, name, dimensions):
+            await _create(connection, name, dimensions)
+    finally:
+        await connection.close(timeout=5)
+
+
+async def _ready(connection: Any, name: str, dimensions: int) -> bool:
+    row = await connection.fetchrow("SELECT id, dimensions FROM rag.embedding_models WHERE name = $1", name)
+    if row is None:
+        return False
+    if row["dimensions"] != dimensions:
+        raise SettingsError(
+            f"embedding model {name} has {row['dimensions']} dimensions in this database, but gives {dimensions} now; "
+            "its vectors cannot be compared: use another model name or another database"
+        )
+    return await connection.fetchval(_INDEX_STATE, _index_name(row["id"])) is True
+
+
+def _index_name(model_id: int) -> str:
+    return f"rag.embeddings_hnsw_{model_id}"
+
+
+async def _create(connection: Any, name: str, dimensions: int) -> None:
+    """Under a lock that is polled for: waiting in it would block the concurrent index build for ever (facts)."""
+    while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
+        await asyncio.sleep(0.1)
+    await connection.execute(
+        "INSERT INTO rag.embedding_models (name, dimensions) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+        name, dimensions,
+    )  # fmt: skip
+    if await _ready(connection, name, dimensions) or dimensions > MAX_INDEXED_DIMENSIONS:
+        return  # longer vectors are scanned exactly
+    model_id = await connection.fetchval("SELECT id FROM rag.embedding_models WHERE name = $1", name)
+    index = _index_name(model_id)
+    await connection.execute(f"DROP INDEX IF EXISTS {index}")  # an invalid one, left by an interrupted build
+    await connection.execute(
+        f"CREATE INDEX CONCURRENTLY {index.removeprefix('rag.')} ON rag.embeddings "
+        f"USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops) "
+        f"WITH (m = {M}, ef_construction = {EF_CONSTRUCTION}) WHERE model_id = {model_id}"
+    )
+    log.info("models.registered", model=name, dimensions=dimensions)

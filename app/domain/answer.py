@@ -1,0 +1,63 @@
+"""An answer and what it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from app.domain.passage import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """`[n]` in the answer. `quote` stands verbatim at start..end (code points) of the document's text, `version` of it."""
+
+    n: int
+    document_id: UUID
+    external_id: str
+    passage_id: UUID
+    chunk_id: UUID | None
+    title: str
+    headings: tuple[str, ...]
+    page: int | None
+    quote: str
+    start: int
+    end: int
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What an answerer made of passages, before it is checked.
+
+    `found` is False when the passages do not answer the question; `text` then says so. `confidence` in 0..1 is the
+    answerer's own (best sentence similarity for the extractive one; retrieval confidence for a model).
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    found: bool
+    confidence: float
+    insufficiencies: tuple[str, ...] = ()
+    usage: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The last event of a run that went well; /query returns it as it is."""
+
+    answer: str
+    citations: tuple[Citation, ...]
+    sources: tuple[Passage, ...]
+    confidence: float
+    grounded: bool | None
+    groundedness_score: float | None
+    insufficiencies: tuple[str, ...]
+    coverage: str
+    route: Mapping[str, Any]
+    degraded: tuple[str, ...]
+    session_id: str | None
+    run_id: UUID
+    timings_ms: Mapping[str, float]

@@ -1,0 +1,20 @@
+"""A named set of documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """`epoch` grows with every committed change of content."""
+
+    id: UUID
+    name: str
+    epoch: int
+    document_count: int
+    passage_count: int
+    chunk_count: int
+    created_at: datetime

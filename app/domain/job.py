@@ -1,0 +1,74 @@
+"""Work that outlives its request: a job, what it reports, and a file that waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from app.domain.document import Source
+
+JobStatus = Literal["queued", "running", "succeeded", "failed", "parked", "cancelled"]
+"""parked: claimed max_attempts times without an end; somebody has to look, then revive or cancel it."""
+
+ENDED: frozenset[JobStatus] = frozenset({"succeeded", "failed", "parked", "cancelled"})
+
+Signal = Literal["go_on", "cancel", "lost"]
+"""What a worker learns when it reports: carry on, somebody cancelled the job, or another worker owns it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`done` of `total` steps; `total` is None while unknown."""
+
+    done: int = 0
+    total: int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A durable job. All times are the database's; `worker` and `attempts` together fence its owner."""
+
+    id: UUID
+    kind: str
+    payload: Mapping[str, Any]
+    status: JobStatus
+    attempts: int
+    max_attempts: int
+    progress: Progress
+    result: Mapping[str, Any] | None
+    error: str | None
+    cancel_requested: bool
+    worker: str | None
+    run_at: datetime
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the status is final, as far as workers go."""
+        return self.status in ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """The queue over all tenants; `oldest_runnable_seconds` is None when nothing waits."""
+
+    queued: int
+    running: int
+    runnable: int
+    oldest_runnable_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file with the job that will index it and the collection it goes to."""
+
+    id: UUID
+    job_id: UUID
+    collection_id: UUID
+    source: Source

@@ -1,0 +1,103 @@
+"""What retrieval passes on: hits of the legs, then passages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import UUID
+
+from app.domain.trace import LegTrace
+
+Leg = Literal["vector", "lexical", "graph"]
+LEGS: tuple[Leg, ...] = ("vector", "lexical", "graph")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage found by one leg. `score` is the leg's own: cosine similarity, or BM25."""
+
+    passage_id: UUID
+    document_id: UUID
+    score: float
+    chunk_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LegResult:
+    """Hits of one leg, best first. `confidence` in 0..1: best cosine, or best share of the query's idf mass."""
+
+    leg: Leg
+    hits: tuple[Hit, ...]
+    confidence: float
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A passage after reciprocal rank fusion: its score, and the rank (from 1) and share each leg gave it."""
+
+    passage_id: UUID
+    score: float
+    ranks: Mapping[Leg, int]
+    shares: Mapping[Leg, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A result: text with where it stands. Spans are half-open ranges of code points in the document's text.
+
+    `matched` is the span of the chunk that the vector leg found, `chunk_id` its id.
+    """
+
+    passage_id: UUID
+    document_id: UUID
+    external_id: str
+    title: str
+    content: str
+    start: int
+    end: int
+    page: int | None
+    headings: tuple[str, ...]
+    token_count: int
+    version: int
+    collection: str
+    media_type: str
+    metadata: Mapping[str, Any]
+    chunk_id: UUID | None = None
+    matched: tuple[int, int] | None = None
+    score: float = 0.0
+    ranks: Mapping[Leg, int] = field(default_factory=dict)
+    rerank_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search. `top_k` passages (1 to 200); `legs` to run; `filters` match document metadata by containment."""
+
+    query: str
+    collections: tuple[str, ...]
+    top_k: int = 10
+    legs: tuple[Leg, ...] = ("vector", "lexical")
+    rerank: bool | None = None
+    filters: Mapping[str, Any] | None = None
+    group_by: Literal["passage", "document"] = "passage"
+    expand_parents: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Passages best first, and how they were found. `confidence` per leg in 0..1; `timings_ms` per stage."""
+
+    passages: tuple[Passage, ...]
+    trace_id: UUID
+    legs_used: tuple[Leg, ...]
+    legs_failed: Mapping[Leg, str]
+    exact: bool
+    degraded: tuple[str, ...]
+    timings_ms: Mapping[str, float]
+    confidence: Mapping[Leg, float]
+    epochs: Mapping[str, int]
+    visible_passages: int
+    legs: tuple[LegTrace, ...] = ()
+    from_cache: bool = False

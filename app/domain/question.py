@@ -1,0 +1,22 @@
+"""A question on its way through a strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+Strategy = Literal["auto", "fast", "enhanced", "react", "iterative", "planned", "corrective"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the caller asked, of which collection, and under which run id."""
+
+    text: str
+    collection: str
+    run_id: UUID
+    strategy: Strategy = "auto"
+    filters: Mapping[str, Any] | None = None
+    session_id: str | None = None

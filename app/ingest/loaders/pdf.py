@@ -1,0 +1,156 @@
+"""PDF through PDFium: the text layer, page by page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+from app.domain.document import LoadedDocument, PageStart
+from app.domain.text import normalise
+from app.errors import EmptyDocumentError, EncryptedDocumentError, NoTextLayerError, ParseError, ParserLimitError
+from app.ingest.loaders.base import Kind, Limits
+
+_SPARSE = 50
+"""A page with fewer characters may be a scan with a caption or a page number."""
+_COVERED = 0.3
+"""Share of a page that images cover at least when the page is a scan."""
+
+_HYPHEN = re.compile(r"(?<!\w)(\w+)\x02(\w+)")  # PDFium's mark for a hyphen at a line end, which it joins
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\ufeff\ufffe\uffff]+")
+_WORD = re.compile(r"\w+(?:-\w+)*")
+_LINE_TAIL = re.compile(r"[ \t]+(?=\n)")
+_STRAY_MARK = re.compile("(?<=[\u0621-\u064a]) ([\u064b-\u0652\u0670]+)([\u0621-\u064a])")  # vowel before its letter
+_GLUED = re.compile("(?<=[A-Za-z])(?=[\u0621-\u064a])")
+_LIGATURE = re.compile("[اأإآٱ]ل")
+
+
+def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
+    """Text of all pages, two line breaks between them; `pages` counts from 1.
+
+    Raises EncryptedDocumentError, NoTextLayerError, EmptyDocumentError, ParserLimitError or ParseError.
+    """
+    document = _open(content)
+    if len(document) > limits.max_pages:
+        raise ParserLimitError(
+            f"the PDF has {len(document)} pages, more than ingest.maxPages ({limits.max_pages}); split it"
+        )
+    texts = list(_page_texts(document, limits))
+    _require_text(document, texts)
+    text, pages = _join(_mend_hyphens(texts))
+    return LoadedDocument(text, kind.media_type, "plain", title=_title(document), pages=pages)
+
+
+def _open(content: bytes) -> Any:
+    try:
+        return pdfium.PdfDocument(content)
+    except pdfium.PdfiumError as error:
+        if getattr(error, "err_code", None) == raw.FPDF_ERR_PASSWORD:
+            raise EncryptedDocumentError(
+                "the PDF is encrypted and needs a password; remove the password and send it again"
+            ) from None
+        raise ParseError(
+            "the PDF is damaged or cut off: its structure cannot be read; open and save it again with a PDF viewer"
+        ) from None
+
+
+def _page_texts(document: Any, limits: Limits) -> Iterator[str]:
+    total = 0
+    for index in range(len(document)):
+        try:
+            page = document[index]
+        except pdfium.PdfiumError:
+            yield ""  # one damaged page does not cost the others
+            continue
+        layer = page.get_textpage()
+        text = _mend_ligatures(layer, layer.get_text_range())
+        layer.close()
+        page.close()
+        total += len(text)
+        if total > limits.max_text_chars:
+            raise ParserLimitError(
+                f"the PDF has more than {limits.max_text_chars} characters of text (ingest.maxTextChars); split it"
+            )
+        yield normalise(text).strip()
+
+
+def _mend_ligatures(layer: Any, text: str) -> str:
+    """PDFium turns right-to-left text around but not what belongs to one letter: lam-alef comes out as alef-lam, a
+    vowel mark before its letter. Letters that came from one glyph share one box.
+    """
+    if len(text) != layer.count_chars():
+        return text  # offsets into the text and the glyphs do not agree
+    chars = list(text)
+    for match in _LIGATURE.finditer(text):
+        first, second = match.start(), match.start() + 1
+        if layer.get_charbox(first) == layer.get_charbox(second):
+            chars[first], chars[second] = chars[second], chars[first]
+    return _GLUED.sub(" ", _STRAY_MARK.sub(r"\2\1", "".join(chars)))
+
+
+def _mend_hyphens(texts: list[str]) -> list[str]:
+    """Words broken at a line end: joined or hyphenated as the rest of the document writes them; joined if unseen."""
+    known = {word.lower() for text in texts for word in _WORD.findall(text)}
+
+    def mend(match: re.Match[str]) -> str:
+        left, right = match.groups()
+        joined, hyphenated = left + right, f"{left}-{right}"
+        if joined.lower() in known:
+            return joined
+        proper = right[0].isupper() or right[0].isdigit()
+        return hyphenated if proper or hyphenated.lower() in known else joined
+
+    return [_tidy(_HYPHEN.sub(mend, text)) for text in texts]
+
+
+def _tidy(text: str) -> str:
+    return _LINE_TAIL.sub("", _CONTROL.sub(" ", text)).strip()
+
+
+def _join(texts: list[str]) -> tuple[str, tuple[PageStart, ...]]:
+    starts, position = [], 0
+    for number, text in enumerate(texts, 1):
+        starts.append(PageStart(position, number))
+        position += len(text) + 2
+    return "\n\n".join(texts), tuple(starts)
+
+
+def _require_text(document: Any, texts: list[str]) -> None:
+    """Raise when the pages are pictures of text. One page with real text is enough to go on."""
+    scans = blank = 0
+    for index, text in enumerate(texts):
+        if len("".join(text.split())) >= _SPARSE:
+            return
+        shown, images = _coverage(document, index)
+        scans += images >= _COVERED or (shown and not text)
+        blank += not text and not shown
+    if scans and scans + blank == len(texts):
+        raise NoTextLayerError(
+            "the pages hold images and hardly any text (a scan); run OCR over the file, for example with ocrmypdf"
+        )
+    if blank == len(texts):
+        raise EmptyDocumentError("the PDF has no text and no images on any page")
+
+
+def _coverage(document: Any, index: int) -> tuple[bool, float]:
+    """Whether the page shows anything, and the share of it that images cover."""
+    try:
+        page = document[index]
+    except pdfium.PdfiumError:
+        return False, 0.0
+    width, height = page.get_size()
+    shown, covered = False, 0.0
+    for item in page.get_objects(max_depth=3):
+        shown = True
+        if item.type == raw.FPDF_PAGEOBJ_IMAGE:
+            left, bottom, right, top = item.get_bounds()
+            covered += max(right - left, 0) * max(top - bottom, 0)
+    return shown, covered / max(width * height, 1)
+
+
+def _title(document: Any) -> str | None:
+    title = normalise(document.get_metadata_dict().get("Title") or "").strip()
+    return None if title.lower() in {"", "untitled"} else title

@@ -1,0 +1,70 @@
+"""How Word and HTML structure is written down as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_WHITE = re.compile(r"[ \t\n\r\f\v]+")
+# at the start of a line these would read as a heading, a fence or a setext underline
+_MARKUP = re.compile(r"^( {0,3})(?=#{1,6}(?:[ \t]|$)|`{3}|~{3}|={2,}[ \t]*$|-{2,}[ \t]*$)", re.MULTILINE)
+
+REPEATED_CELL = 200
+"""A cell merged over several rows is repeated in each, so that a row makes sense alone; longer ones are not."""
+
+
+class Item(str):
+    """A block that is one item of a list; items follow each other without a blank line."""
+
+
+def join(blocks: Iterable[str]) -> str:
+    """The document: blocks with a blank line between them, lists kept together."""
+    parts: list[str] = []
+    previous = ""
+    for block in blocks:
+        if parts:
+            parts.append("\n" if isinstance(block, Item) and isinstance(previous, Item) else "\n\n")
+        parts.append(block)
+        previous = block
+    return "".join(parts)
+
+
+def item(depth: int, marker: str, text: str) -> Item:
+    """One list item, indented by its depth (0: outermost)."""
+    return Item("  " * min(depth, 20) + f"{marker} {text}")
+
+
+def collapse(text: str) -> str:
+    """Runs of ASCII white space become one space, as a browser shows them."""
+    return _WHITE.sub(" ", text)
+
+
+def paragraph(text: str) -> str:
+    """Text whose lines cannot be mistaken for Markdown structure."""
+    return _MARKUP.sub(r"\1\\", text.strip())
+
+
+def heading(level: int, text: str) -> str:
+    return f"{'#' * min(max(level, 1), 6)} {collapse(text).strip()}"
+
+
+def fence(code: str, language: str = "") -> str:
+    """A fenced block longer than any fence inside; its white space is kept."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
+    ticks = "`" * (longest + 1)
+    return f"{ticks}{language}\n{code.strip(chr(10))}\n{ticks}"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Pipe rows, the first as header. Rows without any text are left out; short rows are not padded."""
+    kept = [[_cell(cell) for cell in row] for row in rows]
+    kept = [row for row in kept if any(row)]
+    if not kept:
+        return ""
+    lines = ["| " + " | ".join(row) + " |" for row in kept]
+    lines.insert(1, "|" + " --- |" * len(kept[0]))
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return collapse(text).strip().replace("|", "\\|")

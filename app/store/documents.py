@@ -1,0 +1,180 @@
+"""Documents: registration, publication of a version in one transaction, reading, deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from pgvector import HalfVector
+
+from app.db.queries import load_queries
+from app.domain.document import Document, Indexed, PreparedDocument, Source, Status
+from app.domain.ids import new_id
+from app.domain.principal import Principal
+from app.errors import NotFoundError
+from app.store import collections, lexical, traces
+
+SQL = load_queries("documents")
+
+PASSAGE_COLUMNS = (
+    "id", "ordinal", "char_start", "char_end", "page", "headings", "token_count", "content", "search_terms", "config",
+)  # fmt: skip
+CHUNK_COLUMNS = (
+    "id", "passage_id", "ordinal", "char_start", "char_end", "page", "headings", "token_count", "token_counter",
+    "content", "content_hash", "embedding",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The stored state of an identity, its row locked until the transaction ends."""
+
+    id: UUID
+    version: int
+    status: Status
+    content_hash: bytes
+    passage_count: int
+    chunk_count: int
+    metadata: Mapping[str, Any]
+
+
+async def register(
+    connection: Any, principal: Principal, collection_id: UUID, source: Source, content_hash: bytes
+) -> Known:
+    """Make sure the identity has a row (status pending at first) and lock it."""
+    tenant = principal.tenant_id
+    await connection.fetchval(
+        SQL["register"], tenant, new_id(), collection_id, source.external_id, source.title or source.name,
+        content_hash, source.media_type or "application/octet-stream", dict(source.metadata), len(source.content),
+    )  # fmt: skip
+    row = await connection.fetchrow(SQL["lock_by_external_id"], tenant, collection_id, source.external_id)
+    if row is None:  # deleted meanwhile
+        return await register(connection, principal, collection_id, source, content_hash)
+    return Known(**dict(row))
+
+
+async def set_status(
+    connection: Any, principal: Principal, collection_id: UUID, external_id: str, status: Status, error: str | None
+) -> None:
+    """Show progress or failure of a document that is not indexed yet; an indexed version keeps its status."""
+    await connection.execute(SQL["set_status"], principal.tenant_id, collection_id, external_id, status, error)
+
+
+async def update_metadata(connection: Any, principal: Principal, document_id: UUID, metadata: Mapping[str, Any]) -> None:
+    await connection.execute(SQL["set_metadata"], principal.tenant_id, document_id, dict(metadata))
+
+
+async def publish(
+    connection: Any,
+    principal: Principal,
+    collection_id: UUID,
+    model_id: int,
+    known: Known,
+    document: PreparedDocument,
+    vectors: Sequence[HalfVector],
+    *,
+    keep_original: bool,
+) -> Indexed:
+    """Replace whatever `known` holds by this version. The caller's transaction makes it visible, all or nothing.
+
+    Everything slow comes first; the collection's lock, the only one that writers of different documents share, comes
+    last. Raises NotFoundError when the collection was deleted meanwhile.
+    """
+    tenant, key = principal.tenant_id, known.id
+    await _stage(connection, document, vectors)
+    await connection.execute(SQL["insert_passages"], tenant, key, collection_id)
+    await connection.execute(SQL["insert_chunks"], tenant, key, collection_id)
+    await connection.execute(SQL["insert_embeddings"], tenant, key, collection_id, model_id)
+    version = await connection.fetchval(
+        SQL["publish"], tenant, key, document.title, document.content_hash, document.media_type, document.language,
+        dict(document.source.metadata), len(document.source.content), len(document.passages), len(document.chunks),
+        document.token_count,
+    )  # fmt: skip
+    await connection.execute(SQL["put_text"], tenant, key, version, document.text)
+    if keep_original:
+        await connection.execute(SQL["put_original"], tenant, key, document.source.content)
+    else:
+        await connection.execute(SQL["drop_original"], tenant, key)
+    await lexical.index(connection, principal, key, collection_id)
+    keep = [passage.id for passage in document.passages]
+    epoch = await collections.touch(
+        connection, principal, collection_id,
+        documents=0 if known.status == "indexed" else 1,
+        passages=len(document.passages) - known.passage_count,
+        chunks=len(document.chunks) - known.chunk_count,
+    )  # fmt: skip
+    if epoch is None:
+        raise NotFoundError("the collection was deleted while the document was being indexed")
+    await lexical.settle(connection, principal, key, collection_id, keep)
+    await connection.execute(SQL["delete_passages"], tenant, key, keep)
+    return Indexed(
+        external_id=document.source.external_id,
+        name=document.source.name,
+        document_id=key,
+        version=version,
+        passage_count=len(document.passages),
+        chunk_count=len(document.chunks),
+        duplicate=False,
+    )
+
+
+async def _stage(connection: Any, document: PreparedDocument, vectors: Sequence[HalfVector]) -> None:
+    """Binary COPY into temporary tables: COPY into a table with row security is not possible."""
+    await connection.execute(SQL["create_stage"])
+    await connection.copy_records_to_table(
+        "stage_passages",
+        schema_name="pg_temp",
+        columns=PASSAGE_COLUMNS,
+        records=[
+            (p.id, p.draft.ordinal, p.draft.start, p.draft.end, p.draft.page, list(p.draft.headings),
+             p.draft.token_count, p.content, p.search_terms, p.config)
+            for p in document.passages
+        ],
+    )  # fmt: skip
+    await connection.copy_records_to_table(
+        "stage_chunks",
+        schema_name="pg_temp",
+        columns=CHUNK_COLUMNS,
+        records=[
+            (c.id, c.passage_id, c.ordinal, c.draft.start, c.draft.end, c.page, list(c.headings), c.draft.token_count,
+             document.token_counter, c.content, c.content_hash, vector)
+            for c, vector in zip(document.chunks, vectors, strict=True)
+        ],
+    )  # fmt: skip
+
+
+async def get(connection: Any, principal: Principal, collection_id: UUID, document_id: UUID) -> Document | None:
+    row = await connection.fetchrow(SQL["get"], principal.tenant_id, collection_id, document_id)
+    return Document(**dict(row)) if row else None
+
+
+async def text(connection: Any, principal: Principal, document_id: UUID) -> tuple[int, str] | None:
+    """Version and normalised text that spans count in."""
+    row = await connection.fetchrow(SQL["text"], principal.tenant_id, document_id)
+    return (row["version"], row["text"]) if row else None
+
+
+async def page(
+    connection: Any, principal: Principal, collection_id: UUID, *, after: str, limit: int
+) -> list[Document]:
+    """Documents in order of external id, after the given one."""
+    rows = await connection.fetch(SQL["page"], principal.tenant_id, collection_id, after, limit)
+    return [Document(**dict(row)) for row in rows]
+
+
+async def delete(connection: Any, principal: Principal, collection_id: UUID, document_id: UUID) -> bool:
+    """Remove a document and everything derived from it in the caller's transaction; False when it is not there."""
+    row = await connection.fetchrow(SQL["lock"], principal.tenant_id, collection_id, document_id)
+    if row is None:
+        return False
+    await collections.touch(
+        connection, principal, collection_id,
+        documents=-1 if row["status"] == "indexed" else 0,
+        passages=-row["passage_count"], chunks=-row["chunk_count"],
+    )  # fmt: skip
+    await lexical.settle(connection, principal, document_id, collection_id, keep=())
+    await traces.forget(connection, document_id)
+    await connection.execute(SQL["delete"], principal.tenant_id, document_id)
+    return True

@@ -1,0 +1,190 @@
+"""rag.jobs: row in, domain value out. Who calls what, and when, is decided by app/jobs/worker.py and the API.
+
+Every function takes a connection inside a transaction of the principal's tenant, except `claim`, `queue_state` and
+`wakeups`, which concern all tenants and need none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from app.db.queries import load_queries
+from app.domain.ids import new_id
+from app.domain.job import Job, JobStatus, Progress, QueueState, Signal
+from app.domain.principal import Principal
+from app.domain.text import normalise
+from app.errors import ConflictError
+
+CHANNEL = "cairn_jobs"
+_NOW = timedelta(0)
+_SQL = load_queries("jobs")
+
+
+def _job(row: Any) -> Job:
+    fields = {name: row[name] for name in Job.__dataclass_fields__}
+    return Job(**{**fields, "progress": Progress(**row["progress"])})
+
+
+def _optional(row: Any) -> Job | None:
+    return None if row is None else _job(row)
+
+
+async def enqueue(
+    connection: Any,
+    principal: Principal,
+    kind: str,
+    payload: Mapping[str, Any],
+    *,
+    max_attempts: int,
+    dedupe_key: str | None = None,
+    delay: timedelta = _NOW,
+) -> Job:
+    """A new job that exists when the caller's transaction commits, not before `delay` has passed.
+
+    While an unfinished job has the same `dedupe_key`, that one is returned. Raises ConflictError in the improbable
+    case that jobs with the key keep ending and starting while this one is being written.
+    """
+    for _ in range(5):
+        arguments = (new_id(), kind, dict(payload), dedupe_key, delay, max_attempts)
+        row = await connection.fetchrow(_SQL["enqueue"], principal.tenant_id, *arguments)
+        row = row or await connection.fetchrow(_SQL["unfinished"], principal.tenant_id, dedupe_key)
+        if row is not None:
+            return _job(row)
+    raise ConflictError(f"other jobs keep taking the key {dedupe_key!r}; try again")
+
+
+async def get(connection: Any, principal: Principal, job_id: UUID) -> Job | None:
+    return _optional(await connection.fetchrow(_SQL["get"], principal.tenant_id, job_id))
+
+
+async def list_(
+    connection: Any,
+    principal: Principal,
+    *,
+    status: JobStatus | None = None,
+    before: UUID | None = None,
+    limit: int = 50,
+) -> list[Job]:
+    """Newest first; `before` is the id of the last job of the previous page."""
+    rows = await connection.fetch(_SQL["list"], principal.tenant_id, status, before, limit)
+    return [_job(row) for row in rows]
+
+
+async def request_cancel(connection: Any, principal: Principal, job_id: UUID) -> Job | None:
+    """Queued and parked jobs end at once, running ones soon; an ended one stays as it is. None: no such job."""
+    row = await connection.fetchrow(_SQL["request_cancel"], principal.tenant_id, job_id)
+    return _job(row) if row else await get(connection, principal, job_id)
+
+
+async def revive(connection: Any, principal: Principal, job_id: UUID) -> Job | None:
+    """Queue a parked job again with all its attempts; None when it is not parked."""
+    return _optional(await connection.fetchrow(_SQL["revive"], principal.tenant_id, job_id))
+
+
+# --- for the worker that owns the job ---------------------------------------------------------------------------------
+
+
+def _fence(principal: Principal, job: Job) -> tuple[Any, ...]:
+    return principal.tenant_id, job.id, job.worker, job.attempts
+
+
+def _document(progress: Progress | None) -> dict[str, Any] | None:
+    return None if progress is None else {**asdict(progress), "message": normalise(progress.message)}
+
+
+async def heartbeat(
+    connection: Any, principal: Principal, job: Job, lease: timedelta, progress: Progress | None = None
+) -> Signal:
+    """Renew the lease from now on and store the progress, if given."""
+    cancel = await connection.fetchval(_SQL["heartbeat"], *_fence(principal, job), lease, _document(progress))
+    return "lost" if cancel is None else "cancel" if cancel else "go_on"
+
+
+async def _end(
+    connection: Any,
+    principal: Principal,
+    job: Job,
+    status: JobStatus,
+    *,
+    result: Mapping[str, Any] | None = None,
+    error: str | None = None,
+    progress: Progress | None = None,
+) -> bool:
+    values = (status, result and dict(result), error and normalise(error), _document(progress))
+    return await connection.fetchval(_SQL["end"], *_fence(principal, job), *values) is not None
+
+
+async def finish(
+    connection: Any, principal: Principal, job: Job, result: Mapping[str, Any], progress: Progress | None = None
+) -> bool:
+    """Succeeded. False, here and below: the job is no longer this worker's, and nothing was changed."""
+    return await _end(connection, principal, job, "succeeded", result=result, progress=progress)
+
+
+async def fail(
+    connection: Any, principal: Principal, job: Job, error: str, *, retry_in: timedelta | None = None
+) -> bool:
+    """Failed for good, or queued again after `retry_in`."""
+    if retry_in is None:
+        return await _end(connection, principal, job, "failed", error=error)
+    return await _requeue(connection, principal, job, 0, retry_in, normalise(error))
+
+
+async def park(connection: Any, principal: Principal, job: Job, error: str) -> bool:
+    """Set aside for a human, with its uploads."""
+    return await _end(connection, principal, job, "parked", error=error)
+
+
+async def cancelled(connection: Any, principal: Principal, job: Job) -> bool:
+    return await _end(connection, principal, job, "cancelled")
+
+
+async def release(connection: Any, principal: Principal, job: Job) -> bool:
+    """Back into the queue as if it had not been claimed: its worker was asked to stop."""
+    return await _requeue(connection, principal, job, 1, _NOW, None)
+
+
+async def _requeue(
+    connection: Any, principal: Principal, job: Job, given_back: int, delay: timedelta, error: str | None
+) -> bool:
+    row = await connection.fetchrow(_SQL["requeue"], *_fence(principal, job), given_back, delay, error)
+    return row is not None
+
+
+# --- over all tenants -------------------------------------------------------------------------------------------------
+
+
+async def claim(connection: Any, worker: str, kinds: Sequence[str], lease: timedelta) -> tuple[int, UUID] | None:
+    """Tenant and id of the job that is now this worker's for the length of `lease`; None when nothing is due."""
+    row = await connection.fetchrow(_SQL["claim"], worker, list(kinds), lease)
+    return None if row is None else (row["tenant_id"], row["id"])
+
+
+async def tenant_name(connection: Any, tenant_id: int) -> str:
+    name: str = await connection.fetchval(_SQL["tenant_name"], tenant_id)
+    return name
+
+
+async def queue_state(connection: Any) -> QueueState:
+    return QueueState(**await connection.fetchrow(_SQL["queue_state"]))
+
+
+@asynccontextmanager
+async def wakeups(connection: Any) -> AsyncIterator[asyncio.Event]:
+    """An event that is set when a job was enqueued. Notifications can be lost: look at the queue regularly as well."""
+    news = asyncio.Event()
+
+    def wake(*_: Any) -> None:
+        news.set()
+
+    await connection.add_listener(CHANNEL, wake)
+    try:
+        yield news
+    finally:
+        await connection.remove_listener(CHANNEL, wake)

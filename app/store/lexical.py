@@ -1,0 +1,66 @@
+"""BM25: postings, statistics and search. The formulas are in sql/functions/lexical.sql."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from app.db.queries import load_queries
+from app.domain.passage import Hit, LegResult
+from app.domain.principal import Principal
+from app.settings import LexicalSettings
+
+SQL = load_queries("lexical")
+
+
+async def index(connection: Any, principal: Principal, document_id: UUID, collection_id: UUID) -> None:
+    """Post the staged passages. Statistics follow in `settle`, under the collection's lock."""
+    await connection.execute(SQL["create_stage"])
+    await connection.execute(SQL["index"], principal.tenant_id, document_id, collection_id)
+
+
+async def settle(
+    connection: Any, principal: Principal, document_id: UUID, collection_id: UUID, keep: Sequence[UUID]
+) -> None:
+    """Remove postings of other passages than `keep` and bring the statistics up to date. Needs the collection's lock."""
+    tenant = principal.tenant_id
+    await connection.execute(SQL["create_stage"])
+    await connection.execute(SQL["unindex"], tenant, document_id, list(keep))
+    for name in ("apply_terms", "drop_terms"):
+        await connection.execute(SQL[name], tenant, collection_id)
+    for name in ("apply_totals", "drop_totals"):
+        await connection.execute(SQL[name], tenant, collection_id)
+    if keep:
+        await connection.execute(SQL["align"], tenant, document_id)
+
+
+async def drifted(
+    connection: Any, principal: Principal, collection_id: UUID, ratio: float
+) -> list[tuple[str, int]]:
+    """Languages (text search configuration, passages) whose stored weights use an average that is off by `ratio`."""
+    rows = await connection.fetch(SQL["drifted"], principal.tenant_id, collection_id, ratio)
+    return [(row["config"], row["passage_count"]) for row in rows]
+
+
+async def reweight(connection: Any, principal: Principal, collection_id: UUID, config: str) -> None:
+    """Weight all passages of a language with the current average length. Needs the collection's lock."""
+    for name in ("renew_average", "reweight"):
+        await connection.execute(SQL[name], principal.tenant_id, collection_id, config)
+
+
+async def search(
+    connection: Any,
+    collections: Sequence[UUID],
+    query: str,
+    k: int,
+    settings: LexicalSettings,
+    filters: Mapping[str, Any] | None,
+) -> LegResult:
+    """The k best passages by BM25 over the collections of the transaction's tenant."""
+    rows = await connection.fetch(
+        SQL["search"], list(collections), query, k, settings.candidate_budget, settings.candidate_cap, filters
+    )
+    hits = tuple(Hit(row["passage_id"], row["document_id"], row["score"]) for row in rows)
+    confidence = min(1.0, rows[0]["coverage"]) if rows else 0.0
+    return LegResult("lexical", hits, confidence, exact=all(row["exact"] for row in rows))

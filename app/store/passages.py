@@ -1,0 +1,45 @@
+"""Passages for results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from app.db.queries import load_queries
+from app.domain.passage import Passage
+from app.domain.principal import Principal
+
+SQL = load_queries("passages")
+
+
+async def fetch(
+    connection: Any, principal: Principal, wanted: Mapping[UUID, UUID | None]
+) -> dict[UUID, Passage]:
+    """Passages by id, each with the chunk that was matched, if any. Missing ones are left out."""
+    rows = await connection.fetch(SQL["fetch"], principal.tenant_id, list(wanted), list(wanted.values()))
+    return {row["id"]: _passage(row) for row in rows}
+
+
+def _passage(row: Any) -> Passage:
+    matched = None if row["chunk_id"] is None else (row["matched_start"], row["matched_end"])
+    return Passage(
+        passage_id=row["id"],
+        document_id=row["document_id"],
+        external_id=row["external_id"],
+        title=row["title"],
+        content=row["content"],
+        start=row["char_start"],
+        end=row["char_end"],
+        page=row["page"],
+        headings=tuple(row["headings"]),
+        token_count=row["token_count"],
+        version=row["version"],
+        collection=row["collection"],
+        media_type=row["media_type"],
+        metadata=row["metadata"],
+        chunk_id=row["chunk_id"],
+        matched=matched,
+    )
+
+

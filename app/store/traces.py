@@ -1,0 +1,112 @@
+"""Traces: writing in the background, reading back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from app.db.queries import load_queries
+from app.domain.principal import Principal
+from app.domain.trace import LegTrace, RunTrace
+from app.store.session import Database
+
+SQL = load_queries("traces")
+log = structlog.get_logger(__name__)
+
+
+async def insert(connection: Any, trace: RunTrace) -> None:
+    await connection.execute(
+        SQL["insert_run"], trace.tenant_id, trace.started_at, trace.id, trace.kind, list(trace.collections),
+        trace.question, trace.strategy, dict(trace.plan), dict(trace.timings_ms), list(trace.legs_used),
+        dict(trace.legs_failed), list(trace.degraded), trace.settings_revision, dict(trace.epochs), trace.outcome,
+        trace.error, dict(trace.answer), dict(trace.usage), list(trace.document_ids),
+    )  # fmt: skip
+    await connection.executemany(
+        SQL["insert_leg"],
+        [
+            (trace.tenant_id, trace.started_at, trace.id, leg.leg, list(leg.passage_ids), list(leg.chunk_ids),
+             list(leg.scores), list(leg.shares), list(leg.fates))
+            for leg in trace.legs
+        ],
+    )  # fmt: skip
+    if trace.document_ids:
+        await connection.execute(SQL["forget_stale"], trace.tenant_id, list(trace.document_ids))
+
+
+async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace | None:
+    row = await connection.fetchrow(SQL["get"], principal.tenant_id, run_id)
+    if row is None:
+        return None
+    legs = await connection.fetch(SQL["legs"], principal.tenant_id, run_id)
+    values: dict[str, Any] = _values(row)
+    return RunTrace(**values, legs=tuple(LegTrace(**_values(leg)) for leg in legs))
+
+
+def _values(row: Any) -> dict[str, Any]:
+    """A row as arguments: arrays become tuples."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+
+
+async def forget(connection: Any, document_id: UUID) -> None:
+    """Blank what traced answers quote from a document; part of its deletion."""
+    await connection.execute(SQL["forget"], document_id)
+
+
+async def forget_collection(connection: Any, principal: Principal, collection_id: UUID) -> None:
+    """The same for all documents of a collection."""
+    await connection.execute(SQL["forget_collection"], principal.tenant_id, collection_id)
+
+
+class TraceWriter:
+    """Writes traces in batches beside the requests. The queue is bounded: what does not fit is dropped and counted."""
+
+    BATCH = 50
+
+    def __init__(self, database: Database, queue_size: int) -> None:
+        self._database = database
+        self._queue: asyncio.Queue[RunTrace] = asyncio.Queue(maxsize=queue_size)
+        self._task: asyncio.Task[None] | None = None
+        self.dropped = 0
+
+    def record(self, trace: RunTrace) -> None:
+        """Never waits and never raises."""
+        try:
+            self._queue.put_nowait(trace)
+        except asyncio.QueueFull:
+            self.dropped += 1
+            return
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._drain())
+
+    async def flush(self) -> None:
+        """Wait until everything recorded so far is in the database (or dropped)."""
+        await self._queue.join()
+
+    async def _drain(self) -> None:
+        while not self._queue.empty():
+            batch = [self._queue.get_nowait() for _ in range(min(self.BATCH, self._queue.qsize()))]
+            try:
+                await self._write(batch)
+            except Exception:
+                self.dropped += len(batch)
+                log.exception("traces.dropped", count=len(batch))
+            finally:
+                for _ in batch:
+                    self._queue.task_done()
+
+    async def _write(self, batch: list[RunTrace]) -> None:
+        by_tenant: dict[int, list[RunTrace]] = defaultdict(list)
+        for trace in batch:
+            by_tenant[trace.tenant_id].append(trace)
+        for tenant_id, traces in by_tenant.items():
+            async with self._database.transaction(Principal(tenant_id, "")) as connection:
+                await connection.execute("SET LOCAL synchronous_commit = off")
+                for trace in traces:
+                    await insert(connection, trace)
+
+    async def close(self) -> None:
+        await self.flush()

@@ -1,0 +1,79 @@
+-- The queue's two questions that concern every tenant. They run with the rights of their owner and therefore return no
+-- tenant data: an id to claim, and counts. Everything else about a job happens inside its tenant's transaction.
+
+-- Claims the oldest runnable job of these kinds: queued and due, or running with a lease that is over. The attempt is
+-- counted here, before any work, so that a job which kills its worker is parked after max_attempts instead of looping.
+-- All times are the database's, so workers with wrong clocks cannot claim twice (T33).
+CREATE OR REPLACE FUNCTION rag.claim_job(worker text, kinds text[], lease interval)
+RETURNS TABLE (tenant_id bigint, id uuid)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, rag, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    found_job record;
+    present timestamptz;
+BEGIN
+    LOOP
+        present := clock_timestamp();
+        SELECT j.tenant_id, j.id, j.attempts, j.max_attempts, j.cancel_requested, j.error INTO found_job
+          FROM rag.jobs AS j
+         WHERE j.status IN ('queued', 'running') AND j.run_at <= present
+           AND (j.status = 'queued' OR j.lease_until <= present)
+           AND j.kind = ANY (claim_job.kinds)
+         ORDER BY j.run_at, j.id
+         LIMIT 1
+           FOR UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN
+            RETURN;
+        END IF;
+
+        IF found_job.cancel_requested THEN
+            UPDATE rag.jobs AS j
+               SET status = 'cancelled', finished_at = present, lease_until = NULL, worker = NULL
+             WHERE j.tenant_id = found_job.tenant_id AND j.id = found_job.id;
+            DELETE FROM rag.uploads AS u WHERE u.tenant_id = found_job.tenant_id AND u.job_id = found_job.id;
+        ELSIF found_job.attempts >= found_job.max_attempts THEN
+            UPDATE rag.jobs AS j
+               SET status = 'parked', finished_at = present, lease_until = NULL, worker = NULL,
+                   error = CASE WHEN found_job.error IS NULL
+                                THEN format('its worker died %s times', found_job.attempts)
+                                ELSE format('its worker died in attempt %s; an attempt before it failed with: %s',
+                                            found_job.attempts, found_job.error) END
+             WHERE j.tenant_id = found_job.tenant_id AND j.id = found_job.id;
+        ELSE
+            UPDATE rag.jobs AS j
+               SET status = 'running', attempts = j.attempts + 1, worker = claim_job.worker,
+                   lease_until = present + claim_job.lease, started_at = coalesce(j.started_at, present),
+                   progress = '{}'
+             WHERE j.tenant_id = found_job.tenant_id AND j.id = found_job.id;
+            RETURN QUERY SELECT found_job.tenant_id, found_job.id;
+            RETURN;
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION rag.claim_job(text, text[], interval) IS
+    'Claims the oldest runnable job of any tenant for a worker; no row when there is none.';
+
+-- For readiness and metrics: a runnable job that nobody takes for a minute means that no worker lives (T10).
+CREATE OR REPLACE FUNCTION rag.queue_state()
+RETURNS TABLE (queued bigint, running bigint, runnable bigint, oldest_runnable_seconds double precision)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, rag, pg_temp
+AS $$
+    WITH job AS (
+        SELECT status,
+               CASE status WHEN 'queued' THEN run_at ELSE lease_until END AS runnable_at
+          FROM rag.jobs
+         WHERE status IN ('queued', 'running')
+    )
+    SELECT count(*) FILTER (WHERE status = 'queued'),
+           count(*) FILTER (WHERE status = 'running'),
+           count(*) FILTER (WHERE runnable_at <= clock_timestamp()),
+           extract(epoch FROM clock_timestamp()
+                   - min(runnable_at) FILTER (WHERE runnable_at <= clock_timestamp()))::double precision
+      FROM job
+$$;
+COMMENT ON FUNCTION rag.queue_state() IS
+    'Unfinished jobs of all tenants, how many could run now, and since how many seconds the oldest of these waits.';

@@ -1,0 +1,95 @@
+-- Daily partitions (UTC) of the trace tables: every partitioned table of schema rag. Both functions are called by the
+-- serving role but make and drop tables, so they belong to the tables' owner.
+
+CREATE OR REPLACE FUNCTION rag.add_partition(parent regclass, suffix text, bounds text, day_start timestamptz) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+    parent_name name := (SELECT relname FROM pg_class WHERE oid = parent);
+    part        text := format('rag.%I', parent_name || suffix);
+BEGIN
+    IF to_regclass(part) IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    -- One maker at a time; whoever waited finds it made.
+    PERFORM pg_advisory_xact_lock(hashtextextended('rag.add_partition', 0));
+    IF to_regclass(part) IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    -- Made apart and then attached: that does not lock readers and writers out of the parent.
+    EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING ALL)', part, parent);
+    IF day_start IS NOT NULL THEN
+        -- Rows that came before their partition wait in the default one.
+        EXECUTE format('WITH late AS (DELETE FROM rag.%I WHERE started_at >= $1 AND started_at < $2 RETURNING *)
+                        INSERT INTO %s SELECT * FROM late', parent_name || '_default', part)
+        USING day_start, day_start + interval '24 hours';
+    END IF;
+    PERFORM rag.secure_table(part::regclass);
+    EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s %s', parent, part, bounds);
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION rag.add_partition(regclass, text, text, timestamptz) IS
+    'For the owner: makes one partition with its row security unless it exists; true when it was made.';
+
+CREATE OR REPLACE FUNCTION rag.ensure_trace_partitions(ahead int) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+    made   int := 0;
+    parent regclass;
+    today  date := (now() AT TIME ZONE 'UTC')::date;
+    day    date;
+BEGIN
+    FOR parent IN
+        SELECT oid FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relkind = 'p' ORDER BY relname
+    LOOP
+        -- so that an insert never fails, whatever the clock says
+        made := made + rag.add_partition(parent, '_default', 'DEFAULT', NULL)::int;
+        FOR day IN SELECT today + n FROM generate_series(0, least(ahead, 366)) AS n LOOP
+            made := made + rag.add_partition(
+                parent, to_char(day, '"_"YYYYMMDD'),
+                format('FOR VALUES FROM (%L) TO (%L)', day || ' 00:00+00', (day + 1) || ' 00:00+00'),
+                day::timestamp AT TIME ZONE 'UTC')::int;
+        END LOOP;
+    END LOOP;
+    RETURN made;
+END
+$$;
+COMMENT ON FUNCTION rag.ensure_trace_partitions(int) IS
+    'As the owner: makes the missing daily partitions of the trace tables from today (UTC) to so many days ahead; how many it made.';
+
+CREATE OR REPLACE FUNCTION rag.drop_trace_partitions(keep_days int) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp
+-- Dropping locks the parent: better late than in the way of traces.
+SET lock_timeout = '2s' AS $$
+DECLARE
+    dropped int := 0;
+    part    record;
+    oldest  date := (now() AT TIME ZONE 'UTC')::date - keep_days;
+BEGIN
+    IF keep_days < 1 THEN
+        RAISE EXCEPTION 'traces are kept for one day at least, not %', keep_days USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    FOR part IN
+        SELECT c.oid::regclass AS name, substring(c.relname FROM '_(\d{8})$') AS day
+        FROM pg_inherits AS i
+        JOIN pg_class AS c ON c.oid = i.inhrelid
+        JOIN pg_class AS p ON p.oid = i.inhparent
+        WHERE p.relnamespace = 'rag'::regnamespace AND p.relkind = 'p'
+        ORDER BY c.relname
+    LOOP
+        IF part.day IS NULL THEN
+            EXECUTE format('DELETE FROM %s WHERE started_at < $1', part.name) USING oldest::timestamp AT TIME ZONE 'UTC';
+        ELSIF to_date(part.day, 'YYYYMMDD') < oldest THEN
+            BEGIN
+                EXECUTE format('DROP TABLE IF EXISTS %s', part.name);
+                dropped := dropped + 1;
+            EXCEPTION WHEN lock_not_available THEN
+                NULL;  -- in use; the next call tries again
+            END;
+        END IF;
+    END LOOP;
+    RETURN dropped;
+END
+$$;
+COMMENT ON FUNCTION rag.drop_trace_partitions(int) IS
+    'As the owner: drops the partitions of the trace tables that are older than so many days (UTC); how many it dropped.';

@@ -1,0 +1,69 @@
+-- Tenants: which one a transaction serves, how one comes to be, and who may read it in schema analyst.
+
+CREATE OR REPLACE FUNCTION rag.current_tenant() RETURNS bigint
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    tenant text := nullif(current_setting('app.tenant', true), '');
+BEGIN
+    IF tenant IS NULL THEN
+        RAISE EXCEPTION 'app.tenant is not set' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN tenant::bigint;
+END
+$$;
+COMMENT ON FUNCTION rag.current_tenant() IS
+    'Tenant of the transaction, from app.tenant; raises when it is unset. Functions that see all rows ask it.';
+
+CREATE OR REPLACE FUNCTION rag.ensure_tenant(name text) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+    found bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $1);
+BEGIN
+    IF found IS NOT NULL THEN
+        RETURN found;
+    END IF;
+    INSERT INTO rag.tenants AS t (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING t.id INTO found;
+    IF found IS NULL THEN
+        -- made meanwhile by another session: a new statement sees its row
+        SELECT t.id INTO STRICT found FROM rag.tenants AS t WHERE t.name = $1;
+        RETURN found;
+    END IF;
+    -- Who serves a database of their own may read it in psql as well.
+    INSERT INTO rag.analyst_grant (tenant_id, role_name)
+    SELECT found, session_user FROM pg_class AS c
+    WHERE c.oid = 'rag.tenants'::regclass AND pg_get_userbyid(c.relowner) = session_user
+    ON CONFLICT DO NOTHING;
+    RETURN found;
+END
+$$;
+COMMENT ON FUNCTION rag.ensure_tenant(text) IS
+    'Id of the tenant of that name, made if new. If the session is the owner of the tables, it may read a new tenant in schema analyst.';
+
+CREATE OR REPLACE FUNCTION rag.grant_analyst(role_name text, tenant text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+    login regrole := to_regrole(quote_ident($1));
+BEGIN
+    IF login IS NULL THEN
+        RAISE EXCEPTION 'there is no role %', $1 USING ERRCODE = 'undefined_object';
+    END IF;
+    INSERT INTO rag.analyst_grant AS g (tenant_id, role_name)
+    SELECT t.id, $1 FROM rag.tenants AS t WHERE t.name = $2
+    ON CONFLICT ON CONSTRAINT analyst_grant_pkey DO NOTHING;
+    IF NOT EXISTS (SELECT FROM rag.tenants AS t WHERE t.name = $2) THEN
+        RAISE EXCEPTION 'there is no tenant %', $2 USING ERRCODE = 'no_data_found';
+    END IF;
+    IF NOT pg_has_role(login, 'cairn_analyst', 'MEMBER') THEN
+        EXECUTE format('GRANT cairn_analyst TO %s', login);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION rag.grant_analyst(text, text) IS
+    'For the owner: lets a login read one tenant through schema analyst. Grants follow the name of the login.';
+
+CREATE OR REPLACE FUNCTION rag.revoke_analyst(role_name text, tenant text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, rag, pg_temp AS $$
+    DELETE FROM rag.analyst_grant AS g USING rag.tenants AS t
+    WHERE t.id = g.tenant_id AND t.name = $2 AND g.role_name = $1
+$$;
+COMMENT ON FUNCTION rag.revoke_analyst(text, text) IS 'For the owner: takes back what rag.grant_analyst gave.';

@@ -1,0 +1,141 @@
+-- Row security and grants, from the catalog: no list of tables or functions to forget. Applied last, in the transaction
+-- that creates the functions and views.
+--
+-- Tables of schema rag with a tenant_id, and rag.tenants: row security enabled and forced, three policies.
+-- Other tables of schema rag: closed, but for the reference tables named below. Partitions: reached through their parent.
+-- Functions follow what they are, so that a new one needs no line here:
+--   rag, SECURITY DEFINER                          owned by cairn_definer, called by cairn_app
+--   rag, SECURITY DEFINER, "As the owner: ..."     owned by the tables' owner, called by cairn_app
+--   rag, SECURITY INVOKER                          helpers, called by cairn_app, cairn_definer, cairn_views
+--   rag, SECURITY INVOKER, "For the owner: ..."    called by the tables' owner
+--   analyst                                        owned by cairn_views, called by cairn_analyst
+-- (the quoted words begin the function's COMMENT). Views of schema analyst are owned by cairn_views.
+
+CREATE OR REPLACE FUNCTION rag.set_policy(target regclass, policy_name text, clauses text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    old record;
+BEGIN
+    SELECT obj_description(oid, 'pg_policy') AS clauses INTO old
+    FROM pg_policy WHERE polrelid = target AND polname = policy_name;
+    -- Only when it changed: CREATE POLICY locks out every reader, and start-up meets tables in use.
+    IF NOT FOUND OR old.clauses IS DISTINCT FROM clauses THEN
+        IF FOUND THEN
+            EXECUTE format('DROP POLICY %I ON %s', policy_name, target);
+        END IF;
+        EXECUTE format('CREATE POLICY %I ON %s %s', policy_name, target, clauses);
+        EXECUTE format('COMMENT ON POLICY %I ON %s IS %L', policy_name, target, clauses);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION rag.set_policy(regclass, text, text) IS
+    'For the owner: makes the policy if it is missing or was made from other clauses.';
+
+CREATE OR REPLACE FUNCTION rag.secure_table(target regclass) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    key     text := CASE WHEN target = 'rag.tenants'::regclass THEN 'id' ELSE 'tenant_id' END;
+    own     text := format('%I = nullif(current_setting(''app.tenant'', true), '''')::bigint', key);
+    granted text := CASE WHEN target = 'rag.analyst_grant'::regclass THEN 'role_name = session_user'
+        ELSE format('%I IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user)', key) END;
+BEGIN
+    IF NOT (SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE oid = target) THEN
+        EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', target);
+    END IF;
+    PERFORM rag.set_policy(target, 'app', format('TO cairn_app USING (%s) WITH CHECK (%1$s)', own));
+    PERFORM rag.set_policy(target, 'views', format('FOR SELECT TO cairn_views USING (%s)', granted));
+    -- A constant leaves no security qual in the plan, so GIN indexes stay usable (docs/adr/0005).
+    PERFORM rag.set_policy(target, 'definer', 'TO cairn_definer USING (true) WITH CHECK (true)');
+END
+$$;
+COMMENT ON FUNCTION rag.secure_table(regclass) IS
+    'For the owner: enables and forces row security on a table with a tenant_id (or rag.tenants), with its policies.';
+
+DO $tables$
+DECLARE
+    item record;
+BEGIN
+    FOR item IN
+        SELECT c.oid::regclass AS name, c.relispartition AS partition,
+               c.oid = 'rag.tenants'::regclass OR EXISTS (
+                   SELECT FROM pg_attribute AS a
+                   WHERE a.attrelid = c.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped) AS tenant_data,
+               c.oid IN ('rag.tenants'::regclass, 'rag.analyst_grant'::regclass) AS administered
+        FROM pg_class AS c
+        WHERE c.relnamespace = 'rag'::regnamespace AND c.relkind IN ('r', 'p')
+        ORDER BY c.relname
+    LOOP
+        EXECUTE format('REVOKE ALL ON TABLE %s FROM PUBLIC, cairn_app, cairn_views, cairn_definer, cairn_analyst', item.name);
+        CONTINUE WHEN NOT item.tenant_data;
+        PERFORM rag.secure_table(item.name);
+        CONTINUE WHEN item.partition;
+        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON TABLE %s TO cairn_definer', item.name);
+        EXECUTE format('GRANT SELECT ON TABLE %s TO cairn_views', item.name);
+        CONTINUE WHEN item.administered;
+        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON TABLE %s TO cairn_app', item.name);
+    END LOOP;
+END
+$tables$;
+
+-- Reference tables. Writing them is the business of definer functions.
+GRANT SELECT ON rag.tenants, rag.embedding_models TO cairn_app;
+GRANT SELECT ON rag.embedding_models TO cairn_views;
+GRANT SELECT, INSERT ON rag.embedding_models TO cairn_definer;
+
+-- An object can only be given to a role that may create in its schema: for this transaction.
+GRANT CREATE ON SCHEMA rag TO cairn_definer;
+GRANT CREATE ON SCHEMA analyst TO cairn_views;
+
+DO $functions$
+DECLARE
+    item   record;
+    owner  text;
+    caller text;
+    master text := (SELECT relowner::regrole FROM pg_class WHERE oid = 'rag.tenants'::regclass);
+BEGIN
+    FOR item IN
+        SELECT p.oid::regprocedure AS name, p.pronamespace = 'analyst'::regnamespace AS analyst, p.prosecdef AS definer,
+               coalesce(obj_description(p.oid, 'pg_proc'), '') AS note, p.proowner::regrole::text AS owner
+        FROM pg_proc AS p
+        WHERE p.pronamespace IN ('rag'::regnamespace, 'analyst'::regnamespace)
+          AND NOT EXISTS (SELECT FROM pg_depend AS d
+                          WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+    LOOP
+        owner := CASE WHEN item.analyst THEN 'cairn_views'
+                      WHEN item.definer AND item.note NOT LIKE 'As the owner:%' THEN 'cairn_definer'
+                      ELSE master END;
+        caller := CASE WHEN item.analyst THEN 'cairn_analyst'
+                       WHEN item.definer THEN 'cairn_app'
+                       WHEN item.note NOT LIKE 'For the owner:%' THEN 'cairn_app, cairn_definer, cairn_views' END;
+        EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC, cairn_app, cairn_views, cairn_definer, cairn_analyst', item.name);
+        IF item.owner <> owner THEN
+            EXECUTE format('ALTER ROUTINE %s OWNER TO %s', item.name, owner);
+        END IF;
+        EXECUTE format('GRANT EXECUTE ON ROUTINE %s TO %s', item.name, concat_ws(', ', owner, caller));
+    END LOOP;
+END
+$functions$;
+
+DO $views$
+DECLARE
+    item record;
+BEGIN
+    FOR item IN
+        SELECT c.oid::regclass AS name, c.relowner::regrole::text AS owner,
+               coalesce(c.reloptions::text, '') ~* 'security_invoker=(true|on|yes|1)' AS invoker
+        FROM pg_class AS c
+        WHERE c.relnamespace = 'analyst'::regnamespace AND c.relkind IN ('v', 'm')
+    LOOP
+        IF item.invoker THEN
+            RAISE EXCEPTION '% is security_invoker: analysts cannot read tables of schema rag', item.name;
+        END IF;
+        IF item.owner <> 'cairn_views' THEN
+            EXECUTE format('ALTER TABLE %s OWNER TO cairn_views', item.name);
+        END IF;
+        EXECUTE format('GRANT SELECT ON TABLE %s TO cairn_analyst', item.name);
+    END LOOP;
+END
+$views$;
+
+REVOKE CREATE ON SCHEMA rag FROM cairn_definer;
+REVOKE CREATE ON SCHEMA analyst FROM cairn_views;

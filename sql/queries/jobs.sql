@@ -1,0 +1,98 @@
+-- Jobs within one tenant; claiming across tenants is rag.claim_job (sql/functions/jobs.sql).
+-- No statement takes an instant from the app: leases, delays and stamps are reckoned on the database's clock (T33).
+-- Statements of a worker are fenced by (worker, attempts): once a job was taken over, its old worker changes nothing.
+
+-- name: enqueue
+-- No row when an unfinished job has the same dedupe_key. The notification is sent when the caller commits.
+WITH job AS (
+    INSERT INTO rag.jobs (tenant_id, id, kind, payload, dedupe_key, run_at, max_attempts, created_at)
+    VALUES ($1, $2, $3, $4, $5, clock_timestamp() + $6::interval, $7, clock_timestamp())
+    ON CONFLICT (tenant_id, dedupe_key) WHERE status IN ('queued', 'running') DO NOTHING
+    RETURNING *
+)
+SELECT job.*, pg_notify('cairn_jobs', '') FROM job;
+
+-- name: unfinished
+SELECT * FROM rag.jobs WHERE tenant_id = $1 AND dedupe_key = $2 AND status IN ('queued', 'running');
+
+-- name: get
+SELECT * FROM rag.jobs WHERE tenant_id = $1 AND id = $2;
+
+-- name: list
+-- Newest first; $3 is the last id of the page before, null for the first page.
+SELECT * FROM rag.jobs
+ WHERE tenant_id = $1 AND ($2::text IS NULL OR status = $2) AND ($3::uuid IS NULL OR id < $3)
+ ORDER BY id DESC
+ LIMIT $4;
+
+-- name: request_cancel
+-- A job that nobody runs ends at once, with its uploads; a running one is told through its heartbeat.
+WITH job AS (
+    UPDATE rag.jobs
+       SET cancel_requested = true,
+           status = CASE status WHEN 'running' THEN status ELSE 'cancelled' END,
+           finished_at = CASE status WHEN 'running' THEN finished_at ELSE clock_timestamp() END
+     WHERE tenant_id = $1 AND id = $2 AND status IN ('queued', 'running', 'parked')
+    RETURNING *
+), gone AS (
+    DELETE FROM rag.uploads AS u USING job
+     WHERE u.tenant_id = $1 AND u.job_id = job.id AND job.status = 'cancelled'
+)
+SELECT * FROM job;
+
+-- name: revive
+-- A parked job is queued once more with its attempts forgotten (its uploads are still there).
+WITH job AS (
+    UPDATE rag.jobs
+       SET status = 'queued', attempts = 0, error = NULL, finished_at = NULL, run_at = clock_timestamp()
+     WHERE tenant_id = $1 AND id = $2 AND status = 'parked'
+    RETURNING *
+)
+SELECT job.*, pg_notify('cairn_jobs', '') FROM job;
+
+-- name: heartbeat
+-- Renews the lease and, where given, stores the progress. No row: the job is no longer this worker's.
+UPDATE rag.jobs
+   SET lease_until = clock_timestamp() + $5::interval, progress = coalesce($6::jsonb, progress)
+ WHERE tenant_id = $1 AND id = $2 AND worker = $3 AND attempts = $4 AND status = 'running'
+RETURNING cancel_requested;
+
+-- name: end
+-- Parked jobs keep their uploads, because they may be revived; every other end deletes them.
+WITH job AS (
+    UPDATE rag.jobs
+       SET status = $5, result = $6, error = $7, progress = coalesce($8::jsonb, progress),
+           finished_at = clock_timestamp(), lease_until = NULL, worker = NULL
+     WHERE tenant_id = $1 AND id = $2 AND worker = $3 AND attempts = $4 AND status = 'running'
+    RETURNING id, status
+), gone AS (
+    DELETE FROM rag.uploads AS u USING job
+     WHERE u.tenant_id = $1 AND u.job_id = job.id AND job.status <> 'parked'
+)
+SELECT status FROM job;
+
+-- name: requeue
+-- Back into the queue after $6; $5 attempts are given back (1 when the worker was only asked to stop).
+-- A job whose cancellation was asked for meanwhile ends here.
+WITH job AS (
+    UPDATE rag.jobs
+       SET status = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
+           finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END,
+           attempts = attempts - $5, run_at = clock_timestamp() + $6::interval, error = coalesce($7, error),
+           lease_until = NULL, worker = NULL
+     WHERE tenant_id = $1 AND id = $2 AND worker = $3 AND attempts = $4 AND status = 'running'
+    RETURNING id, status
+), gone AS (
+    DELETE FROM rag.uploads AS u USING job
+     WHERE u.tenant_id = $1 AND u.job_id = job.id AND job.status = 'cancelled'
+)
+SELECT job.status, pg_notify('cairn_jobs', '') FROM job;
+
+-- name: claim
+SELECT tenant_id, id FROM rag.claim_job($1, $2, $3);
+
+-- name: tenant_name
+SELECT name FROM rag.tenants WHERE id = $1;
+
+-- name: queue_state
+SELECT queued, running, runnable, oldest_runnable_seconds FROM rag.queue_state();

@@ -1,0 +1,34 @@
+-- Traces of runs.
+
+-- name: insert_run
+INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used,
+  legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+ON CONFLICT DO NOTHING
+
+-- name: insert_leg
+INSERT INTO rag.run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT DO NOTHING
+
+-- name: get
+SELECT id, tenant_id, started_at, kind, collections, question, strategy, plan, timings_ms, legs_used, legs_failed,
+  degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids
+FROM rag.runs WHERE tenant_id = $1 AND id = $2
+
+-- name: legs
+SELECT leg, passage_ids, chunk_ids, scores, shares, fates
+FROM rag.run_legs WHERE tenant_id = $1 AND run_id = $2 ORDER BY leg
+
+-- name: forget
+-- Answers that cite a deleted document lose their text; ids stay, so that the run can still be counted.
+SELECT rag.forget_document($1)
+
+-- name: forget_stale
+-- The same for traces that were still waiting to be written when the document went.
+SELECT rag.forget_document(cited.id)
+FROM (SELECT DISTINCT unnest($2::uuid[]) AS id) AS cited
+WHERE NOT EXISTS (SELECT FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = cited.id)
+
+-- name: forget_collection
+SELECT rag.forget_document(d.id) FROM rag.documents d WHERE d.tenant_id = $1 AND d.collection_id = $2

@@ -1,0 +1,168 @@
+"""Shared fixtures: a real PostgreSQL for the run, a database of its own for each test, and no network but loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import ipaddress
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from app.db import runtime
+from app.db.embedded import EmbeddedServer, ensure_running
+
+REPO = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("CAIRN_SHARED") or REPO.parent / "shared")
+
+# A shared machine is slow now and then; a property does not get wrong by that.
+settings.register_profile("cairn", deadline=None)
+settings.load_profile("cairn")
+
+
+# --- a closed world -------------------------------------------------------------------------------------------------
+
+
+class NetworkClosedError(OSError):
+    """A test tried to leave the machine."""
+
+
+_network = {"closed": False}
+
+
+def _is_local(host: object) -> bool:
+    if host in (None, "", b"", "localhost", b"localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host.decode() if isinstance(host, bytes) else str(host).partition("%")[0])
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def _guard(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook sees every socket of this process, whichever library opened it."""
+    if not event.startswith("socket.") or not _network["closed"]:
+        return
+    if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+        target = arguments[1]
+        host = target[0] if isinstance(target, tuple) else None  # else a Unix socket, or connected already
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        host = arguments[0]
+    else:
+        return
+    if not _is_local(host):
+        raise NetworkClosedError(f"network is closed in tests: {event} {host!r}")
+
+
+sys.addaudithook(_guard)
+
+_OUTSIDE = ("CAIRN_", "OPENAI_", "AZURE_", "COHERE_", "CO_API", "ANTHROPIC_", "HF_", "PG", "HTTP_PROXY", "HTTPS_PROXY")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def closed_world() -> Iterator[None]:
+    """No network but loopback, and nothing from outside that changes what the product does."""
+    removed = {name: os.environ.pop(name) for name in list(os.environ) if name.upper().startswith(_OUTSIDE)}
+    _network["closed"] = True
+    yield
+    _network["closed"] = False
+    os.environ.update(removed)
+
+
+# --- PostgreSQL -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def make_home() -> Iterator[Callable[[], Path]]:
+    """Makes homes that root's unprivileged server can reach (pytest's tmp_path is for its user only)."""
+    made: list[Path] = []
+
+    def make() -> Path:
+        folder = Path(tempfile.mkdtemp(prefix="cairn-test-"))
+        made.append(folder)
+        if os.geteuid() == 0:
+            folder.chmod(0o755)
+        return folder / "home"
+
+    yield make
+    for folder in made:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def server(closed_world: None, make_home: Callable[[], Path]) -> Iterator[EmbeddedServer]:
+    """One embedded server for this run; several runs at once do not meet."""
+    with ensure_running(make_home(), durable=False) as running:
+        yield running
+
+
+Psql = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def psql(server: EmbeddedServer) -> Psql:
+    """Runs SQL with psql as superuser, outside any event loop: psql("SELECT 1", database="cairn") -> "1"."""
+    program = runtime.program(server.home / "postgres" / runtime.VERSION, "psql")
+
+    def run(sql: str, database: str = "postgres") -> str:
+        command: list[str | Path] = [program, "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", server.dsn(database), "-c", sql]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout).strip()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def template(server: EmbeddedServer, psql: Psql) -> str:
+    """A database that the product's own migration has made; tests get clones of it."""
+    if importlib.util.find_spec("app.db.migrate") is None:
+        pytest.skip("app.db.migrate does not exist yet")
+    from app.db.migrate import migrate
+
+    psql("CREATE DATABASE cairn_template")
+    asyncio.run(migrate(server.dsn("cairn_template")))
+    return "cairn_template"
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def database(server: EmbeddedServer, psql: Psql, template: str) -> Iterator[str]:
+    """DSN (superuser) of a migrated database that only this test sees."""
+    name = f"test_{next(_numbers)}"
+    psql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+    yield server.dsn(name)
+    psql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def empty_database(server: EmbeddedServer, psql: Psql) -> Iterator[str]:
+    """DSN (superuser) of a database without anything in it: for migrations and plain SQL."""
+    name = f"empty_{next(_numbers)}"
+    psql(f"CREATE DATABASE {name} STRATEGY file_copy")
+    yield server.dsn(name)
+    psql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+# --- data -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of public data sets, found by CAIRN_SHARED or beside the repository; skips where there is none."""
+    folder = SHARED / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no shared data at {folder} (set CAIRN_SHARED)")
+    return folder

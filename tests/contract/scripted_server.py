@@ -1,0 +1,329 @@
+"""A model server for tests that speaks real HTTP: OpenAI chat.completions (whole and streaming) and embeddings, Cohere
+v2 rerank. Unscripted requests get a good, deterministic answer; `script` says what becomes of the next ones.
+
+    with ScriptedServer() as server:
+        server.script(Reply("429", retry_after=1), Reply("ok", text="Hello"))
+        chat = OpenAIChat("m", "key", server.openai_url)
+
+Kinds of reply for every endpoint: ok (after `seconds`), 401 (repeats the key), 429, quota (429 for good), 500, 502
+(HTML), disconnect, stall, malformed (broken JSON), wrong_shape, html_200.
+Chat: empty, length, length_empty, no_finish. Its streams: error_first; after two words cut, error_chunk, bad_chunk,
+odd_chunk, stall_late; at the end silent_end; drip (a word per 0.2 s).
+Embeddings: fewer, more, repeated, dimension, ragged, zero, floats (no base64), shuffled.
+Rerank: out_of_range, negative, repeated, fewer, score.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import struct
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What becomes of one request, `seconds` after it arrived; `text` is said instead of the default answer."""
+
+    kind: str = "ok"
+    text: str | None = None
+    retry_after: float | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request as it arrived; `body` is its JSON."""
+
+    path: str
+    headers: dict[str, str]
+    body: Json
+
+
+def vector(text: str, dimensions: int) -> list[float]:
+    """A deterministic, not normalised vector: equal for equal texts only."""
+    raw = b"".join(hashlib.sha256(f"{i}:{text}".encode()).digest() for i in range(dimensions // 32 + 1))
+    return [byte / 16 - 8 + 0.01 for byte in raw[:dimensions]]
+
+
+def overlap(query: str, document: str) -> float:
+    """Share of the query's words that the document has."""
+    wanted = set(query.lower().split())
+    return len(wanted & set(document.lower().split())) / (len(wanted) or 1)
+
+
+def echo(messages: list[Json]) -> str:
+    """The default chat model repeats what the user said last."""
+    return "You said: " + str(messages[-1]["content"])
+
+
+class ScriptedServer:
+    """Context manager; `requests` has everything that arrived, in order."""
+
+    def __init__(self, *, dimensions: int = 64, answer: Callable[[list[Json]], str] = echo) -> None:
+        self.dimensions = dimensions
+        self.answer = answer
+        self.requests: list[Received] = []
+        self.released = threading.Event()  # ends every stall
+        self._script: deque[Reply] = deque()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Base URL for Cohere."""
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    @property
+    def openai_url(self) -> str:
+        return f"{self.url}/v1"
+
+    def script(self, *replies: Reply | str) -> None:
+        """Say what becomes of the next requests, in order."""
+        self._script.extend(Reply(reply) if isinstance(reply, str) else reply for reply in replies)
+
+    def next_reply(self) -> Reply:
+        return self._script.popleft() if self._script else Reply()
+
+    def __enter__(self) -> ScriptedServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.released.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+
+# --- bodies ---------------------------------------------------------------------------------------------------------
+
+
+def chat_body(text: str | None, finish: str | None, model: str) -> Json:
+    message = {"role": "assistant", "content": text}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+    }
+
+
+def chunk_body(model: str, delta: Json, finish: str | None = None) -> Json:
+    choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
+    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": choices}
+
+
+def chat_reply(reply: Reply, text: str, model: str) -> Json:
+    match reply.kind:
+        case "empty":
+            return chat_body("", "stop", model)
+        case "length_empty":
+            return chat_body(None, "length", model)
+        case "length":
+            return chat_body(text[:5], "length", model)
+        case "no_finish":
+            return chat_body(text, None, model)
+    return chat_body(text, "stop", model)
+
+
+def embedding_reply(reply: Reply, body: Json, dimensions: int) -> Json:
+    texts = [body["input"]] if isinstance(body["input"], str) else list(body["input"])
+    size = int(body.get("dimensions") or dimensions) + (1 if reply.kind == "dimension" else 0)
+    rows = [vector(text, size) for text in texts]
+    if reply.kind == "zero":
+        rows[-1] = [0.0] * size
+    if reply.kind == "ragged":
+        rows[-1] = rows[-1][:-1]
+    places = list(range(len(rows)))
+    if reply.kind == "fewer":
+        rows, places = rows[:-1], places[:-1]
+    if reply.kind == "more":
+        rows, places = [*rows, rows[0]], [*places, len(places)]
+    if reply.kind == "repeated":
+        places = [0] * len(rows)
+    as_base64 = body.get("encoding_format") == "base64" and reply.kind != "floats"
+    data = [
+        {"object": "embedding", "index": place, "embedding": _base64(row) if as_base64 else row}
+        for place, row in zip(places, rows, strict=True)
+    ]
+    if reply.kind == "shuffled":
+        data.reverse()
+    return {"object": "list", "model": body["model"], "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+
+
+def _base64(row: list[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(row)}f", *row)).decode()
+
+
+def rerank_reply(reply: Reply, body: Json) -> Json:
+    scores = [(overlap(body["query"], text), index) for index, text in enumerate(body["documents"])]
+    best = sorted(scores, key=lambda pair: (-pair[0], pair[1]))[: body["top_n"]]
+    results = [{"index": index, "relevance_score": score} for score, index in best]
+    match reply.kind:
+        case "out_of_range":
+            results[0]["index"] = len(scores)
+        case "negative":
+            results[0]["index"] = -1
+        case "repeated":
+            results[-1]["index"] = results[0]["index"]
+        case "fewer":
+            results.pop()
+        case "score":
+            results[0]["relevance_score"] = 1.5
+    return {"id": "r", "results": results, "meta": {"api_version": {"version": "2"}}}
+
+
+# --- HTTP -----------------------------------------------------------------------------------------------------------
+
+
+def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
+    class Bound(_Handler):
+        scripted = server
+
+    return Bound
+
+
+class _Handler(BaseHTTPRequestHandler):
+    scripted: ScriptedServer
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Nothing to the terminal."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.scripted.requests.append(Received(self.path, headers, body))
+        reply = self.scripted.next_reply()
+        try:
+            if reply.seconds:
+                self.scripted.released.wait(reply.seconds)
+            if not self._fail(reply):
+                self._answer(reply, body)
+        except OSError:  # the client gave up, which is what some tests are about
+            self.close_connection = True
+
+    def _fail(self, reply: Reply) -> bool:
+        """Failures that every endpoint knows; False when the reply is not one of them."""
+        match reply.kind:
+            case "429":
+                # both forms of message, OpenAI's and Cohere's
+                extra = {} if reply.retry_after is None else {"retry-after": str(reply.retry_after)}
+                self._json(
+                    {"error": {"message": "slow down", "code": "rate_limit"}, "message": "slow down"}, 429, extra
+                )
+            case "quota":
+                self._json({"error": {"message": "no credit", "code": "insufficient_quota"}}, 429)
+            case "401":
+                heard = self.headers["authorization"]
+                self._json({"error": {"message": f"bad key in '{heard}'"}, "message": f"bad key in '{heard}'"}, 401)
+            case "500":
+                self._json({"error": {"message": "oops"}, "message": "oops"}, 500)
+            case "502":
+                self._send(b"<html><h1>Bad gateway</h1></html>", 502, "text/html")
+            case "html_200":
+                self._send(b"<html>Please log in</html>", 200, "text/html")
+            case "malformed":
+                self._send(b'{"choices": [{"mess', 200)
+            case "wrong_shape":
+                self._json({"foo": [1, 2]})
+            case "disconnect":
+                self.close_connection = True
+            case "stall":
+                self.scripted.released.wait(30)
+                self.close_connection = True
+            case _:
+                return False
+        return True
+
+    def _answer(self, reply: Reply, body: Json) -> None:
+        if self.path.endswith("/embeddings"):
+            self._json(embedding_reply(reply, body, self.scripted.dimensions))
+        elif self.path.endswith("/rerank"):
+            self._json(rerank_reply(reply, body))
+        elif self.path.endswith("/chat/completions"):
+            text = reply.text if reply.text is not None else self.scripted.answer(body["messages"])
+            if body.get("stream"):
+                self._stream(reply, text, body)
+            else:
+                self._json(chat_reply(reply, text, body["model"]))
+        else:
+            self._json({"error": {"message": f"no such path: {self.path}"}}, 404)
+
+    def _stream(self, reply: Reply, text: str, body: Json) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        model = body["model"]
+        if reply.kind == "error_first":
+            self._event({"error": {"message": "overloaded", "type": "server_error", "code": 503}})
+            self._chunk(b"")
+            return
+        self._event(chunk_body(model, {"role": "assistant", "content": ""}))
+        words = [] if reply.kind in ("empty", "length_empty") else text.split(" ")
+        for number, word in enumerate(words):
+            if number == 2 and self._break(reply):
+                return
+            if reply.kind == "drip":
+                self.scripted.released.wait(0.2)
+            self._event(chunk_body(model, {"content": (" " if number else "") + word}))
+        if reply.kind != "silent_end":
+            self._event(chunk_body(model, {}, "length" if reply.kind == "length_empty" else "stop"))
+            if (body.get("stream_options") or {}).get("include_usage"):
+                usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+                self._event(chunk_body(model, {}) | {"choices": [], "usage": usage})
+            self._chunk(b"data: [DONE]\n\n")
+        self._chunk(b"")
+
+    def _break(self, reply: Reply) -> bool:
+        """What happens after the second word; True when the stream is over."""
+        match reply.kind:
+            case "cut":
+                self.close_connection = True
+            case "error_chunk":
+                self._event({"error": {"message": "the model fell over", "type": "server_error"}})
+                self._chunk(b"")
+            case "bad_chunk":
+                self._chunk(b'data: {"choices": [{"del\n\n')
+                self._chunk(b"")
+            case "odd_chunk":
+                self._event({"foo": 1})
+                self._chunk(b"")
+            case "stall_late":
+                self.scripted.released.wait(30)
+                self.close_connection = True
+            case _:
+                return False
+        return True
+
+    def _event(self, body: Json) -> None:
+        self._chunk(b"data: " + json.dumps(body).encode() + b"\n\n")
+
+    def _chunk(self, data: bytes) -> None:
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
+
+    def _json(self, body: Json, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        self._send(json.dumps(body).encode(), status, "application/json", headers)
+
+    def _send(
+        self, data: bytes, status: int, media_type: str = "application/json", headers: dict[str, str] | None = None
+    ) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": media_type, "content-length": str(len(data)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)

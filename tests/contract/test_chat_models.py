@@ -1,0 +1,245 @@
+"""What a ChatModel promises (protocols.ChatModel), and what becomes of everything that can go wrong on the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+from conftest import QUICK
+from scripted_server import Reply, ScriptedServer
+
+from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
+from app.providers.openai_chat import OpenAIChat
+from app.providers.protocols import ChatModel, Completion, Delta, Message, Usage
+
+KEY = "sk-secret-7f3a"
+ASK = [Message("system", "Be brief."), Message("user", "one two three four")]
+SAID = "You said: one two three four"
+
+
+@pytest.fixture(params=["openai-compatible"])
+async def chat(server: ScriptedServer) -> AsyncIterator[ChatModel]:
+    made = OpenAIChat("some-model", KEY, server.openai_url, retry=QUICK)
+    yield made
+    await made.close()
+
+
+async def complete(chat: ChatModel, seconds: float = 5) -> Completion:
+    return await chat.complete(ASK, temperature=0.1, max_tokens=50, timeout=seconds)
+
+
+async def stream(chat: ChatModel, into: list[Delta] | None = None, seconds: float = 5) -> list[Delta]:
+    deltas = [] if into is None else into
+    async for delta in chat.stream(ASK, temperature=0.1, max_tokens=50, timeout=seconds):
+        deltas.append(delta)
+    return deltas
+
+
+# --- what is promised -----------------------------------------------------------------------------------------------
+
+
+async def test_complete(chat: ChatModel, server: ScriptedServer) -> None:
+    assert await complete(chat) == Completion(SAID, "stop", Usage(7, 3), "some-model")
+    body = server.requests[0].body
+    assert body["messages"] == [{"role": m.role, "content": m.content} for m in ASK]
+    assert (body["model"], body["temperature"], body["max_tokens"]) == ("some-model", 0.1, 50)
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+async def test_stream_says_the_same_and_ends_with_the_reason(chat: ChatModel) -> None:
+    deltas = await stream(chat)
+    assert "".join(delta.text for delta in deltas) == SAID
+    assert deltas[-1] == Delta("", "stop", Usage(7, 3))
+    assert all(delta.finish_reason is None and delta.text for delta in deltas[:-1])
+
+
+async def test_first_delta_comes_before_the_last_is_made(chat: ChatModel, server: ScriptedServer) -> None:
+    server.script("stall_late")
+    deltas = chat.stream(ASK, temperature=0, max_tokens=50, timeout=5)
+    assert await asyncio.wait_for(anext(deltas), 2) == Delta("You")
+    await deltas.aclose()  # type: ignore[attr-defined]
+
+
+async def test_length_is_reported_when_something_was_said(chat: ChatModel, server: ScriptedServer) -> None:
+    server.script("length")
+    assert (await complete(chat)).finish_reason == "length"
+
+
+async def test_no_key_is_needed_for_local_servers(server: ScriptedServer) -> None:
+    chat = OpenAIChat("", None, server.openai_url)
+    assert (await complete(chat)).model == "gpt-4o-mini"
+    assert server.requests[0].headers["authorization"] == "Bearer none"
+    await chat.close()
+
+
+async def test_lone_surrogates_reach_the_wire_replaced(chat: ChatModel, server: ScriptedServer) -> None:
+    await chat.complete([Message("user", "a\ud800b")], temperature=0, max_tokens=5, timeout=5)
+    assert server.requests[0].body["messages"][0]["content"] == "a\ufffdb"
+
+
+# --- what goes wrong: kind of reply, error, requests made -----------------------------------------------------------
+
+COMMON = [
+    ("401", ProviderError, 1),
+    ("quota", ProviderError, 1),
+    ("429", ProviderError, 3),
+    ("500", ProviderError, 3),
+    ("502", ProviderError, 3),
+    ("disconnect", ProviderError, 3),
+    ("malformed", ProviderResponseError, 1),
+    ("wrong_shape", ProviderResponseError, 1),
+    ("html_200", ProviderResponseError, 1),
+    ("empty", ProviderResponseError, 1),
+    ("length_empty", ProviderResponseError, 1),
+]
+
+
+@pytest.mark.parametrize(("kind", "expected", "requests"), [*COMMON, ("no_finish", ProviderResponseError, 1)])
+async def test_complete_fails_as(
+    chat: ChatModel, server: ScriptedServer, kind: str, expected: type[ProviderError], requests: int
+) -> None:
+    server.script(*[kind] * 3)
+    with pytest.raises(ProviderError) as caught:
+        await complete(chat)
+    assert type(caught.value) is expected
+    assert len(server.requests) == requests
+    assert caught.value.retryable == (requests > 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected", "requests"),
+    [*COMMON, ("error_first", ProviderError, 3)],
+)
+async def test_stream_fails_before_its_first_token_as(
+    chat: ChatModel, server: ScriptedServer, kind: str, expected: type[ProviderError], requests: int
+) -> None:
+    server.script(*[kind] * 3)
+    heard: list[Delta] = []
+    with pytest.raises(ProviderError) as caught:
+        await stream(chat, heard)
+    assert type(caught.value) is expected
+    assert not heard
+    assert len(server.requests) == requests
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("cut", ProviderError),
+        ("error_chunk", ProviderError),
+        ("bad_chunk", ProviderResponseError),
+        ("odd_chunk", ProviderResponseError),
+        ("silent_end", ProviderResponseError),
+    ],
+)
+async def test_broken_stream_is_an_error_and_never_retried(
+    chat: ChatModel, server: ScriptedServer, kind: str, expected: type[ProviderError]
+) -> None:
+    server.script(kind)
+    heard: list[Delta] = []
+    with pytest.raises(ProviderError) as caught:
+        await stream(chat, heard)
+    assert type(caught.value) is expected
+    assert [delta.text for delta in heard][:2] == ["You", " said:"]
+    assert all(delta.finish_reason is None for delta in heard)
+    assert len(server.requests) == 1
+
+
+# --- time -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["stall", "stall_late"])
+async def test_stalled_stream_ends_at_the_deadline(chat: ChatModel, server: ScriptedServer, kind: str) -> None:
+    server.script(kind)
+    started = time.monotonic()
+    with pytest.raises(ProviderTimeoutError):
+        await stream(chat, seconds=0.4)
+    assert time.monotonic() - started < 2
+    assert len(server.requests) == 1
+
+
+async def test_stalled_completion_ends_at_the_deadline(chat: ChatModel, server: ScriptedServer) -> None:
+    server.script("stall")
+    started = time.monotonic()
+    with pytest.raises(ProviderTimeoutError):
+        await complete(chat, seconds=0.4)
+    assert time.monotonic() - started < 2
+
+
+async def test_deadline_holds_for_a_stream_that_never_stalls(chat: ChatModel, server: ScriptedServer) -> None:
+    """Six words, one per 0.2 s."""
+    server.script("drip")
+    heard: list[Delta] = []
+    with pytest.raises(ProviderTimeoutError):
+        await stream(chat, heard, seconds=0.5)
+    assert heard
+    assert len(server.requests) == 1
+
+
+async def test_deadline_holds_for_all_attempts_together(chat: ChatModel, server: ScriptedServer) -> None:
+    server.script(*[Reply("500", seconds=0.3)] * 3)
+    started = time.monotonic()
+    with pytest.raises(ProviderError):
+        await complete(chat, seconds=0.5)
+    assert time.monotonic() - started < 2
+    assert len(server.requests) <= 2
+
+
+@pytest.mark.parametrize("kind", ["429", "500", "502", "disconnect"])
+async def test_success_after_a_failure(chat: ChatModel, server: ScriptedServer, kind: str) -> None:
+    server.script(kind, "ok", kind, "ok")
+    assert (await complete(chat)).text == SAID
+    assert "".join(delta.text for delta in await stream(chat)) == SAID
+    assert len(server.requests) == 4
+
+
+async def test_retry_after_is_waited_for(chat: ChatModel, server: ScriptedServer) -> None:
+    server.script(Reply("429", retry_after=0.5))
+    started = time.monotonic()
+    assert (await complete(chat)).text == SAID
+    assert time.monotonic() - started >= 0.5
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [(600.0, 1000.0), (1.5, 1.0)])
+async def test_retry_after_beyond_bound_or_deadline_is_not(
+    chat: ChatModel, server: ScriptedServer, asked: float, seconds: float
+) -> None:
+    server.script(Reply("429", retry_after=asked))
+    with pytest.raises(ProviderError) as caught:
+        await asyncio.wait_for(complete(chat, seconds=seconds), 0.9)
+    assert caught.value.extra["retry_after"] == asked
+    assert caught.value.extra["attempts"] == len(server.requests) == 1
+
+
+async def test_nobody_listens() -> None:
+    chat = OpenAIChat("m", KEY, "http://127.0.0.1:9/v1", retry=QUICK)
+    with pytest.raises(ProviderError, match="connection failed") as caught:
+        await complete(chat)
+    assert caught.value.retryable
+    await chat.close()
+
+
+async def test_a_cancelled_stream_leaves_the_client_usable(chat: ChatModel, server: ScriptedServer) -> None:
+    server.script("stall_late")
+    task = asyncio.create_task(stream(chat))
+    await asyncio.sleep(0.2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert "".join(delta.text for delta in await stream(chat)) == SAID
+
+
+# --- secrets --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["401", "429", "500", "502", "malformed", "wrong_shape"])
+async def test_errors_never_show_the_key(chat: ChatModel, server: ScriptedServer, kind: str) -> None:
+    """The server's 401 repeats the Authorization header."""
+    server.script(*[kind] * 3)
+    with pytest.raises(ProviderError) as caught:
+        await complete(chat)
+    assert KEY not in f"{caught.value} {caught.value.detail} {caught.value.extra}"
+    assert caught.value.__suppress_context__
+    assert "<html>" not in caught.value.detail

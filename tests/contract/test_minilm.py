@@ -1,0 +1,203 @@
+"""The local embedding model: that it is the published one, that it stays small, and that a query need not queue."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from app.errors import ProviderError
+from app.providers.minilm import BATCH_TEXTS, BATCH_TOKENS, MiniLM, batches, find_model
+from app.providers.minilm_build import Weights, read_weights
+
+PUBLISHED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""model.safetensors of sentence-transformers/all-MiniLM-L6-v2."""
+PAIRS = ["A man is eating food.", "Someone eats a meal.", "The girl is carrying a baby.", "Interest rates rose again."]
+
+
+# --- the same numbers as the published weights ----------------------------------------------------------------------
+
+
+def reference(weights: Weights, ids: list[int]) -> NDArray[np.float64]:
+    """Forward pass of one text, straight from the definition of BERT, in float64."""
+    w = {name: tensor.astype(np.float64) for name, tensor in weights.items()}
+
+    def linear(x: NDArray[np.float64], key: str) -> NDArray[np.float64]:
+        return x @ w[f"{key}.weight"].T + w[f"{key}.bias"]
+
+    def norm(x: NDArray[np.float64], key: str) -> NDArray[np.float64]:
+        centred = x - x.mean(-1, keepdims=True)
+        return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12) * w[f"{key}.weight"] + w[f"{key}.bias"]
+
+    table = "embeddings.{}_embeddings.weight".format
+    x = w[table("word")][ids] + w[table("position")][: len(ids)] + w[table("token_type")][0]
+    x = norm(x, "embeddings.LayerNorm")
+    erf = np.vectorize(math.erf)
+    for number in range(6):
+        layer = f"encoder.layer.{number}"
+        q, k, v = (
+            linear(x, f"{layer}.attention.self.{part}").reshape(len(ids), 12, 32).transpose(1, 0, 2)
+            for part in ("query", "key", "value")
+        )
+        scores = np.exp(q @ k.transpose(0, 2, 1) / math.sqrt(32))
+        context = (scores / scores.sum(-1, keepdims=True) @ v).transpose(1, 0, 2).reshape(len(ids), 384)
+        x = norm(x + linear(context, f"{layer}.attention.output.dense"), f"{layer}.attention.output.LayerNorm")
+        wide = linear(x, f"{layer}.intermediate.dense")
+        x = norm(
+            x + linear(wide * (1 + erf(wide / math.sqrt(2))) / 2, f"{layer}.output.dense"), f"{layer}.output.LayerNorm"
+        )
+    mean = x.mean(axis=0)
+    return mean / np.linalg.norm(mean)
+
+
+@pytest.fixture
+def fp32_folder(weights: Path, tmp_path: Path) -> Path:
+    """Built by the command line, as `make install` does."""
+    folder = tmp_path / "built"
+    command = [sys.executable, "-m", "app.providers.minilm_build", str(weights), str(folder), "--fp32"]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    return folder
+
+
+async def test_fp32_graph_equals_the_weights(weights: Path, fp32_folder: Path) -> None:
+    model = MiniLM(fp32_folder, "fp32")
+    vectors = await model.embed(PAIRS)
+    tensors = read_weights(weights / "model.safetensors")
+    expected = [reference(tensors, ids) for ids in model.tokens.encode(PAIRS, framed=True)]
+    np.testing.assert_allclose(vectors, expected, atol=2e-6)
+    await model.close()
+
+
+def test_build_leaves_nothing_else(fp32_folder: Path) -> None:
+    files = {path.name for path in fp32_folder.iterdir()}
+    assert files == {"manifest.json", "model.fp32.onnx", "tokenizer.json"}
+
+
+def test_weights_are_the_published_ones(model_folder: Path) -> None:
+    manifest = json.loads((model_folder / "manifest.json").read_text())
+    assert manifest["weights_sha256"] == PUBLISHED_SHA256
+    assert (manifest["dimensions"], manifest["max_tokens"]) == (384, 256)
+
+
+async def test_likeness_of_known_pairs(model_folder: Path) -> None:
+    """Cosines of the float64 forward pass above: .7614 for the first pair, -.0537 for the last text with the first."""
+    model = MiniLM(model_folder)
+    vectors = await model.embed(PAIRS)
+    likeness = vectors @ vectors.T
+    assert likeness[0, 1] == pytest.approx(0.7614, abs=0.05)
+    assert likeness[0, 3] == pytest.approx(-0.0537, abs=0.05)
+    await model.close()
+
+
+# --- behaviour ------------------------------------------------------------------------------------------------------
+
+
+async def test_only_the_first_256_tokens_count(model_folder: Path) -> None:
+    model = MiniLM(model_folder)
+    cut = await model.embed(["wing " * 254 + "flow " * 2000])
+    full = await model.embed(["wing " * 254])
+    np.testing.assert_array_equal(cut, full)
+    assert model.tokens.count("wing " * 2000) == 2000
+    await model.close()
+
+
+async def test_a_query_overtakes_a_long_ingest(model_folder: Path) -> None:
+    model = MiniLM(model_folder)
+    await model.warm()
+    ingest = asyncio.create_task(model.embed(["pressure on the wing at high speed " * 8] * 320))
+    await asyncio.sleep(0.05)
+    await model.embed(["what is lift?"])
+    assert not ingest.done()
+    ingest.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ingest
+    await model.close()
+
+
+async def test_callers_take_turns_on_one_thread(model_folder: Path) -> None:
+    model = MiniLM(model_folder)
+    before = {thread.ident for thread in threading.enumerate()}
+    await asyncio.gather(*(model.embed([f"text {n}"] * 40) for n in range(4)))
+    added = [thread for thread in threading.enumerate() if thread.ident not in before]
+    assert len(added) == 1
+    await model.close()
+
+
+def test_batches_are_bounded_and_complete() -> None:
+    lengths = [256] * 40 + list(range(1, 200)) + [0, 0]
+    groups = batches(lengths)
+    assert sorted(index for group in groups for index in group) == list(range(len(lengths)))
+    assert max(map(len, groups)) <= BATCH_TEXTS
+    assert max(len(group) * max(lengths[index] for index in group) for group in groups) <= BATCH_TOKENS
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the high-water mark from /proc")
+def test_memory_stays_small(model_folder: Path) -> None:
+    """A process that embeds 200 chunks of 100 tokens stays under 300 MB at its peak."""
+    program = """
+import asyncio, re, sys
+from pathlib import Path
+from app.providers.minilm import MiniLM
+async def main():
+    model = MiniLM(Path(sys.argv[1]))
+    await model.embed([f"chunk {n} " + "about the flow of air over a wing at speed " * 10 for n in range(200)])
+    await model.close()
+asyncio.run(main())
+print(int(re.search(r"VmHWM:\\s+([0-9]+) kB", open("/proc/self/status").read())[1]) // 1024)
+"""
+    command = [sys.executable, "-c", program, str(model_folder)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    assert int(done.stdout) < 300
+
+
+# --- finding it -----------------------------------------------------------------------------------------------------
+
+
+def test_named_folder_alone_decides(model_folder: Path, tmp_path: Path) -> None:
+    assert find_model(tmp_path, environ={"CAIRN_MODEL_DIR": str(model_folder)}) == model_folder
+    assert find_model(tmp_path, environ={"CAIRN_MODEL_DIR": str(tmp_path)}) is None
+
+
+def test_own_folder_comes_first(model_folder: Path, tmp_path: Path) -> None:
+    own = tmp_path / "models" / "all-MiniLM-L6-v2"
+    own.parent.mkdir()
+    own.symlink_to(model_folder)
+    assert find_model(tmp_path, environ={}) == own
+
+
+def test_missing_model_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAIRN_MODEL_DIR", str(tmp_path))
+    with pytest.raises(ProviderError, match="make install"):
+        MiniLM.open(tmp_path)
+
+
+async def test_broken_model_is_a_provider_error(model_folder: Path, tmp_path: Path) -> None:
+    for name in ("manifest.json", "tokenizer.json"):
+        (tmp_path / name).write_bytes((model_folder / name).read_bytes())
+    (tmp_path / "model.int8.onnx").write_bytes(b"not a model")
+    model = MiniLM(tmp_path)
+    with pytest.raises(ProviderError, match="failed"):
+        await model.embed(["text"])
+    await model.close()
+    with pytest.raises(ProviderError):
+        await model.embed(["text"])
+
+
+def test_built_once_from_the_wheel(weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "nowhere"))
+    folder = find_model(tmp_path, environ={})
+    assert folder == tmp_path / "models" / "all-MiniLM-L6-v2"
+    made = (folder / "model.int8.onnx").stat().st_mtime_ns
+    started = time.perf_counter()
+    assert find_model(tmp_path, environ={}) == folder
+    assert time.perf_counter() - started < 0.1
+    assert (folder / "model.int8.onnx").stat().st_mtime_ns == made
