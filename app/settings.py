@@ -31,7 +31,7 @@ class Section(BaseModel):
     """Base of every section: camelCase in the file, snake_case in Python, nothing unknown, nothing mutable."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=False, extra="forbid", frozen=True, allow_inf_nan=False, strict=True
+        alias_generator=to_camel, validate_by_name=True, validate_by_alias=True, extra="forbid", frozen=True, allow_inf_nan=False, strict=True
     )
 
 
@@ -200,7 +200,7 @@ def parse_settings(raw: bytes) -> Settings:
         raise SettingsError(f"must be a JSON object, found {type(data).__name__}")
     try:
         # JSON mode, so that arrays become tuples under strict validation
-        return Settings.model_validate_json(raw)
+        return Settings.model_validate_json(raw, by_alias=True, by_name=False)
     except ValidationError as error:
         raise SettingsError(_explain(error)) from None
 

@@ -26,11 +26,10 @@ _NOISE = re.compile(r"^(?:--.*|\\(?:un)?restrict .*|SET .*|SELECT pg_catalog\.se
 def dump(server: EmbeddedServer, database: str, owner: str = "cairn") -> str:
     """The schema of a database as text that two equal databases share."""
     program = runtime.program(server.home / "postgres" / runtime.VERSION, "pg_dump")
-    command = [program, "--schema-only", "--schema=rag", "--schema=analyst", "-d", server.dsn(database)]
+    command = [str(program), "--schema-only", "--schema=rag", "--schema=analyst", "-d", server.dsn(database)]
     command += [f"--exclude-table={pattern}" for pattern in _PARTITIONS]
     raw = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    clean = _NOISE.sub("", raw).replace(f" OWNER TO {owner};", " OWNER TO owner;").replace(f" TO {owner};", " TO owner;")
-    clean = clean.replace(f"FOR ROLE {owner} ", "FOR ROLE owner ")
+    clean = re.sub(rf" (TO|FOR ROLE) {owner}\b", r" \1 owner", _NOISE.sub("", raw))
     return HEADER + re.sub(r"\n{3,}", "\n\n", clean).strip() + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
 import ipaddress
 import itertools
@@ -82,27 +83,37 @@ def closed_world() -> Iterator[None]:
 # --- PostgreSQL -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="session")
-def make_home() -> Iterator[Callable[[], Path]]:
-    """Makes homes that root's unprivileged server can reach (pytest's tmp_path is for its user only)."""
-    made: list[Path] = []
-
-    def make() -> Path:
-        folder = Path(tempfile.mkdtemp(prefix="cairn-test-"))
-        made.append(folder)
+@contextlib.contextmanager
+def temporary_home() -> Iterator[Path]:
+    """A home that root's unprivileged server can reach (pytest's tmp_path is for its user only)."""
+    folder = Path(tempfile.mkdtemp(prefix="cairn-test-"))
+    try:
         if os.geteuid() == 0:
             folder.chmod(0o755)
-        return folder / "home"
-
-    yield make
-    for folder in made:
+        yield folder / "home"
+    finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture
+def make_home() -> Iterator[Callable[[], Path]]:
+    """Makes homes that are removed after the test."""
+    with contextlib.ExitStack() as homes:
+        yield lambda: homes.enter_context(temporary_home())
+
+
+@pytest.fixture(scope="module")
+def used_home() -> Iterator[Path]:
+    """A home whose cluster exists and whose server is stopped; a test leaves it so."""
+    with temporary_home() as home:
+        ensure_running(home, durable=False).release()
+        yield home
+
+
 @pytest.fixture(scope="session")
-def server(closed_world: None, make_home: Callable[[], Path]) -> Iterator[EmbeddedServer]:
+def server(closed_world: None) -> Iterator[EmbeddedServer]:
     """One embedded server for this run; several runs at once do not meet."""
-    with ensure_running(make_home(), durable=False) as running:
+    with temporary_home() as home, ensure_running(home, durable=False) as running:
         yield running
 
 

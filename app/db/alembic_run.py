@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,9 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from app.db.schema_source import SchemaSource
+
+# Alembic keeps the running migration in module globals: one at a time per process.
+_ONE_AT_A_TIME = threading.Lock()
 
 
 def _config(source: SchemaSource, output: io.StringIO | None = None) -> Config:
@@ -41,11 +45,13 @@ def upgrade(dsn: str, session: Mapping[str, str], source: SchemaSource) -> None:
             await connection.run_sync(run)
             await connection.commit()
 
-    asyncio.run(main())
+    with _ONE_AT_A_TIME:
+        asyncio.run(main())
 
 
 def offline_sql(source: SchemaSource) -> str:
     """The statements of all revisions, without a database."""
     output = io.StringIO()
-    command.upgrade(_config(source, output), "head", sql=True)
+    with _ONE_AT_A_TIME:
+        command.upgrade(_config(source, output), "head", sql=True)
     return output.getvalue()

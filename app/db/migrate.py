@@ -213,6 +213,6 @@ async def _upgrade(connection: Any, dsn: str, source: SchemaSource) -> None:
         await asyncio.wait([work])
         raise
     except Exception as error:
-        reached = await connection.fetchval("SELECT max(version_num) FROM rag.alembic_version") or "none"
+        reached = ", ".join((await _read_state(connection)).revisions) or "none"
         cause = getattr(error, "orig", None) or error
         raise MigrationError(f"the migration after revision {reached} failed: {_line(cause)}") from error

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Any
 
 SAMPLE_BYTES = 2048
 """Only the beginning is looked at; more changes no verdict on running text."""
-MIN_LETTERS = 40
+MIN_LETTERS = 20
 """Shorter texts keep the default: a title or a list of names looks like any language."""
-MIN_PROBABILITY = 0.6
+MIN_PROBABILITY = 0.7
+"""The identifier's probabilities are calibrated for length, so that short texts seldom reach it."""
+WITHOUT_STEMMER = "simple"
 
 CONFIGURATIONS = {
     "ar": "arabic",
@@ -46,3 +47,26 @@ CONFIGURATIONS = {
     "yi": "yiddish",
 }
 """The snowball configurations that PostgreSQL 18 ships, by ISO 639-1 code."""
+
+
+def detect_language(text: str, default: str) -> tuple[str | None, str]:
+    """(ISO 639-1 code, text search configuration) of `text`; (None, `default`) where it is not certain.
+
+    A language that PostgreSQL has no stemmer for gets the configuration `simple`: English suffixes and stop words
+    would only damage it.
+    """
+    sample = text[:SAMPLE_BYTES].encode("utf-8", "ignore")[:SAMPLE_BYTES].decode("utf-8", "ignore")
+    if sum(map(str.isalpha, sample)) < MIN_LETTERS:
+        return None, default
+    code, probability = _identifier().classify(sample)
+    # other codes than ISO 639-1's are small languages, which more often are an error than the truth
+    if probability < MIN_PROBABILITY or len(code) != 2:
+        return None, default
+    return code, CONFIGURATIONS.get(code, WITHOUT_STEMMER)
+
+
+@lru_cache(maxsize=1)
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

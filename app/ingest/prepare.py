@@ -47,7 +47,8 @@ def prepare(source: Source, loaded: LoadedDocument, settings: Settings, tokens: 
         raise EmptyDocumentError(f"{source.name} holds no text")
     title = source.title or loaded.title
     default = settings.ingest.language
-    language, config = detect_language(loaded.text, default) if settings.ingest.detect_language else (None, default)
+    detect = settings.ingest.detect_language and loaded.markup != "code"
+    language, config = detect_language(loaded.text, default) if detect else (None, default)
     passages: list[PreparedPassage] = []
     chunks: list[PreparedChunk] = []
     page_starts = [page.start for page in loaded.pages]

@@ -11,10 +11,6 @@ import pytest
 from scripted_server import ScriptedServer
 
 from app.providers.minilm import find_model, wheel_weights
-from app.providers.retry import RetryPolicy
-
-QUICK = RetryPolicy(attempts=3, base_seconds=0.01, longest_seconds=2.0)
-"""The real policy, but the tests do not wait for its backoff."""
 
 
 @pytest.fixture

@@ -15,10 +15,7 @@ Rerank: out_of_range, negative, repeated, fewer, score.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-import struct
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -27,17 +24,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What becomes of one request, `seconds` after it arrived; `text` is said instead of the default answer."""
-
-    kind: str = "ok"
-    text: str | None = None
-    retry_after: float | None = None
-    seconds: float = 0.0
+from scripted_replies import Json, Reply, chat_reply, chunk_body, echo, embedding_reply, rerank_reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +34,6 @@ class Received:
     path: str
     headers: dict[str, str]
     body: Json
-
-
-def vector(text: str, dimensions: int) -> list[float]:
-    """A deterministic, not normalised vector: equal for equal texts only."""
-    raw = b"".join(hashlib.sha256(f"{i}:{text}".encode()).digest() for i in range(dimensions // 32 + 1))
-    return [byte / 16 - 8 + 0.01 for byte in raw[:dimensions]]
-
-
-def overlap(query: str, document: str) -> float:
-    """Share of the query's words that the document has."""
-    wanted = set(query.lower().split())
-    return len(wanted & set(document.lower().split())) / (len(wanted) or 1)
-
-
-def echo(messages: list[Json]) -> str:
-    """The default chat model repeats what the user said last."""
-    return "You said: " + str(messages[-1]["content"])
 
 
 class ScriptedServer:
@@ -103,86 +73,6 @@ class ScriptedServer:
         self.released.set()
         self._http.shutdown()
         self._http.server_close()
-
-
-# --- bodies ---------------------------------------------------------------------------------------------------------
-
-
-def chat_body(text: str | None, finish: str | None, model: str) -> Json:
-    message = {"role": "assistant", "content": text}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": model,
-        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-        "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
-    }
-
-
-def chunk_body(model: str, delta: Json, finish: str | None = None) -> Json:
-    choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
-    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": choices}
-
-
-def chat_reply(reply: Reply, text: str, model: str) -> Json:
-    match reply.kind:
-        case "empty":
-            return chat_body("", "stop", model)
-        case "length_empty":
-            return chat_body(None, "length", model)
-        case "length":
-            return chat_body(text[:5], "length", model)
-        case "no_finish":
-            return chat_body(text, None, model)
-    return chat_body(text, "stop", model)
-
-
-def embedding_reply(reply: Reply, body: Json, dimensions: int) -> Json:
-    texts = [body["input"]] if isinstance(body["input"], str) else list(body["input"])
-    size = int(body.get("dimensions") or dimensions) + (1 if reply.kind == "dimension" else 0)
-    rows = [vector(text, size) for text in texts]
-    if reply.kind == "zero":
-        rows[-1] = [0.0] * size
-    if reply.kind == "ragged":
-        rows[-1] = rows[-1][:-1]
-    places = list(range(len(rows)))
-    if reply.kind == "fewer":
-        rows, places = rows[:-1], places[:-1]
-    if reply.kind == "more":
-        rows, places = [*rows, rows[0]], [*places, len(places)]
-    if reply.kind == "repeated":
-        places = [0] * len(rows)
-    as_base64 = body.get("encoding_format") == "base64" and reply.kind != "floats"
-    data = [
-        {"object": "embedding", "index": place, "embedding": _base64(row) if as_base64 else row}
-        for place, row in zip(places, rows, strict=True)
-    ]
-    if reply.kind == "shuffled":
-        data.reverse()
-    return {"object": "list", "model": body["model"], "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}}
-
-
-def _base64(row: list[float]) -> str:
-    return base64.b64encode(struct.pack(f"<{len(row)}f", *row)).decode()
-
-
-def rerank_reply(reply: Reply, body: Json) -> Json:
-    scores = [(overlap(body["query"], text), index) for index, text in enumerate(body["documents"])]
-    best = sorted(scores, key=lambda pair: (-pair[0], pair[1]))[: body["top_n"]]
-    results = [{"index": index, "relevance_score": score} for score, index in best]
-    match reply.kind:
-        case "out_of_range":
-            results[0]["index"] = len(scores)
-        case "negative":
-            results[0]["index"] = -1
-        case "repeated":
-            results[-1]["index"] = results[0]["index"]
-        case "fewer":
-            results.pop()
-        case "score":
-            results[0]["relevance_score"] = 1.5
-    return {"id": "r", "results": results, "meta": {"api_version": {"version": "2"}}}
 
 
 # --- HTTP -----------------------------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ import time
 from collections.abc import AsyncIterator
 
 import pytest
-from conftest import QUICK
-from scripted_server import Reply, ScriptedServer
+from quick import QUICK
+from scripted_replies import Reply
+from scripted_server import ScriptedServer
 
 from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
 from app.providers.openai_chat import OpenAIChat

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import QUICK
+from quick import QUICK
 from scripted_server import ScriptedServer
 
 from app.providers.minilm import MiniLM

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 
 import numpy as np
 import pytest
-from conftest import QUICK
-from scripted_server import Reply, ScriptedServer, vector
+from quick import QUICK
+from scripted_replies import Reply, vector
+from scripted_server import ScriptedServer
 
 from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
 from app.providers.openai_embeddings import BATCH_TEXTS, OpenAIEmbedder

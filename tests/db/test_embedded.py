@@ -36,14 +36,6 @@ def fetch(server: EmbeddedServer, sql: str) -> object:
     return asyncio.run(ask())
 
 
-@pytest.fixture(scope="module")
-def used_home(make_home: MakeHome) -> Path:
-    """A home whose cluster exists and is stopped."""
-    home = make_home()
-    ensure_running(home, durable=False).release()
-    return home
-
-
 def clone(used_home: Path, make_home: MakeHome) -> Path:
     home = make_home()
     subprocess.run(["cp", "-a", used_home, home], check=True)

@@ -94,10 +94,12 @@ async def until(condition: Callable[[], Any], seconds: float = 10) -> Any:
 async def running(worker: Worker) -> AsyncIterator[asyncio.Event]:
     stop = asyncio.Event()
     task = asyncio.create_task(worker.run(stop))
-    yield stop
-    stop.set()
-    async with asyncio.timeout(10):
-        await task
+    try:
+        yield stop
+    finally:
+        stop.set()
+        async with asyncio.timeout(10):
+            await task
 
 
 async def forever(context: JobContext) -> dict[str, Any]:
@@ -171,7 +173,8 @@ async def test_t9_a_job_that_kills_its_worker_is_parked_and_the_queue_goes_on(wo
         assert taken
         assert (taken.id, taken.attempts) == (poison.id, attempt)
     taken = await world.claim()
-    assert taken and taken.id == healthy.id, "the claim that parks goes on to the next job"
+    assert taken
+    assert taken.id == healthy.id, "the claim that parks goes on to the next job"
     parked = await world.get(poison)
     assert (parked.status, parked.attempts, parked.error) == ("parked", 3, "its worker died 3 times")
     assert parked.finished_at is not None

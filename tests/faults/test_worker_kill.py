@@ -197,13 +197,14 @@ async def cut_off_worker(dsn: str, handler: Work, **settings: float) -> AsyncIte
     changed = JobsSettings.model_validate({**SETTINGS, **settings})
     worker, stop = Worker(database, {"work": handler}, lambda: changed, grace_seconds=0.2), asyncio.Event()
     task = asyncio.create_task(worker.run(stop))
-    yield worker
-    stop.set()
-    await asyncio.wait([task], timeout=10)
-    assert task.done()
-    assert task.exception() is None
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(database.close(), 2)
+    try:
+        yield worker
+    finally:
+        stop.set()
+        async with asyncio.timeout(10):
+            await task
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(database.close(), 2)
 
 
 async def test_t10_an_outage_while_idle_is_survived(yard: Yard, socket_folder: Path) -> None:

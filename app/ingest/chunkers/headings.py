@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HASHES = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
@@ -47,7 +48,7 @@ def scan(text: str, max_level: int = 6) -> tuple[Section, ...]:
     if not headings or headings[0].start > 0:
         end = headings[0].start if headings else len(text)
         sections.append(Section(0, _first_text(text, 0, end), end, ()))
-    for heading, following in zip(headings, (*headings[1:], None), strict=True):
+    for heading, following in zip_longest(headings, headings[1:]):
         path = {level: name for level, name in path.items() if level < heading.level} | {heading.level: heading.text}
         end = following.start if following else len(text)
         body = _first_text(text, heading.end, end)

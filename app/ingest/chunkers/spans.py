@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, Literal
 
 Span = tuple[int, int]
 
@@ -49,7 +49,7 @@ def _split(text: str, span: Span, splitter: Any) -> list[Span]:
     offsets = list(accumulate(map(len, parts), initial=start))
     if offsets[-1] != end:
         raise AssertionError("the splitter lost text")  # lossless by construction; a new version may differ
-    return list(zip(offsets, offsets[1:], strict=False))
+    return list(pairwise(offsets))
 
 
 def split_by(text: str, span: Span, splitter: Any) -> list[Span]:
@@ -64,7 +64,9 @@ def character_splitter(limit: int, language: str | None) -> Any:
     return lossless_splitter(separators, limit, len, "start" if language else "end")
 
 
-def lossless_splitter(separators: list[str], limit: int, length: Callable[[str], int], keep: str) -> Any:
+def lossless_splitter(
+    separators: list[str], limit: int, length: Callable[[str], int], keep: Literal["start", "end"]
+) -> Any:
     """RecursiveCharacterTextSplitter whose pieces, joined, are the text. `keep`: the side the separator stays on."""
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
@@ -165,7 +167,7 @@ def _middle(text: str, start: int, end: int) -> int:
 def extend_back(text: str, spans: Sequence[Span], overlap: int) -> list[Span]:
     """Each start but the first moved back by at most `overlap` characters, never before the span ahead of it."""
     extended = list(spans[:1])
-    for (previous, _), (start, end) in zip(spans, spans[1:], strict=False):
+    for (previous, _), (start, end) in pairwise(spans):
         extended.append((_word_start(text, max(start - overlap, previous + 1), start), end))
     return extended
 

@@ -98,7 +98,7 @@ def _reach_back(
 def _within_limit(
     text: str, spans: Sequence[tuple[Span, Span]], counts: Sequence[int], size: int, count: Callable[[str], int]
 ) -> Iterator[tuple[Span, int]]:
-    """Counts of parts need not add up to the count of the whole: what came out too long loses its overlap, or is cut."""
+    """Counts of parts need not add up to that of the whole: what came out too long loses its overlap, or is cut."""
     for (base, reach), total in zip(spans, counts, strict=True):
         if total <= size:
             yield reach, total

@@ -1,0 +1,174 @@
+"""What speaks for a sentence as the answer to a question. Pure.
+
+The embedder knows English best, so words decide as much as vectors do: a question word counts where it stands in the
+sentence, and less where it stands only around it (headings, the sentence before, the rest of the passage), because a
+sentence like "It was founded in 1990" owes its subject to its neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from app.answer.sentences import Unit, split_units
+from app.answer.terms import alike, spelled_words, words
+from app.domain.passage import Passage
+
+NEAR_WEIGHTS: Final = (1.0, 0.6, 0.5, 0.3)
+"""Worth of a question word in the sentence, its headings or lead, the sentence before, and the rest of the passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A sentence of a passage that may be an answer. `unit` counts from the start of the passage's content."""
+
+    rank: int
+    unit: Unit
+    text: str
+    words: frozenset[str]
+    lead: frozenset[str]
+    before: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """`direct` and `around`: share of the question's idf mass in the sentence, and with its surroundings; 0..1.
+
+    `fits`: whether it holds the kind of thing that is asked for (None: no kind is asked for).
+    """
+
+    direct: float
+    around: float
+    fits: bool | None
+
+
+# --- candidates -----------------------------------------------------------------------------------------------------
+
+_SENTENCE_END = re.compile(r"[.!?…。！？:;][\"'”’“»)\]*_\d\[]*\Z")
+FEWEST_WORDS: Final = 3
+
+
+def candidates(passages: Sequence[Passage]) -> list[Candidate]:
+    """Sentences that could answer, in the order of the passages, each stretch of a document and each wording once."""
+    found: list[Candidate] = []
+    seen: set[tuple[object, ...]] = set()
+    for rank, passage in enumerate(passages):
+        units = split_units(passage.content, code=passage.media_type.startswith("text/x-"))
+        lead = before = frozenset(words(" ".join((passage.title, *passage.headings))))
+        titles = lead
+        for unit in units:
+            text = passage.content[unit.start : unit.end]
+            own = frozenset(words(text))
+            place = (passage.document_id, passage.version, passage.start + unit.start)
+            if _leads(unit, text):
+                lead = titles | own
+            elif not _is_fragment(passage, unit, text) and not {place, (text,)} & seen:
+                found.append(Candidate(rank, unit, text, own, lead, before))
+            seen |= {place, (text,)}
+            before = own
+    return found
+
+
+def _leads(unit: Unit, text: str) -> bool:
+    """Headings, questions and lines that announce a list: they say what follows is about, and answer nothing."""
+    return unit.kind == "heading" or text.rstrip("\"'”’»)*_ ").endswith(("?", "？")) or text.rstrip("*_ ").endswith(":")
+
+
+def _is_fragment(passage: Passage, unit: Unit, text: str) -> bool:
+    """Cut off by the start or end of the passage, or too little to be understood."""
+    if unit.kind == "code":
+        return False
+    if unit.start == 0 and passage.start > 0 and text[0].islower():
+        return True
+    if unit.kind != "prose" or _SENTENCE_END.search(text):
+        return not any(c.isalnum() for c in text)
+    return len(text.split()) < FEWEST_WORDS
+
+
+# --- evidence -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Words of the question: `weights` their idf over the candidates, `matches` what matches each and how well."""
+
+    weights: Mapping[str, float]
+    matches: Mapping[str, Mapping[str, float]]
+    missing: tuple[str, ...]
+    """Names and numbers of the question, as spelled there, that stand nowhere in the passages."""
+
+
+def question_terms(question: str, found: Sequence[Candidate], passages: Sequence[Passage]) -> Terms:
+    """Inverse document frequency as in BM25, with sentences as documents; a word found nowhere weighs most."""
+    titles = frozenset(w for p in passages for w in words(" ".join((p.title, *p.headings))))
+    vocabulary = titles.union(*(c.words | c.lead for c in found))
+    matches = {word: alike(word, vocabulary) for word in dict.fromkeys(words(question))}
+    total = len(found)
+    weights = {}
+    for word, close in matches.items():
+        df = sum(not c.words.isdisjoint(close) for c in found)
+        weights[word] = math.log(1 + (total - df + 0.5) / (df + 0.5))
+    spelled = spelled_words(question)
+    missing = tuple(
+        dict.fromkeys(raw for i, (raw, word) in enumerate(spelled) if not matches[word] and _is_name(raw, first=i == 0))
+    )
+    return Terms(weights, matches, missing)
+
+
+def _is_name(raw: str, *, first: bool) -> bool:
+    return any(c.isdigit() for c in raw) or "_" in raw or (raw[0].isupper() and (not first or raw[1:] != raw[1:].lower()))
+
+
+def evidence(terms: Terms, found: Sequence[Candidate], asks: re.Pattern[str] | None) -> list[Evidence]:
+    """One per candidate."""
+    whole: dict[int, frozenset[str]] = {}
+    for candidate in found:
+        whole[candidate.rank] = whole.get(candidate.rank, frozenset()) | candidate.words | candidate.lead
+    return [_weigh(terms, c, whole[c.rank], asks) for c in found]
+
+
+def _weigh(terms: Terms, candidate: Candidate, whole: frozenset[str], asks: re.Pattern[str] | None) -> Evidence:
+    mass = sum(terms.weights.values()) or 1.0
+    places = (candidate.words, candidate.lead, candidate.before, whole)
+    direct = around = 0.0
+    for word, weight in terms.weights.items():
+        close = terms.matches[word]
+        held = [max((close[w] for w in place & close.keys()), default=0.0) for place in places]
+        direct += weight * held[0]
+        around += weight * max(share * value for share, value in zip(NEAR_WEIGHTS, held, strict=True))
+    fits = bool(asks.search(candidate.text)) if asks else None
+    return Evidence(direct / mass, around / mass, fits)
+
+
+# --- what is asked for ----------------------------------------------------------------------------------------------
+
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand|"
+    r"million|billion|half|third|deux|trois|quatre|cinq|sept|huit|neuf|dix|douze|vingt|cent|mille|millions?|milliards?|"
+    r"dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|veinte|cien|ciento|mil|millón|millones|zwei|drei|vier|fünf|"
+    r"sechs|sieben|acht|neun|zehn|elf|zwölf|hundert|tausend|millionen|milliarden)\b",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"\d|\b(?:century|decade|year|month|week|day|daily|siècle|année|mois|semaine|jour|siglo|año|mes|semana|día|"
+    r"jahrhundert|jahr|monat|woche|tag)\w*\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?<=\S\s)[^\W\d_a-zà-öø-ÿ]\w+|\b[^\W\d_a-zà-öø-ÿ]\w+\s+[^\W\d_a-zà-öø-ÿ]\w+")
+
+_ASKS: Final = (
+    (re.compile(r"\bhow (?:many|much|long|old|far|high|large|big|tall|often)\b|\bcombien\b|\bcuánt[oa]s?\b|"
+                r"\bwie ?viele?\b|\bwie (?:lange|groß|hoch|alt|oft|weit)\b", re.IGNORECASE), _NUMBER),
+    (re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|century|month|day|decade)\b|\bquand\b|\bquelle (?:année|date)\b|"
+                r"\bcuándo\b|\bqué (?:año|fecha|siglo)\b|\bwann\b|\bwelche[mns]? (?:jahr|datum|jahrhundert)",
+                re.IGNORECASE), _TIME),
+    (re.compile(r"\bwho\b|\bwhose\b|\bwhom\b|\bquién(?:es)?\b|\bwer\b|\bwem\b|\bwen\b|^qui\b", re.IGNORECASE), _NAME),
+)  # fmt: skip
+
+
+def asked_for(question: str) -> re.Pattern[str] | None:
+    """What a sentence must hold to be of the kind asked for (a number, a time, a name); None when any will do."""
+    return next((kind for pattern, kind in _ASKS if pattern.search(question)), None)

@@ -1,0 +1,1 @@
+from app.ingest.identifiers import identifier_terms

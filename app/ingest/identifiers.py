@@ -1,0 +1,92 @@
+"""Identifiers as PostgreSQL's full text parser does not see them: whole, and in parts.
+
+What the default parser makes of them (PostgreSQL 18): `parent_chunk_id` becomes three words, never one;
+`HTTPServerError` one word, never three; `app.db.pool`, `TCP/IP` and `parse.py` become one host or file token, which hides
+the words; `CVE-2024-1234` becomes a word and two negative numbers; `v0.8.5` a file name. Hyphenated words
+(`parent-chunk-id`) it indexes whole and in parts, plain numbers and versions (`18.4`, `1.2.3`) as they are. So the extra
+terms are exactly the forms that are missing; the whole form is written without separators, as one word that the parser
+cannot break.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+MAX_IDENTIFIER = 200
+"""Longer runs are data (base64, hashes, URLs with payload), not names."""
+_MAX_HUMPS = 8
+
+# Words with single connectors between them. `@` and `://` are taken in only so that the whole can be recognised as an
+# address and left alone: the parser understands addresses.
+_CANDIDATE = re.compile(r"\w+(?:(?:://|::|[./@-])\w+)*")
+_LOWER, _UPPER = "a-zß-öø-ÿ", "A-ZÀ-ÖØ-Þ"
+_HUMP = re.compile(f"(?<=[{_LOWER}0-9])(?=[{_UPPER}])|(?<=[{_UPPER}])(?=[{_UPPER}][{_LOWER}])")
+_NAME = re.compile(r"(?:Mc|Mac|Fitz|De|Di|Du|La|Le|Van|Von)[A-Z][a-z]+|[A-Z]{2,}s")  # McDonald, PDFs
+_VERSION = re.compile(r"(?P<name>[A-Za-z]+)(?P<hyphen>-?)(?P<number>\d+(?:\.\d+)+)")
+_CODE = re.compile(r"[A-Za-z]\w*(?:-\w+)*-\d[\w-]*")  # CVE-2024-1234, COVID-19
+
+
+def identifier_terms(text: str) -> str:
+    """Extra search terms for `text`, lower case, separated by spaces; empty for ordinary prose.
+
+    The same function is applied to documents and to queries. A term is given once per occurrence of its identifier and
+    never twice for one occurrence, so that its frequency is what BM25 would count if the parser knew identifiers; a
+    form that the parser finds by itself is not repeated, which would count it double.
+    """
+    return " ".join(term for match in _CANDIDATE.finditer(text) for term in _terms(match.group()))
+
+
+def _terms(candidate: str) -> Iterator[str]:
+    if len(candidate) > MAX_IDENTIFIER or "@" in candidate or "://" in candidate:
+        return
+    version = _VERSION.fullmatch(candidate)
+    if version:
+        yield from _version(version)
+        return
+    # dict.fromkeys: each term once, in order
+    terms = dict.fromkeys((*_parts(candidate), *_whole(candidate)))
+    yield from (term for term in terms if len(term) > 1)
+
+
+def _parts(candidate: str) -> Iterator[str]:
+    """Words that the parser would hide inside a bigger token."""
+    words = [word for word in re.split(r"\W+", candidate) if word.strip("_")]
+    hidden = ("." in candidate or "/" in candidate) and any(map(_is_word, words))
+    for word in words:
+        pieces = [piece for piece in word.split("_") if piece]
+        if len(pieces) > 1 and any(piece.isalpha() for piece in pieces):
+            yield "".join(pieces).lower()
+        for piece in pieces:
+            if hidden and not piece.isdigit():
+                yield piece.lower()
+            yield from _humps(piece)
+
+
+def _whole(candidate: str) -> Iterator[str]:
+    """The identifier as one word, where the parser would break it and no part stands for it."""
+    words = [word for word in re.split(r"[\W_]+", candidate) if word]
+    path = sum(map(_is_word, words)) >= 3 and ("." in candidate or "/" in candidate)
+    if "::" in candidate or path or _CODE.fullmatch(candidate):
+        yield "".join(words).lower()
+
+
+def _humps(word: str) -> Iterator[str]:
+    """Parts of camelCase and PascalCase, acronyms kept; nothing for names and plurals of acronyms."""
+    humps = [hump for hump in _HUMP.split(word) if len(hump) > 1]
+    if 2 <= len(humps) <= _MAX_HUMPS and max(map(len, humps)) > 2 and not _NAME.fullmatch(word):
+        yield from (hump.lower() for hump in humps)
+
+
+def _version(match: re.Match[str]) -> Iterator[str]:
+    """`v0.8.5` and `python3.11` hide their number; `A4.01` is a code, which the parser keeps."""
+    name, number = match["name"].lower(), match["number"]
+    if match["hyphen"]:
+        if number.count(".") == 1:  # read as a negative number
+            yield number
+    elif name == "v" or len(name) > 1:
+        yield from (name, number) if len(name) > 1 else (number,)
+
+
+def _is_word(word: str) -> bool:
+    return sum(map(str.isalpha, word)) > 1

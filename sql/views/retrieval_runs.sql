@@ -1,0 +1,55 @@
+-- What was asked and what came of it: one row per search or question. Kept for trace.retentionDays days.
+CREATE OR REPLACE VIEW analyst.retrieval_runs AS
+SELECT t.name AS tenant,
+       r.id AS run_id,
+       r.started_at,
+       r.kind,
+       r.collections,
+       r.question,
+       r.strategy,
+       r.outcome,
+       r.error,
+       (r.timings_ms ->> 'total')::double precision AS total_ms,
+       r.timings_ms,
+       r.legs_used,
+       r.legs_failed,
+       r.degraded,
+       r.answer ->> 'answer' AS answer,
+       (r.answer ->> 'confidence')::double precision AS confidence,
+       (r.answer ->> 'grounded')::boolean AS grounded,
+       (r.answer ->> 'groundedness_score')::double precision AS groundedness_score,
+       (r.answer ->> 'source_deleted_at')::timestamptz AS source_deleted_at,
+       r.document_ids,
+       r.plan,
+       r.usage,
+       r.settings_revision,
+       r.epochs
+FROM rag.runs AS r
+JOIN rag.tenants AS t ON t.id = r.tenant_id;
+
+COMMENT ON VIEW analyst.retrieval_runs IS
+    'Searches and questions, one row each; what every leg found is in analyst.retrieval_hits.';
+COMMENT ON COLUMN analyst.retrieval_runs.tenant IS 'Name of the tenant that asked.';
+COMMENT ON COLUMN analyst.retrieval_runs.run_id IS 'Id of the run; the API calls it run_id or trace_id.';
+COMMENT ON COLUMN analyst.retrieval_runs.started_at IS 'When it began. Partitions are days (UTC): a condition on this column makes queries fast.';
+COMMENT ON COLUMN analyst.retrieval_runs.kind IS 'search (passages were wanted) or query (an answer was wanted).';
+COMMENT ON COLUMN analyst.retrieval_runs.collections IS 'Names of the collections that were searched.';
+COMMENT ON COLUMN analyst.retrieval_runs.question IS 'What was asked.';
+COMMENT ON COLUMN analyst.retrieval_runs.strategy IS 'How the question was answered; null for a plain search.';
+COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error or cancelled.';
+COMMENT ON COLUMN analyst.retrieval_runs.error IS 'Why it failed; null otherwise.';
+COMMENT ON COLUMN analyst.retrieval_runs.total_ms IS 'Time from start to end, in milliseconds; null where it was not measured.';
+COMMENT ON COLUMN analyst.retrieval_runs.timings_ms IS 'Time of each stage, in milliseconds (JSON object).';
+COMMENT ON COLUMN analyst.retrieval_runs.legs_used IS 'Legs of the search that answered: vector, lexical.';
+COMMENT ON COLUMN analyst.retrieval_runs.legs_failed IS 'Legs that failed, each with its reason (JSON object).';
+COMMENT ON COLUMN analyst.retrieval_runs.degraded IS 'What did not work as asked; empty when all did.';
+COMMENT ON COLUMN analyst.retrieval_runs.answer IS 'Text of the answer; null for a search, or when a cited document was deleted since.';
+COMMENT ON COLUMN analyst.retrieval_runs.confidence IS 'Confidence in the answer, 0 to 1; null for a search.';
+COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources support the answer; null where that was not checked.';
+COMMENT ON COLUMN analyst.retrieval_runs.groundedness_score IS 'How far the sources support the answer, 0 to 1; null where that was not checked.';
+COMMENT ON COLUMN analyst.retrieval_runs.source_deleted_at IS 'When a cited document was deleted, and the text of the answer with it.';
+COMMENT ON COLUMN analyst.retrieval_runs.document_ids IS 'Documents that the answer cites; some may be deleted by now.';
+COMMENT ON COLUMN analyst.retrieval_runs.plan IS 'How the run was planned: legs, weights, routing factors, request parameters (JSON object).';
+COMMENT ON COLUMN analyst.retrieval_runs.usage IS 'Chat model and tokens used (JSON object); empty where no model was called.';
+COMMENT ON COLUMN analyst.retrieval_runs.settings_revision IS 'Which settings were in force: equal values, equal revision.';
+COMMENT ON COLUMN analyst.retrieval_runs.epochs IS 'State of each collection that was read (JSON object): grows with every change of its content.';

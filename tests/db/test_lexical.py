@@ -1,0 +1,192 @@
+"""BM25 in SQL: equal to a reference implementation, and exact after any mix of writes."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from app.actions import delete_document, get_collection, index_now
+from app.ingest.reweight import reweight_if_drifted
+from app.settings import LexicalSettings
+from app.store import lexical
+from app.wiring import Services
+from tests.documents import find, index_texts, text_source
+
+WORDS = (
+    "granite basalt marble quartz feldspar mica gneiss schist slate sandstone limestone chalk flint obsidian pumice "
+    "trail summit ridge valley glacier moraine cairn path marker weather climber rope anchor river bridge forest"
+).split()
+
+
+def make_texts(count: int, seed: int = 7) -> dict[str, str]:
+    """Texts of very different lengths, with repeated words."""
+    chance = random.Random(seed)
+    return {f"d{i}": " ".join(chance.choices(WORDS, k=chance.randint(3, 120))) for i in range(count)}
+
+
+class Okapi:
+    """Reference BM25 (Lucene's idf, k1 = 1.2, b = .75), written from the formula, over stored lexemes."""
+
+    def __init__(self, passages: dict[str, Counter[str]]) -> None:
+        self.passages = passages
+        self.average = sum(sum(c.values()) for c in passages.values()) / len(passages)
+        self.df = Counter(word for counts in passages.values() for word in counts)
+
+    def score(self, passage: str, query: Counter[str]) -> float:
+        counts, total = self.passages[passage], 0.0
+        norm = 1.2 * (0.25 + 0.75 * sum(counts.values()) / self.average)
+        for word, times in query.items():
+            if counts[word]:
+                idf = math.log(1 + (len(self.passages) - self.df[word] + 0.5) / (self.df[word] + 0.5))
+                total += times * idf * counts[word] * 2.2 / (counts[word] + norm)
+        return total
+
+
+async def lexemes(connection: Any, sql: str, *arguments: Any) -> dict[str, Counter[str]]:
+    rows = await connection.fetch(sql, *arguments)
+    found: dict[str, Counter[str]] = {}
+    for row in rows:
+        found.setdefault(str(row["id"]), Counter())[row["lexeme"]] += row["times"]
+    return found
+
+
+async def reference(services: Services, collection: str = "test") -> Okapi:
+    async with services.database.transaction(services.principal) as connection:
+        return Okapi(
+            await lexemes(
+                connection,
+                "SELECT p.id, w.lexeme, cardinality(w.positions) AS times FROM rag.passages p "
+                "JOIN rag.collections c ON c.id = p.collection_id, unnest(p.search_vector) w WHERE c.name = $1",
+                collection,
+            )
+        )
+
+
+async def query_lexemes(services: Services, query: str) -> Counter[str]:
+    async with services.database.transaction(services.principal) as connection:
+        sql = "SELECT 'q' AS id, lexeme, cardinality(positions) AS times FROM unnest(to_tsvector('english', $1))"
+        return (await lexemes(connection, sql, query))["q"]
+
+
+async def assert_statistics_exact(services: Services, collection: str = "test") -> None:
+    """Stored df, N and lengths equal a recount; nothing is left of what was removed."""
+    async with services.database.transaction(services.principal) as connection:
+        found = await connection.fetchrow("SELECT id FROM rag.collections WHERE name = $1", collection)
+        counted = await connection.fetch(
+            "SELECT key, count(*) AS df FROM rag.lexical_index, unnest(keys) key WHERE collection_id = $1 GROUP BY 1", found["id"]
+        )
+        stored = await connection.fetch("SELECT key, document_frequency FROM rag.lexical_terms WHERE collection_id = $1", found["id"])
+        assert {r["key"]: r["df"] for r in counted} == {r["key"]: r["document_frequency"] for r in stored}
+        totals = await connection.fetch(
+            "SELECT regconfig::text, count(*) AS n, sum(rag.lexical_length(search_vector)) AS length "
+            "FROM rag.passages WHERE collection_id = $1 GROUP BY 1", found["id"]
+        )
+        kept = await connection.fetch(
+            "SELECT regconfig::text, passage_count, total_length FROM rag.lexical_stats WHERE collection_id = $1", found["id"]
+        )
+        assert {tuple(r) for r in totals} == {tuple(r) for r in kept}
+        counts = await connection.fetchrow(
+            "SELECT (SELECT count(*) FROM rag.documents WHERE collection_id = c.id AND status = 'indexed') = document_count "
+            "AND (SELECT count(*) FROM rag.passages WHERE collection_id = c.id) = passage_count "
+            "AND (SELECT count(*) FROM rag.chunks WHERE collection_id = c.id) = chunk_count FROM rag.collections c WHERE id = $1",
+            found["id"],
+        )
+        assert counts[0]
+
+
+async def test_scores_equal_reference_right_after_weighting(services: Services) -> None:
+    """T5: true BM25; relative error below 1e-5, the same order, and repeated query words count as often."""
+    await index_texts(services, make_texts(300))
+    collection = await get_collection(services, "test")
+    async with services.database.transaction(services.principal) as connection:
+        await lexical.reweight(connection, services.principal, collection.id, "english")
+    okapi = await reference(services)
+    for query in ("granite summit", "cairn cairn cairn path", "weathered climbers and rope", "flint chalk slate trail river"):
+        expected = {
+            passage: score
+            for passage in okapi.passages
+            if (score := okapi.score(passage, await query_lexemes(services, query))) > 0
+        }
+        result = await find(services, query, legs=("lexical",), top_k=200)
+        assert len(result.passages) == min(200, len(expected))
+        hits = {str(i): s for i, s in zip(result.legs[0].passage_ids, result.legs[0].scores, strict=True)}
+        assert len(hits) == len(expected)
+        for passage, score in hits.items():
+            assert score == pytest.approx(expected[passage], rel=1e-5)
+
+
+async def test_two_passes_give_the_same_list_as_the_full_scan(services: Services) -> None:
+    """Rank-safe pruning: with the smallest budget the list and its scores are those of a scan of all candidates."""
+    await index_texts(services, make_texts(400, seed=3))
+    collection = await get_collection(services, "test")
+    small = LexicalSettings(candidate_budget=100)
+    full = LexicalSettings(candidate_budget=1_000_000, candidate_cap=1_000_000)
+    async with services.database.transaction(services.principal) as connection:
+        for query in ("granite summit ridge", "cairn", "river bridge forest trail anchor rope", "mica gneiss path marker"):
+            pruned = await lexical.search(connection, [collection.id], query, 10, small, None)
+            scanned = await lexical.search(connection, [collection.id], query, 10, full, None)
+            assert pruned.exact
+            assert pruned.hits == scanned.hits
+
+
+async def test_capped_candidates_are_reported(services: Services) -> None:
+    """W7: a list that may miss a passage says so."""
+    texts = {f"d{i}": "common words everywhere " + ("rare" if i == 5 else "") for i in range(1200)}
+    await index_texts(services, texts)
+    collection = await get_collection(services, "test")
+    capped = LexicalSettings(candidate_budget=100, candidate_cap=1000)
+    async with services.database.transaction(services.principal) as connection:
+        result = await lexical.search(connection, [collection.id], "rare common words", 10, capped, None)
+    assert not result.exact
+    assert result.hits
+
+
+async def test_statistics_exact_after_any_mix_of_writes(services: Services) -> None:
+    """C6: inserts, replacements and deletions, one after the other."""
+    texts = make_texts(60)
+    outcomes = await index_texts(services, texts)
+    await assert_statistics_exact(services)
+    await index_texts(services, {name: text + " replaced obsidian" for name, text in list(texts.items())[:20]})
+    await assert_statistics_exact(services)
+    for outcome in outcomes[10:30]:
+        await delete_document(services, "test", outcome.document_id)  # type: ignore[union-attr]
+    await assert_statistics_exact(services)
+
+
+async def test_concurrent_writers_neither_deadlock_nor_drift(services: Services) -> None:
+    """Statistics change by one net delta under the collection's lock: eight writers replace and delete at once."""
+    await index_texts(services, make_texts(40))
+    chance = random.Random(11)
+
+    async def writer(number: int) -> None:
+        for turn in range(6):
+            name = f"d{chance.randrange(40)}"
+            text = " ".join(chance.choices(WORDS, k=60)) + f" {number} {turn}"
+            outcome = (await index_now(services, "test", [text_source(name, text)]))[0]
+            if turn % 3 == 2:
+                try:
+                    await delete_document(services, "test", outcome.document_id)  # type: ignore[union-attr]
+                except Exception as error:
+                    assert type(error).__name__ == "NotFoundError"
+
+    await asyncio.gather(*(writer(number) for number in range(8)))
+    await assert_statistics_exact(services)
+
+
+async def test_weights_follow_the_average_length(services: Services) -> None:
+    """Stored weights freeze avgdl; a drift above the setting renews them, and scores equal the reference again."""
+    await index_texts(services, {f"s{i}": f"short granite {i}" for i in range(20)})
+    await index_texts(services, {f"l{i}": "granite " + " ".join(WORDS * 3) + f" {i}" for i in range(20)})
+    settings = services.settings.current.lexical
+    collection = await get_collection(services, "test")
+    assert await reweight_if_drifted(services.database, services.principal, collection.id, settings) == 0
+    okapi = await reference(services)
+    result = await find(services, "granite", legs=("lexical",), top_k=40)
+    query = await query_lexemes(services, "granite")
+    for passage, score in zip(result.legs[0].passage_ids, result.legs[0].scores, strict=True):
+        assert score == pytest.approx(okapi.score(str(passage), query), rel=0.05)

@@ -1,0 +1,22 @@
+"""Small helpers for tests that index text."""
+
+from __future__ import annotations
+
+from app.actions import index_now, run_search
+from app.domain.document import Indexed, Outcome, Source
+from app.domain.passage import SearchRequest, SearchResult
+from app.wiring import Services
+
+
+def text_source(external_id: str, text: str, title: str | None = None, **metadata: object) -> Source:
+    return Source(external_id, external_id, text.encode(), title=title, media_type="text/plain", metadata=metadata)
+
+
+async def index_texts(services: Services, texts: dict[str, str], collection: str = "test") -> list[Outcome]:
+    outcomes = await index_now(services, collection, [text_source(name, text) for name, text in texts.items()])
+    assert all(isinstance(outcome, Indexed) for outcome in outcomes), outcomes
+    return outcomes
+
+
+async def find(services: Services, query: str, collection: str = "test", **more: object) -> SearchResult:
+    return await run_search(services, SearchRequest(query=query, collections=(collection,), **more))  # type: ignore[arg-type]

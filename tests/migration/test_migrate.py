@@ -1,0 +1,192 @@
+"""A15.01, A15.07: migrations at start-up are automatic, idempotent, keep what is there, and stop on any failure."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from app.db.migrate import LOCK_KEY, migrate
+from app.db.schema_source import SchemaSource
+from app.errors import DatabaseAheadError, DatabaseUnavailableError, MigrationError
+from tests.migration_support import Release
+
+HEAD = SchemaSource.installed().head
+VIEW = "CREATE OR REPLACE VIEW analyst.sample AS SELECT {columns} FROM rag.collections"
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Release:
+    return Release.copy(tmp_path / "release")
+
+
+async def fetch(dsn: str, query: str) -> list[Any]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return [tuple(row) for row in await connection.fetch(query)]
+    finally:
+        await connection.close()
+
+
+async def value(dsn: str, query: str) -> Any:
+    return (await fetch(dsn, query))[0][0]
+
+
+async def revision(dsn: str) -> str:
+    return str(await value(dsn, "SELECT version_num FROM rag.alembic_version"))
+
+
+async def test_an_empty_database_is_migrated_once(empty_database: str) -> None:
+    """A15.01"""
+    assert (await migrate(empty_database)).action == "migrated"
+    before = await fetch(empty_database, "SELECT name, hash, applied_at FROM rag.schema_objects ORDER BY name")
+    again = await migrate(empty_database)
+    assert (again.action, again.revision) == ("none", HEAD)
+    assert before == await fetch(empty_database, "SELECT name, hash, applied_at FROM rag.schema_objects ORDER BY name")
+
+
+def test_a_start_with_nothing_to_do_does_not_import_alembic(database: str, release: Release) -> None:
+    process = release.start(database)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out.splitlines()[-1:]) == (0, ["none False"]), err
+
+
+def test_the_lineage_read_from_files_is_alembics(release: Release) -> None:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(release.source.migrations))
+    scripts = ScriptDirectory.from_config(config)
+    assert scripts.get_heads() == [release.source.head]
+    assert {script.revision for script in scripts.walk_revisions()} == release.source.revisions
+
+
+async def test_an_upgrade_keeps_rows_and_backfills_them(database: str, release: Release) -> None:
+    """A15.07"""
+    await value(database, "SELECT rag.ensure_tenant('kept')")
+    release.add_revision(
+        "t1",
+        "ALTER TABLE rag.tenants ADD COLUMN IF NOT EXISTS label text",
+        "UPDATE rag.tenants SET label = upper(name) WHERE label IS NULL",
+    )
+    assert (await migrate(database, source=release.source)).action == "migrated"
+    assert await fetch(database, "SELECT name, label FROM rag.tenants") == [("kept", "KEPT")]
+    assert await revision(database) == "t1"
+
+
+async def test_a_failing_revision_leaves_the_one_before(database: str, release: Release) -> None:
+    release.add_revision("t1", "CREATE TABLE rag.good (id int)")
+    release.add_revision("t2", "CREATE TABLE rag.bad (id int)", "SELECT 1 / 0")
+    release.add_sql("functions/new.sql", "CREATE FUNCTION rag.new() RETURNS int LANGUAGE sql AS 'SELECT 1'")
+    with pytest.raises(
+        MigrationError, match=r"^the migration after revision t1 failed: .*division by zero.*$"
+    ) as caught:
+        await migrate(database, source=release.source)
+    assert "\n" not in caught.value.detail
+    assert caught.value.exit_code == 1
+    assert await revision(database) == "t1"
+    found = "SELECT to_regclass('rag.good') IS NULL, to_regclass('rag.bad') IS NULL, to_regproc('rag.new') IS NULL"
+    assert await fetch(database, found) == [(False, True, True)]
+
+
+async def test_a_broken_sql_file_changes_nothing(database: str, release: Release) -> None:
+    release.add_sql("functions/a_good.sql", "CREATE FUNCTION rag.good() RETURNS int LANGUAGE sql AS 'SELECT 1'")
+    release.add_sql("functions/b_bad.sql", "SELECT 1;\n\nCREATE FUNCTIN rag.bad()")
+    hashes = await fetch(database, "SELECT * FROM rag.schema_objects ORDER BY name")
+    with pytest.raises(MigrationError, match=r"^sql/functions/b_bad.sql line 3: syntax error"):
+        await migrate(database, source=release.source)
+    assert await value(database, "SELECT to_regproc('rag.good')") is None
+    assert await fetch(database, "SELECT * FROM rag.schema_objects ORDER BY name") == hashes
+
+
+async def test_a_function_body_is_checked(database: str, release: Release) -> None:
+    release.add_sql(
+        "functions/bad.sql", "CREATE FUNCTION rag.bad() RETURNS int LANGUAGE sql AS 'SELECT a FROM nowhere'"
+    )
+    with pytest.raises(MigrationError, match=r"^function rag.bad\(\): .*nowhere"):
+        await migrate(database, source=release.source)
+
+
+async def test_a_changed_function_is_applied(database: str, release: Release) -> None:
+    for number in (1, 2):
+        body = f"CREATE OR REPLACE FUNCTION rag.number() RETURNS int LANGUAGE sql AS 'SELECT {number}'"
+        await migrate(database, source=release.add_sql("functions/number.sql", body).source)
+        assert await value(database, "SELECT rag.number()") == number
+
+
+async def test_a_view_that_gains_a_column_keeps_grants_of_others(database: str, release: Release) -> None:
+    await migrate(database, source=release.add_sql("views/sample.sql", VIEW.format(columns="name")).source)
+    await fetch(database, "GRANT SELECT ON analyst.sample TO pg_monitor")
+    await migrate(database, source=release.add_sql("views/sample.sql", VIEW.format(columns="name, epoch")).source)
+    assert await value(database, "SELECT has_table_privilege('pg_monitor', 'analyst.sample', 'SELECT')")
+
+
+async def test_a_view_that_changes_is_made_again_with_its_grants(database: str, release: Release) -> None:
+    await migrate(database, source=release.add_sql("views/sample.sql", VIEW.format(columns="name, epoch")).source)
+    await migrate(database, source=release.add_sql("views/sample.sql", VIEW.format(columns="epoch, name")).source)
+    owner = "SELECT relowner::regrole::text FROM pg_class WHERE oid = 'analyst.sample'::regclass"
+    assert await value(database, owner) == "cairn_views"
+    assert await value(database, "SELECT has_table_privilege('cairn_analyst', 'analyst.sample', 'SELECT')")
+
+
+@pytest.mark.parametrize("breaking", [False, True])
+async def test_a_database_that_is_ahead(database: str, release: Release, breaking: bool) -> None:
+    """Design 9.2: served with a warning and untouched, unless a revision there says that older code must not."""
+    release.add_revision("t1", "SELECT 1", breaking=breaking).add_revision("t2", "SELECT 1")
+    await migrate(database, source=release.source)
+    await fetch(database, "UPDATE rag.schema_objects SET hash = 'of the newer release'")
+    if breaking:
+        with pytest.raises(DatabaseAheadError, match=rf"revision t2, this code at {HEAD}, .* t1;") as caught:
+            await migrate(database)
+        assert caught.value.exit_code == 3
+    else:
+        result = await migrate(database)
+        assert (result.action, result.revision) == ("ahead", "t2")
+    assert await fetch(database, "SELECT DISTINCT hash FROM rag.schema_objects") == [("of the newer release",)]
+
+
+async def test_a_lock_that_is_not_given_back_is_named(empty_database: str) -> None:
+    holder = await asyncpg.connect(empty_database, server_settings={"application_name": "stuck"})
+    try:
+        await holder.execute(f"SELECT pg_advisory_lock({LOCK_KEY})")
+        began = time.monotonic()
+        with pytest.raises(
+            MigrationError, match=rf"0.5 s \(process {holder.get_server_pid()}, stuck, since .*PgBouncer"
+        ):
+            await migrate(empty_database, lock_seconds=0.5)
+        assert time.monotonic() - began < 10
+    finally:
+        await holder.close()
+    assert (await migrate(empty_database)).action == "migrated"
+
+
+async def test_an_invalid_index_is_made_again(database: str, release: Release) -> None:
+    """T21: what an interrupted CREATE INDEX CONCURRENTLY leaves would satisfy IF NOT EXISTS for ever."""
+    index = "CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS twice_idx ON rag.twice (id)"
+    await fetch(database, "CREATE TABLE rag.twice AS SELECT 1 AS id FROM generate_series(1, 2)")
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await fetch(database, index)
+    await fetch(database, "DELETE FROM rag.twice")
+    await migrate(database, source=release.add_revision("t1", concurrently=(index,)).source)
+    assert await value(database, "SELECT indisvalid FROM pg_index WHERE indexrelid = 'rag.twice_idx'::regclass")
+
+
+async def test_pgvector_elsewhere_or_old_is_explained(empty_database: str) -> None:
+    await fetch(empty_database, "CREATE SCHEMA elsewhere CREATE TABLE unused ()")
+    await fetch(empty_database, "CREATE EXTENSION vector SCHEMA elsewhere")
+    with pytest.raises(MigrationError, match=r"in schema elsewhere; .*ALTER EXTENSION vector SET SCHEMA public;"):
+        await migrate(empty_database)
+    await fetch(empty_database, "ALTER EXTENSION vector SET SCHEMA public")
+    await fetch(empty_database, "UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")
+    with pytest.raises(MigrationError, match=r"pgvector 0.7.4 is too old"):
+        await migrate(empty_database)
+    assert await value(empty_database, "SELECT to_regclass('rag.tenants')") is None
+
+
+async def test_no_server_is_said_so() -> None:
+    with pytest.raises(DatabaseUnavailableError, match="cannot connect to PostgreSQL"):
+        await migrate("postgresql://nobody@127.0.0.1:1/nothing")

@@ -1,0 +1,128 @@
+"""The owner is no superuser: a plain role with CREATEROLE, or one for which an administrator prepared everything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from app.db.embedded import EmbeddedServer, ensure_running
+from app.db.migrate import migrate
+from app.db.pool import Database
+from app.domain.principal import Principal
+from app.errors import MigrationError
+from tests.migration_support import Release
+
+
+@pytest.fixture
+def bare_server(make_home: Callable[[], Path]) -> Iterator[EmbeddedServer]:
+    """A cluster without the roles of Cairn."""
+    with ensure_running(make_home(), durable=False) as running:
+        yield running
+
+
+async def run(dsn: str, *statements: str) -> list[Any]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        for statement in statements[:-1]:
+            await connection.execute(statement)
+        return [tuple(row) for row in await connection.fetch(statements[-1])]
+    finally:
+        await connection.close()
+
+
+async def database_of(server: EmbeddedServer, owner: str, attributes: str) -> str:
+    """DSN of `owner` for a new database of their own, in which an administrator has enabled pgvector."""
+    admin = server.dsn("postgres")
+    await run(admin, f"CREATE ROLE {owner} LOGIN NOSUPERUSER {attributes}", f"CREATE DATABASE {owner} OWNER {owner}")
+    with pytest.raises(MigrationError, match=r"this role may not enable it.* CREATE EXTENSION vector SCHEMA public;"):
+        await migrate(server.dsn(owner, owner))
+    await run(server.dsn(owner), "CREATE EXTENSION vector SCHEMA public")
+    return server.dsn(owner, owner)
+
+
+async def serve_with(dsn: str) -> None:
+    """Serving needs the role cairn_app and finds only its tenant."""
+    database = await Database.open(dsn, max_size=1)
+    try:
+        async with database.connection() as connection:
+            assert await connection.fetchval("SELECT current_user") == "cairn_app"
+            tenant = await connection.fetchval("SELECT rag.ensure_tenant('one')")
+        async with database.transaction(Principal(tenant, "one")) as connection:
+            assert await connection.fetch("SELECT name FROM rag.tenants") == [("one",)]
+    finally:
+        await database.close()
+
+
+async def test_createrole_is_enough_and_others_get_told(bare_server: EmbeddedServer) -> None:
+    """First a role that makes the roles of Cairn, then one that finds them and may not use them."""
+    first = await database_of(bare_server, "first", "CREATEROLE")
+    assert (await migrate(first)).action == "migrated"
+    await serve_with(first)
+
+    second = await database_of(bare_server, "second", "CREATEROLE")
+    with pytest.raises(MigrationError, match=r"second may not prepare the roles .* database second: (.*;)$") as caught:
+        await migrate(second)
+    statements = re.search(r"database second: (.*)$", caught.value.detail)
+    assert statements
+    assert "CREATE ROLE" not in statements[1]
+    await run(bare_server.dsn("second"), *filter(None, statements[1].split(";")), "SELECT")
+    assert (await migrate(second)).action == "migrated"
+    await serve_with(second)
+
+
+async def test_without_createrole_the_message_is_all_an_administrator_needs(bare_server: EmbeddedServer) -> None:
+    plain = await database_of(bare_server, "plain", "NOCREATEROLE")
+    with pytest.raises(MigrationError) as caught:
+        await migrate(plain)
+    statements = caught.value.detail.partition("in database plain: ")[2]
+    assert statements.count("CREATE ROLE") == 4
+    await run(bare_server.dsn("plain"), *filter(None, statements.split(";")), "SELECT")
+    assert (await migrate(plain)).action == "migrated"
+    await serve_with(plain)
+
+
+async def test_the_next_release_and_its_backfill(bare_server: EmbeddedServer, tmp_path: Path) -> None:
+    """A15.07 under FORCE ROW LEVEL SECURITY: the owner's UPDATE reaches the rows of every tenant."""
+    dsn = await database_of(bare_server, "owner", "CREATEROLE")
+    await migrate(dsn)
+    await run(
+        dsn,
+        "SELECT rag.ensure_tenant('a'), rag.ensure_tenant('b')",
+        "INSERT INTO rag.collections (tenant_id, id, name, lex_seed) SELECT id, gen_random_uuid(), 'c', 1"
+        " FROM rag.tenants",
+        "SELECT",
+    )
+    release = Release.copy(tmp_path / "release")
+    release.add_revision(
+        "t1",
+        "ALTER TABLE rag.collections ADD COLUMN label text",
+        "UPDATE rag.collections SET label = upper(name)",
+        "CREATE TABLE rag.notes (tenant_id bigint NOT NULL, note text)",
+    )
+    release.add_sql("views/notes.sql", "CREATE OR REPLACE VIEW analyst.notes AS SELECT note FROM rag.notes")
+    assert (await migrate(dsn, source=release.source)).action == "migrated"
+    assert await run(dsn, "SELECT label FROM rag.collections") == [("C",), ("C",)]
+    secured = "SELECT relrowsecurity, relforcerowsecurity FROM pg_class WHERE oid = 'rag.notes'::regclass"
+    assert await run(dsn, secured) == [(True, True)]
+    # and once more, with functions and views that belong to other roles by now
+    release.add_sql("views/notes.sql", "CREATE OR REPLACE VIEW analyst.notes AS SELECT 1 AS n, note FROM rag.notes")
+    for path in (release.folder / "sql" / "functions").glob("*.sql"):
+        path.write_text(path.read_text(encoding="utf-8") + "-- changed\n", encoding="utf-8")
+    assert (await migrate(dsn, source=release.source)).action == "migrated"
+
+
+async def test_strangers_may_not_connect(bare_server: EmbeddedServer) -> None:
+    """CONNECT and TEMPORARY are revoked from PUBLIC; analysts may connect and not write, not even temporary tables."""
+    dsn = await database_of(bare_server, "owner", "CREATEROLE")
+    await migrate(dsn)
+    await run(bare_server.dsn("postgres"), "CREATE ROLE stranger LOGIN", "CREATE ROLE reader LOGIN", "SELECT")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError, match="CONNECT"):
+        await run(bare_server.dsn("owner", "stranger"), "SELECT 1")
+    await run(dsn, "SELECT rag.ensure_tenant('t')", "SELECT rag.grant_analyst('reader', 't')")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError, match="temporary"):
+        await run(bare_server.dsn("owner", "reader"), "CREATE TEMP TABLE t (a int)", "SELECT")

@@ -1,0 +1,69 @@
+"""A fresh database equals an upgraded one, and sql/schema.sql shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.db import runtime
+from app.db.embedded import EmbeddedServer
+from app.db.migrate import migrate, migration_sql
+from app.db.schema_source import SchemaSource
+from tests.migration_support import REPO, Release
+
+_spec = importlib.util.spec_from_file_location("schema_dump", REPO / "scripts" / "schema_dump.py")
+assert _spec
+assert _spec.loader
+schema_dump = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(schema_dump)
+
+
+@pytest.fixture(scope="module")
+def fresh(server: EmbeddedServer, template: str) -> str:
+    return str(schema_dump.dump(server, template))
+
+
+def _name(dsn: str) -> str:
+    return dsn.partition("@/")[2].partition("?")[0]
+
+
+def test_schema_sql_is_current(fresh: str) -> None:
+    assert fresh == schema_dump.TARGET.read_text(encoding="utf-8"), "run scripts/schema_dump.py"
+
+
+@pytest.mark.parametrize("known", range(1, len(SchemaSource.installed().revisions) + 1))
+async def test_upgraded_equals_fresh(
+    known: int, server: EmbeddedServer, empty_database: str, tmp_path: Path, fresh: str
+) -> None:
+    """From every earlier revision, with other functions and policies than today's."""
+    older = Release.copy(tmp_path / "older")
+    for path in sorted((older.folder / "migrations" / "versions").glob("*.py"))[known:]:
+        path.unlink()
+    for path in older.folder.glob("sql/functions/*.sql"):
+        if known < len(SchemaSource.installed().revisions) and path.stem not in ("tenants", "partitions"):
+            path.unlink()
+    grants = (older.folder / "sql" / "grants.sql").read_text(encoding="utf-8")
+    older.add_sql("grants.sql", grants.replace("USING (true)", "USING (1 = 1)"))
+    await migrate(empty_database, source=older.source)
+    assert schema_dump.dump(server, _name(empty_database)) != fresh
+    await migrate(empty_database)
+    assert schema_dump.dump(server, _name(empty_database)) == fresh
+
+
+def test_the_printed_sql_makes_the_same_database(
+    server: EmbeddedServer, empty_database: str, tmp_path: Path, fresh: str, psql: Callable[..., str]
+) -> None:
+    """`cairn migrate --sql` for administrators who run it themselves; the next start has nothing to do."""
+    script = tmp_path / "cairn.sql"
+    script.write_text(asyncio.run(migration_sql()), encoding="utf-8")
+    program = runtime.program(server.home / "postgres" / runtime.VERSION, "psql")
+    command = [program, "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", empty_database, "-f", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert asyncio.run(migrate(empty_database)).action == "none"
+    assert schema_dump.dump(server, _name(empty_database)) == fresh
