@@ -12,7 +12,7 @@ from app.domain.document import Document, Outcome, Source
 from app.domain.event import TERMINAL, Event
 from app.domain.ids import new_id
 from app.domain.job import Job
-from app.domain.passage import SearchRequest, SearchResult
+from app.domain.passage import Leg, SearchRequest, SearchResult
 from app.domain.question import Question
 from app.domain.text import normalise
 from app.domain.trace import RunTrace
@@ -189,6 +189,11 @@ async def get_trace(services: Services, run_id: UUID) -> RunTrace:
     if found is None:
         raise NotFoundError(f"no trace {run_id}; traces are kept for trace.retentionDays")
     return found
+
+
+def default_legs(settings: Settings) -> tuple[Leg, ...]:
+    """Legs of a search that names none."""
+    return ("vector", "lexical") if settings.rag.hybrid_search_enabled else ("vector",)
 
 
 # --- search and questions -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Where the SQL files and migrations lie: beside the package in a checkout, inside it in a wheel."""
+"""Where the files that are no Python are: beside the package in a checkout, inside it in an installed wheel."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def resource_path(name: Literal["sql", "migrations"]) -> Path:
-    """Folder of that name. Raises FileNotFoundError when the installation is incomplete."""
-    for base in (_PACKAGE / "_resources", _PACKAGE.parent):
-        if (base / name).is_dir():
-            return base / name
-    raise FileNotFoundError(f"{name}/ is missing from this installation of cairn-rag; install it again")
+    """The folder `sql` or `migrations`. Raises FileNotFoundError when the installation is incomplete."""
+    for folder in (_PACKAGE / "_resources" / name, _PACKAGE.parent / name):
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(f"this installation of cairn-rag has no folder {name!r}")

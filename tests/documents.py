@@ -5,6 +5,8 @@ from __future__ import annotations
 from app.actions import index_now, run_search
 from app.domain.document import Indexed, Outcome, Source
 from app.domain.passage import SearchRequest, SearchResult
+from app.providers.openai_embeddings import OpenAIEmbedder
+from app.providers.retry import RetryPolicy
 from app.wiring import Services
 
 
@@ -20,3 +22,8 @@ async def index_texts(services: Services, texts: dict[str, str], collection: str
 
 async def find(services: Services, query: str, collection: str = "test", **more: object) -> SearchResult:
     return await run_search(services, SearchRequest(query=query, collections=(collection,), **more))  # type: ignore[arg-type]
+
+
+def unreachable_embedder() -> OpenAIEmbedder:
+    """A real provider whose server is down."""
+    return OpenAIEmbedder("unreachable", "key", "http://127.0.0.1:9/v1", dimensions=384, retry=RetryPolicy(attempts=1))

@@ -35,11 +35,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """`direct` and `around`: share of the question's idf mass in the sentence, and with its surroundings; 0..1.
+    """Shares of the question's words, 0..1, in the sentence (`direct`) and with its surroundings (`around`).
 
-    `fits`: whether it holds the kind of thing that is asked for (None: no kind is asked for).
+    `idf_*` weigh words by rarity among the candidates: they tell the candidates apart, which all hold the topic's words.
+    `direct` and `around` count names and numbers double and other words once: they tell whether the topic is there at
+    all. `fits`: the sentence holds the kind of thing that is asked for (None: no kind is asked for).
     """
 
+    idf_direct: float
+    idf_around: float
     direct: float
     around: float
     fits: bool | None
@@ -93,54 +97,64 @@ def _is_fragment(passage: Passage, unit: Unit, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Words of the question: `weights` their idf over the candidates, `matches` what matches each and how well."""
+    """Words of the question: `idf` over the candidates, `worth` (2: name or number, 1), what matches each and how well.
 
-    weights: Mapping[str, float]
+    `missing`: its names and numbers, as spelled there, that stand nowhere in the passages.
+    """
+
+    idf: Mapping[str, float]
+    worth: Mapping[str, float]
     matches: Mapping[str, Mapping[str, float]]
     missing: tuple[str, ...]
-    """Names and numbers of the question, as spelled there, that stand nowhere in the passages."""
 
 
-def question_terms(question: str, found: Sequence[Candidate], passages: Sequence[Passage]) -> Terms:
+def question_terms(question: str, found: Sequence[Candidate]) -> Terms:
     """Inverse document frequency as in BM25, with sentences as documents; a word found nowhere weighs most."""
-    titles = frozenset(w for p in passages for w in words(" ".join((p.title, *p.headings))))
-    vocabulary = titles.union(*(c.words | c.lead for c in found))
-    matches = {word: alike(word, vocabulary) for word in dict.fromkeys(words(question))}
-    total = len(found)
-    weights = {}
+    spelled = spelled_words(question)
+    names = {word: raw for i, (raw, word) in enumerate(spelled) if _is_name(raw, first=i == 0)}
+    vocabulary = frozenset[str]().union(*(c.words | c.lead | c.before for c in found))
+    matches = {word: alike(word, vocabulary) for _, word in spelled}
+    idf = {}
     for word, close in matches.items():
         df = sum(not c.words.isdisjoint(close) for c in found)
-        weights[word] = math.log(1 + (total - df + 0.5) / (df + 0.5))
-    spelled = spelled_words(question)
-    missing = tuple(
-        dict.fromkeys(raw for i, (raw, word) in enumerate(spelled) if not matches[word] and _is_name(raw, first=i == 0))
-    )
-    return Terms(weights, matches, missing)
+        idf[word] = math.log(1 + (len(found) - df + 0.5) / (df + 0.5))
+    worth = {word: 2.0 if word in names else 1.0 for word in matches}
+    return Terms(idf, worth, matches, tuple(raw for word, raw in names.items() if not matches[word]))
 
 
 def _is_name(raw: str, *, first: bool) -> bool:
-    return any(c.isdigit() for c in raw) or "_" in raw or (raw[0].isupper() and (not first or raw[1:] != raw[1:].lower()))
+    """Capitalised, except as the first word, or with a digit or underscore. German nouns all count: it does no harm."""
+    return any(c.isdigit() or c == "_" for c in raw) or any(c.isupper() for c in raw[first:])
 
 
-def evidence(terms: Terms, found: Sequence[Candidate], asks: re.Pattern[str] | None) -> list[Evidence]:
+def evidence(question: str, terms: Terms, found: Sequence[Candidate]) -> list[Evidence]:
     """One per candidate."""
+    asks = asked_for(question)
     whole: dict[int, frozenset[str]] = {}
     for candidate in found:
         whole[candidate.rank] = whole.get(candidate.rank, frozenset()) | candidate.words | candidate.lead
-    return [_weigh(terms, c, whole[c.rank], asks) for c in found]
+    return [
+        Evidence(*_shares(terms, c, whole[c.rank]), fits=bool(asks.search(c.text)) if asks else None) for c in found
+    ]
 
 
-def _weigh(terms: Terms, candidate: Candidate, whole: frozenset[str], asks: re.Pattern[str] | None) -> Evidence:
-    mass = sum(terms.weights.values()) or 1.0
+def _shares(terms: Terms, candidate: Candidate, whole: frozenset[str]) -> tuple[float, float, float, float]:
     places = (candidate.words, candidate.lead, candidate.before, whole)
-    direct = around = 0.0
-    for word, weight in terms.weights.items():
-        close = terms.matches[word]
+    direct: dict[str, float] = {}
+    around: dict[str, float] = {}
+    for word, close in terms.matches.items():
         held = [max((close[w] for w in place & close.keys()), default=0.0) for place in places]
-        direct += weight * held[0]
-        around += weight * max(share * value for share, value in zip(NEAR_WEIGHTS, held, strict=True))
-    fits = bool(asks.search(candidate.text)) if asks else None
-    return Evidence(direct / mass, around / mass, fits)
+        direct[word] = held[0]
+        around[word] = max(share * value for share, value in zip(NEAR_WEIGHTS, held, strict=True))
+    return (
+        _weighted(terms.idf, direct), _weighted(terms.idf, around),
+        _weighted(terms.worth, direct), _weighted(terms.worth, around),
+    )  # fmt: skip
+
+
+def _weighted(weights: Mapping[str, float], values: Mapping[str, float]) -> float:
+    mass = sum(weights.values())
+    return sum(weight * values[word] for word, weight in weights.items()) / mass if mass else 0.0
 
 
 # --- what is asked for ----------------------------------------------------------------------------------------------

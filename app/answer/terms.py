@@ -28,13 +28,13 @@ _STOP: Final[Mapping[Language, str]] = {
     "cuánto cuántos de del desde donde dónde dos durante e el él ella ellas ellos en entre era eran es esa ese eso esta "
     "está estaba estado están estas este esto estos fue fueron ha había haber han hasta hay la las le les lo los más me "
     "mi muy ni no nos o otra otras otro otros para pero por porque puede pueden qué que quien quién quiénes se según "
-    "ser si sí sido sin sobre son su sus también tan tiene tienen tras tu tuvo un una unas uno unos y ya",
+    "ser si sí sido sin sobre son su sus también tan tiene tienen tras tu tuvo un una unas uno unos y ya hacer hace hizo llama llamaba tener tipo",
     "de": "ab aber als also am an auch auf aus bei beim bin bis bist da dabei damit dann das dass dem den denn der des "
     "dessen deren die dies diese diesem diesen dieser dieses doch dort du durch ein eine einem einen einer eines er es "
     "für gab gibt hat hatte hatten haben her hier hin ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im in indem ist ja "
     "jede jeder jedes kann kein keine können man mehr mit muss nach nicht noch nun nur ob oder ohne sein seine seinem "
     "seinen seiner sehr sich sie sind so sowie über um und uns unter viel viele vielen vom von vor wann war waren warum "
-    "was wegen weil welche welchem welchen welcher welches wem wen wenn wer werden wessen wie wieder wird wo wobei "
+    "was wegen weil welche welchem welchen welcher welches wem wen wenn wer werden fand statt lautet lautete heißt hieß liegt macht machte lange hoch gilt wessen wie wieder wird wo wobei "
     "wodurch woher wohin womit wozu worden wurde wurden zu zum zur zwischen",
 }
 """Words that say nothing about what a question is about."""
@@ -91,7 +91,7 @@ def likeness(a: str, b: str) -> float:
         return 0.9
     if common == len(short) and common > SHORTEST_STEM:
         return 0.7
-    return 0.5 if len(short) > SHORTEST_STEM and long.endswith(short) else 0.0
+    return 0.5 if common > SHORTEST_STEM + 1 or long.endswith(short) else 0.0
 
 
 def alike(word: str, vocabulary: Iterable[str]) -> dict[str, float]:

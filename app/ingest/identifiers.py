@@ -1,11 +1,11 @@
 """Identifiers as PostgreSQL's full text parser does not see them: whole, and in parts.
 
 What the default parser makes of them (PostgreSQL 18): `parent_chunk_id` becomes three words, never one;
-`HTTPServerError` one word, never three; `app.db.pool`, `TCP/IP` and `parse.py` become one host or file token, which hides
-the words; `CVE-2024-1234` becomes a word and two negative numbers; `v0.8.5` a file name. Hyphenated words
-(`parent-chunk-id`) it indexes whole and in parts, plain numbers and versions (`18.4`, `1.2.3`) as they are. So the extra
-terms are exactly the forms that are missing; the whole form is written without separators, as one word that the parser
-cannot break.
+`HTTPServerError` one word, never three; `app.db.pool`, `TCP/IP` and `parse.py` become one host or file token, which
+hides the words; `CVE-2024-1234` becomes a word and two negative numbers; `v0.8.5` a file name. Hyphenated words
+(`parent-chunk-id`) it indexes whole and in parts, plain numbers and versions (`18.4`, `1.2.3`) as they are. So the
+extra terms are exactly the forms that are missing; the whole form is written without separators, as one word that the
+parser cannot break.
 """
 
 from __future__ import annotations
@@ -73,9 +73,14 @@ def _whole(candidate: str) -> Iterator[str]:
 
 def _humps(word: str) -> Iterator[str]:
     """Parts of camelCase and PascalCase, acronyms kept; nothing for names and plurals of acronyms."""
-    humps = [hump for hump in _HUMP.split(word) if len(hump) > 1]
-    if 2 <= len(humps) <= _MAX_HUMPS and max(map(len, humps)) > 2 and not _NAME.fullmatch(word):
-        yield from (hump.lower() for hump in humps)
+    if _NAME.fullmatch(word):
+        return
+    humps = _HUMP.split(word)
+    # letters with digits between them are hashes and base64
+    named = [hump for hump in humps if len(hump) > 1 and hump.rstrip("0123456789").isalpha()]
+    whole = all(len(hump) == 1 or hump in named for hump in humps)
+    if whole and 2 <= len(named) <= _MAX_HUMPS and max(map(len, named)) > 2:
+        yield from (hump.lower() for hump in named)
 
 
 def _version(match: re.Match[str]) -> Iterator[str]:

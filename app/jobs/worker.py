@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 MAX_PAUSE_SECONDS = 5.0
 """Longest pause between two looks at a database that is away: recovery is noticed within 30 s (T10)."""
-ANSWER_SECONDS = 20.0
+ANSWER_SECONDS = 10.0
 """How long the queue waits for the database's answer; its statements take milliseconds."""
 UNWIND_SECONDS = 10.0
 """How long a cancelled handler may take to clean up before it is given up."""

@@ -60,7 +60,7 @@ COMMENT ON FUNCTION analyst.search_lexical(text, text, integer) IS
 CREATE OR REPLACE FUNCTION analyst.similar_chunks(chunk_id uuid, k integer DEFAULT 10)
 RETURNS TABLE (
     tenant text, rank integer, similarity double precision, title text, external_id text, page integer, headings text[],
-    content text, chunk_id uuid, passage_id uuid, document_id uuid)
+    content text, similar_chunk_id uuid, passage_id uuid, document_id uuid)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_column
 DECLARE

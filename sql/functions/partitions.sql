@@ -1,35 +1,38 @@
 -- Daily partitions (UTC) of the trace tables: every partitioned table of schema rag. Both functions are called by the
 -- serving role but make and drop tables, so they belong to the tables' owner.
 
-CREATE OR REPLACE FUNCTION rag.add_partition(parent regclass, suffix text, bounds text, day_start timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION rag.add_partition(parent regclass, day date) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE
-    parent_name name := (SELECT relname FROM pg_class WHERE oid = parent);
-    part        text := format('rag.%I', parent_name || suffix);
+    base   name := (SELECT relname FROM pg_class WHERE oid = parent);
+    part   name := base || CASE WHEN day IS NULL THEN '_default' ELSE to_char(day, '"_"YYYYMMDD') END;
+    begins timestamptz := day::timestamp AT TIME ZONE 'UTC';
+    ends   timestamptz := (day + 1)::timestamp AT TIME ZONE 'UTC';
 BEGIN
-    IF to_regclass(part) IS NOT NULL THEN
+    IF to_regclass(format('rag.%I', part)) IS NOT NULL THEN
         RETURN false;
     END IF;
-    -- One maker at a time; whoever waited finds it made.
+    -- One maker at a time. Who waited asks the catalog itself: to_regclass may still remember that there was none.
     PERFORM pg_advisory_xact_lock(hashtextextended('rag.add_partition', 0));
-    IF to_regclass(part) IS NOT NULL THEN
+    IF EXISTS (SELECT FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relname = part) THEN
         RETURN false;
     END IF;
     -- Made apart and then attached: that does not lock readers and writers out of the parent.
-    EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING ALL)', part, parent);
-    IF day_start IS NOT NULL THEN
-        -- Rows that came before their partition wait in the default one.
-        EXECUTE format('WITH late AS (DELETE FROM rag.%I WHERE started_at >= $1 AND started_at < $2 RETURNING *)
-                        INSERT INTO %s SELECT * FROM late', parent_name || '_default', part)
-        USING day_start, day_start + interval '24 hours';
+    EXECUTE format('CREATE TABLE rag.%I (LIKE %s INCLUDING ALL)', part, parent);
+    PERFORM rag.secure_table(format('rag.%I', part)::regclass);
+    IF day IS NULL THEN
+        EXECUTE format('ALTER TABLE %s ATTACH PARTITION rag.%I DEFAULT', parent, part);
+        RETURN true;
     END IF;
-    PERFORM rag.secure_table(part::regclass);
-    EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s %s', parent, part, bounds);
+    -- Rows that came before their partition wait in the default one.
+    EXECUTE format('WITH early AS (DELETE FROM rag.%I WHERE started_at >= $1 AND started_at < $2 RETURNING *)
+                    INSERT INTO rag.%I SELECT * FROM early', base || '_default', part) USING begins, ends;
+    EXECUTE format('ALTER TABLE %s ATTACH PARTITION rag.%I FOR VALUES FROM (%L) TO (%L)', parent, part, begins, ends);
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION rag.add_partition(regclass, text, text, timestamptz) IS
-    'For the owner: makes one partition with its row security unless it exists; true when it was made.';
+COMMENT ON FUNCTION rag.add_partition(regclass, date) IS
+    'For the owner: makes the partition of a day (UTC; null: the default one) with its row security; true if it was missing.';
 
 CREATE OR REPLACE FUNCTION rag.ensure_trace_partitions(ahead int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
@@ -43,12 +46,9 @@ BEGIN
         SELECT oid FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relkind = 'p' ORDER BY relname
     LOOP
         -- so that an insert never fails, whatever the clock says
-        made := made + rag.add_partition(parent, '_default', 'DEFAULT', NULL)::int;
+        made := made + rag.add_partition(parent, NULL)::int;
         FOR day IN SELECT today + n FROM generate_series(0, least(ahead, 366)) AS n LOOP
-            made := made + rag.add_partition(
-                parent, to_char(day, '"_"YYYYMMDD'),
-                format('FOR VALUES FROM (%L) TO (%L)', day || ' 00:00+00', (day + 1) || ' 00:00+00'),
-                day::timestamp AT TIME ZONE 'UTC')::int;
+            made := made + rag.add_partition(parent, day)::int;
         END LOOP;
     END LOOP;
     RETURN made;

@@ -378,6 +378,7 @@ async def test_another_tenant_neither_sees_nor_touches_a_job(world: World) -> No
     job = await world.enqueue()
     upload = await add_upload(world, job)
     mine = await world.claim()
+    assert mine
     before = await world.get(job)
     for claimed_id in (world.theirs, world.ours):  # its own id in the statement, and ours: row security stands behind
         async with world.database.transaction(world.theirs) as connection:

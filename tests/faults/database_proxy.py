@@ -18,6 +18,7 @@ class DatabaseProxy:
         self._target, self._path = f"{query['host'][0]}/{socket}", folder / socket
         self.dsn = urlunsplit(parts._replace(query=f"host={folder}&port={socket.rsplit('.', 1)[1]}"))
         self._flowing = asyncio.Event()
+        self._cut = False
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -25,10 +26,12 @@ class DatabaseProxy:
     async def connect(self) -> None:
         """Let new connections through, and everything flow."""
         self._flowing.set()
+        self._cut = False
         self._server = await asyncio.start_unix_server(self._accept, self._path)
 
     async def cut(self) -> None:
         """Break every connection and refuse new ones, as a server does that is down."""
+        self._cut = True
         if self._server is not None:
             self._server.close()
         self._path.unlink(missing_ok=True)
@@ -41,8 +44,12 @@ class DatabaseProxy:
         self._flowing.clear()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
         server_reader, server_writer = await asyncio.open_unix_connection(self._target)
-        self._writers |= {writer, server_writer}
+        self._writers.add(server_writer)
+        if self._cut:  # while this connection was on its way
+            writer.transport.abort()
+            server_writer.transport.abort()
         pumps = [self._pump(reader, server_writer), self._pump(server_reader, writer)]
         self._tasks |= (started := {asyncio.create_task(pump) for pump in pumps})
         await asyncio.wait(started)

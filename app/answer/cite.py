@@ -1,0 +1,142 @@
+"""Citations: from a passage and a span to a checked quote, and from a model's `[n]` to the sentence that supports it.
+
+Everything here is pure. A citation's quote always equals the document's text at its span, because it is cut from there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from app.answer.sentences import Span, split_sentences
+from app.answer.terms import words
+from app.domain.answer import Citation
+from app.domain.passage import Passage
+
+
+def citation(n: int, passage: Passage, span: Span) -> Citation:
+    """`[n]` for a span of the passage's content. The chunk is named where it overlaps the quote."""
+    start, end = passage.start + span[0], passage.start + span[1]
+    matched = passage.matched
+    return Citation(
+        n=n,
+        document_id=passage.document_id,
+        external_id=passage.external_id,
+        passage_id=passage.passage_id,
+        chunk_id=passage.chunk_id if matched and matched[0] < end and start < matched[1] else None,
+        title=passage.title,
+        headings=passage.headings,
+        page=passage.page,
+        quote=passage.content[span[0] : span[1]],
+        start=start,
+        end=end,
+        version=passage.version,
+    )
+
+
+# --- what a model wrote ---------------------------------------------------------------------------------------------
+
+_NUMBERS = r"(?:sources?|src)?\s*#?\d{1,4}(?:\s*[-–]\s*\d{1,4})?"
+_MARK = re.compile(rf"[ \t\u00a0]*(?:\[|【)\s*({_NUMBERS}(?:\s*(?:[,;&]|and)\s*{_NUMBERS})*)\s*(?:\]|】)(?!\()", re.IGNORECASE)
+_RANGE = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
+_QUOTED = re.compile(r"[\"“”„«»]\s*([^\"“”„«»]{8,600}?)\s*[\"“”«»]")
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+MOST_IN_RANGE: Final = 20
+"""`[1-3]` means three sources; `[1-400]` is no list of sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """Text whose `[n]` are exactly the citations 1..m; `stripped` counts numbers that named no source."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    stripped: int
+
+
+@dataclass(slots=True)
+class _Book:
+    """Citations in order of first appearance; one span of one passage has one number."""
+
+    sources: Sequence[Passage]
+    numbers: dict[tuple[int, Span], int] = field(default_factory=dict)
+    stripped: int = 0
+    spans: dict[int, list[Span]] = field(default_factory=dict)
+
+    def number(self, source: int, claim: str) -> int:
+        if source not in self.spans:
+            self.spans[source] = split_sentences(self.sources[source].content)
+        span = supporting_span(claim, self.sources[source].content, self.spans[source])
+        return self.numbers.setdefault((source, span), len(self.numbers) + 1)
+
+
+def cite(text: str, sources: Sequence[Passage]) -> Cited:
+    """Map the source numbers in a model's text (`[1]`, `[Source 2]`, `[1, 3]`, `[1][2]`) to real spans.
+
+    `sources[0]` is number 1. A number without a source is removed from the text. Each kept one becomes the sentence of
+    its source that supports the citing sentence best, or the quotation in it that stands there verbatim; the same span
+    keeps its number, and numbers run 1..m in order of first appearance. Brackets in code are left alone.
+    """
+    book = _Book(sources)
+    pieces: list[str] = []
+    done = 0
+    for mark, claim in _marks(text):
+        pieces.append(text[done : mark.start()])
+        pieces.append(_rewritten(mark, claim, book))
+        done = mark.end()
+    pieces.append(text[done:])
+    made = tuple(citation(n, sources[source], span) for (source, span), n in book.numbers.items())
+    return Cited("".join(pieces).strip(), made, book.stripped)
+
+
+def _marks(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Each mark with the claim it supports: the sentence around it, or the one before where the mark stands alone."""
+    code = [found.span() for found in _CODE.finditer(text)]
+    marks = [m for m in _MARK.finditer(text) if not any(start <= m.start() < end for start, end in code)]
+    # marks are blanked, not removed, so that sentences keep their offsets
+    bare = text
+    for mark in marks:
+        bare = bare[: mark.start()] + " " * (mark.end() - mark.start()) + bare[mark.end() :]
+    sentences = split_sentences(bare)
+    for mark in marks:
+        before = [span for span in sentences if span[0] < mark.end()]
+        span = before[-1] if before else (sentences[0] if sentences else (0, 0))
+        yield mark, bare[span[0] : span[1]]
+
+
+def _rewritten(mark: re.Match[str], claim: str, book: _Book) -> str:
+    named = [n for found in _RANGE.finditer(mark[1]) for n in _listed(found)]
+    real = [n for n in named if 1 <= n <= len(book.sources)]
+    book.stripped += len(named) - len(real)
+    if not real:
+        return ""
+    space = mark[0][: len(mark[0]) - len(mark[0].lstrip())]
+    return space + "".join(f"[{n}]" for n in dict.fromkeys(book.number(source - 1, claim) for source in real))
+
+
+def _listed(found: re.Match[str]) -> list[int]:
+    first, last = int(found[1]), int(found[2] or found[1])
+    return list(range(first, last + 1)) if first <= last < first + MOST_IN_RANGE else [first]
+
+
+# --- which sentence supports a claim --------------------------------------------------------------------------------
+
+
+def supporting_span(claim: str, content: str, spans: Sequence[Span]) -> Span:
+    """Where `content` supports the claim best: a quotation of it that stands there, else the sentence in `spans` that
+    shares most words with it (F1; the first among equals), else the whole content.
+    """
+    for quoted in _QUOTED.finditer(claim):
+        at = content.find(quoted[1])
+        if at >= 0:
+            return at, at + len(quoted[1])
+    wanted = set(words(claim))
+    best, best_score = (spans[0] if spans else (0, len(content))), 0.0
+    for start, end in spans:
+        held = set(words(content[start:end]))
+        score = 2 * len(wanted & held) / (len(wanted) + len(held)) if wanted or held else 0.0
+        if score > best_score:
+            best, best_score = (start, end), score
+    return best

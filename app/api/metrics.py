@@ -1,0 +1,67 @@
+"""Prometheus metrics of one application, in a registry of its own (tests run several in one process)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from app.domain.job import QueueState
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Metrics:
+    """Counters that requests feed, and gauges that are set when somebody looks."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        # the route's template, never the path: labels must stay few
+        self._requests = Counter(
+            "cairn_http_requests", "Requests by route template and status.", ["method", "route", "status"],
+            registry=self.registry,
+        )  # fmt: skip
+        self._seconds = Histogram(
+            "cairn_http_request_seconds", "Time to the end of the response.", ["method", "route"],
+            buckets=_BUCKETS, registry=self.registry,
+        )  # fmt: skip
+        self._stages = Histogram(
+            "cairn_stage_seconds", "Time per stage of searches and answers.", ["stage"],
+            buckets=_BUCKETS, registry=self.registry,
+        )  # fmt: skip
+        self.in_flight = self._gauge("cairn_http_in_flight", "Requests being answered.")
+        self._up = self._gauge("cairn_database_up", "1 when the database answered the question for the queue.")
+        self._queue = Gauge("cairn_queue_depth", "Jobs by state, all tenants.", ["state"], registry=self.registry)
+        self._oldest = self._gauge("cairn_queue_oldest_seconds", "Age of the oldest job that could run; 0: none.")
+        self.settings_failed = self._gauge(
+            "cairn_settings_reload_failed", "1 while settings.json is unusable and the old settings are kept."
+        )
+        self.tokenizer_fallback = self._gauge("cairn_tokenizer_fallback", "1 while token counts are estimates (T37).")
+        self.traces_dropped = self._gauge("cairn_traces_dropped", "Traces lost since the start.")
+
+    def _gauge(self, name: str, meaning: str) -> Gauge:
+        return Gauge(name, meaning, registry=self.registry)
+
+    def request(self, method: str, route: str, status: str, seconds: float) -> None:
+        """One request is over; `status` is a number, or `cancelled` where the client left before an answer."""
+        method = method if method in _METHODS else "other"
+        self._requests.labels(method, route, status).inc()
+        self._seconds.labels(method, route).observe(seconds)
+
+    def stages(self, timings_ms: Mapping[str, float]) -> None:
+        for stage, milliseconds in timings_ms.items():
+            self._stages.labels(stage).observe(milliseconds / 1000)
+
+    def queue(self, state: QueueState | None) -> None:
+        """None: the database did not answer."""
+        self._up.set(state is not None)
+        if state is not None:
+            for name in ("queued", "running", "runnable"):
+                self._queue.labels(name).set(getattr(state, name))
+            self._oldest.set(state.oldest_runnable_seconds or 0)
+
+    def text(self) -> bytes:
+        return generate_latest(self.registry)

@@ -1,0 +1,211 @@
+"""Errors as RFC 9457 problem+json: one shape and one content type on every route and for every status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import structlog
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.domain.text import normalise
+from app.errors import CairnError
+
+log = structlog.get_logger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = 2
+"""What Retry-After says with a 503: outages and overload are looked at again soon."""
+
+HTTP_CODES: dict[int, tuple[str, str]] = {
+    400: ("bad-request", "Bad request"),
+    403: ("foreign-origin", "Foreign origin"),
+    404: ("unknown-route", "No such route"),
+    405: ("method-not-allowed", "Method not allowed"),
+    413: ("too-large", "Too large"),
+    415: ("unsupported-type", "Unsupported type"),
+    421: ("unknown-host", "Unknown host"),
+    422: ("invalid-input", "Invalid input"),
+    500: ("internal", "Internal error"),
+    503: ("unavailable", "Unavailable"),
+}
+"""Code and title of errors that no CairnError stands for, by status."""
+
+
+class FieldError(BaseModel):
+    """One thing that is wrong with the request: where, and what."""
+
+    location: str = Field(description="Path of the value, such as body.top_k.")
+    message: str
+    type: str
+
+
+class Problem(BaseModel):
+    """An error. `code` is stable and meant for programs, `detail` for people."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "/problems/not-found",
+                    "title": "Not found",
+                    "status": 404,
+                    "detail": "no collection named handbook; see GET /collections",
+                    "instance": "/collections/handbook",
+                    "code": "not-found",
+                    "request_id": "01932f4e-5c1a-7b3e-9f00-2b1c3d4e5f60",
+                }
+            ]
+        },
+    )
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    request_id: str
+    errors: list[FieldError] | None = None
+
+
+def request_id_of(scope: Mapping[str, Any]) -> str:
+    """The id that the edge gave to this request."""
+    return str(scope.get("state", {}).get("request_id", ""))
+
+
+def body_of(error: CairnError, *, instance: str, request_id: str) -> dict[str, Any]:
+    """The members of a problem, for a response or an `error` event."""
+    return _body(error.status, error.code, error.title, error.detail, instance, request_id, dict(error.extra))
+
+
+def _body(
+    status: int, code: str, title: str, detail: str, instance: str, request_id: str, extra: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        **extra, "type": f"/problems/{code}", "title": title, "status": status, "detail": normalise(detail),
+        "instance": normalise(instance), "code": code, "request_id": request_id,
+    }  # fmt: skip
+
+
+def response_of(scope: Mapping[str, Any], error: CairnError) -> Response:
+    """The response for an expected error."""
+    body = body_of(error, instance=scope["path"], request_id=request_id_of(scope))
+    return _response(body, {})
+
+
+def plain(
+    scope: Mapping[str, Any], status: int, detail: str, *, headers: Mapping[str, str] | None = None, **extra: Any
+) -> Response:
+    """The response for an error that HTTP itself names."""
+    code, title = HTTP_CODES.get(status, ("http-error", "HTTP error"))
+    code = extra.pop("code", code)
+    body = _body(status, code, title, detail, scope["path"], request_id_of(scope), extra)
+    return _response(body, headers or {})
+
+
+def _response(body: dict[str, Any], headers: Mapping[str, str]) -> Response:
+    status = body["status"]
+    retry = {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}
+    content = json.dumps(body, ensure_ascii=False, default=str).encode("utf-8", "replace")
+    return Response(content, status, {**retry, **headers}, MEDIA_TYPE)
+
+
+# --- handlers -----------------------------------------------------------------------------------------------------------
+
+
+def install(app: FastAPI) -> None:
+    """Turn what routes raise into problems. What nobody foresaw is caught by app.api.edge."""
+    app.add_exception_handler(CairnError, _expected)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _invalid)
+
+
+async def _expected(request: Request, error: Exception) -> Response:
+    assert isinstance(error, CairnError)
+    if error.status >= 500:
+        log.warning("request.failed", code=error.code, detail=error.detail)
+    return response_of(request.scope, error)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    detail = str(error.detail)
+    if error.status_code == 404:
+        detail = f"there is no route {request.url.path}; see /docs"
+    elif error.status_code == 405:
+        detail = f"{request.method} is not possible here; see /docs"
+    return plain(request.scope, error.status_code, detail, headers=error.headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    if broken := next((item for item in found if item["type"] == "json_invalid"), None):
+        reason = f"the body is not valid JSON: {broken['ctx']['error']} at character {broken['loc'][-1]}"
+        return plain(request.scope, 400, reason)
+    errors = [_field_error(item) for item in found[:20]]
+    detail = "; ".join(f"{item['location']}: {item['message']}" for item in errors)
+    return plain(request.scope, 422, detail, errors=errors)
+
+
+def _field_error(item: Mapping[str, Any]) -> dict[str, str]:
+    # never the input itself: it may be megabytes, or what JSON cannot say
+    location: Sequence[Any] = item["loc"]
+    return {
+        "location": normalise(".".join(str(part)[:100] for part in location)),
+        "message": normalise(str(item["msg"]).removeprefix("Value error, "))[:500],
+        "type": item["type"],
+    }
+
+
+# --- reference ----------------------------------------------------------------------------------------------------------
+
+
+def known_problems() -> dict[str, dict[str, Any]]:
+    """All codes with status, title and meaning."""
+    found = {code: {"code": code, "status": status, "title": title, "meaning": title}
+             for status, (code, title) in HTTP_CODES.items()}  # fmt: skip
+    waiting = [CairnError]
+    while waiting:
+        error = waiting.pop(0)
+        waiting.extend(error.__subclasses__())
+        meaning = " ".join((error.__doc__ or "").split()) if "__doc__" in vars(error) else ""
+        entry = {"code": error.code, "status": error.status, "title": error.title, "meaning": meaning or error.title}
+        found.setdefault(error.code, entry)
+    return found
+
+
+def describe(schema: dict[str, Any]) -> None:
+    """Declare in an OpenAPI schema what every operation may answer besides its success (T35)."""
+    shapes = schema.setdefault("components", {}).setdefault("schemas", {})
+    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    shapes.update(problem.pop("$defs", {}))
+    shapes["Problem"] = problem
+    for name in ("HTTPValidationError", "ValidationError"):
+        shapes.pop(name, None)
+    for operations in schema["paths"].values():
+        for operation in operations.values():
+            responses = operation["responses"]
+            statuses = {400, 421, 500, 503} | ({404} if operation.get("parameters") else set())
+            if "requestBody" in operation:
+                statuses |= {404, 413, 415}
+            if "requestBody" in operation or "422" in responses:
+                responses.pop("422", None)
+                statuses |= {422}
+            if operation.pop("x-changes", None) or "requestBody" in operation:
+                statuses |= {403}
+            for status in sorted(statuses):
+                responses.setdefault(str(status), _declared(status))
+
+
+def _declared(status: int) -> dict[str, Any]:
+    reference = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    return {"description": HTTP_CODES[status][1], "content": {MEDIA_TYPE: reference}}

@@ -1,0 +1,108 @@
+"""What a running application holds, and how routes get at it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import Depends, Query
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+
+from app.api.metrics import Metrics
+from app.domain.text import normalise
+from app.errors import InputError
+from app.jobs.worker import Worker
+from app.settings import SettingsStore
+from app.wiring import Services
+
+
+@dataclass
+class Running:
+    """State of one application. `services` exists between start-up and shutdown."""
+
+    settings: SettingsStore
+    metrics: Metrics = field(default_factory=Metrics)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    services: Services | None = None
+    worker: Worker | None = None
+    requests: int = 0
+
+
+def running_of(request: Request) -> Running:
+    running: Running = request.app.state.running
+    return running
+
+
+def services_of(request: Request) -> Services:
+    services = running_of(request).services
+    assert services is not None, "the application was not started (no lifespan)"
+    return services
+
+
+RunningDep = Annotated[Running, Depends(running_of)]
+ServicesDep = Annotated[Services, Depends(services_of)]
+Limit = Annotated[int, Query(ge=1, le=200, description="Items per page.", examples=[50])]
+Cursor = Annotated[
+    str | None, Query(max_length=4000, description="`next_cursor` of the page before.", examples=["aGFuZGJvb2s"])
+]
+
+
+class TypedRoute(APIRoute):
+    """Takes a body only under the one media type that the route declares (design section 4: a form of a foreign web
+    page cannot pretend to be JSON). Answers 415 before anything is read."""
+
+    def get_route_handler(self) -> Any:
+        handle = super().get_route_handler()
+        if self.body_field is None:
+            return handle
+        form = type(self.body_field.field_info).__name__ in ("File", "Form")
+        expected = "multipart/form-data" if form else "application/json"
+
+        async def checked(request: Request) -> Any:
+            sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if sent != expected:
+                raise HTTPException(415, f"send the body as {expected}, not as {sent[:100] or 'nothing in particular'}")
+            return await handle(request)
+
+        return checked
+
+
+def encode_cursor(key: str) -> str:
+    """Opaque to callers, so that its meaning can change."""
+    return base64.urlsafe_b64encode(key.encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str | None) -> str:
+    """The key after which the page begins. Raises InputError for what encode_cursor did not make."""
+    if not cursor:
+        return ""
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        return normalise(base64.b64decode(padded, altchars=b"-_", validate=True).decode())
+    except (UnicodeError, binascii.Error):
+        raise InputError("the cursor is not one that this API gave out; start again without it") from None
+
+
+async def until_gone(request: Request, work: Any) -> Any:
+    """The result of the awaitable; it is cancelled when the client goes away. Raises ClientDisconnect then."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise ClientDisconnect
+    finally:
+        for part in (task, gone):
+            part.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

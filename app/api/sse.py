@@ -1,0 +1,96 @@
+"""Server-sent events: frames out of a generator, with keep-alive, an end on every path, and prompt cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
+from pydantic import BaseModel
+from starlette.requests import Request
+
+from app.api import problems
+from app.api.running import running_of
+from app.errors import CairnError, UnavailableError
+
+log = structlog.get_logger(__name__)
+
+PING_SECONDS = 15.0
+"""A comment is sent when nothing else was, so that proxies keep the connection."""
+GRACE_SECONDS = 2.0
+"""What a stream may still do when the server has been asked to stop (T32)."""
+_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One event. `terminal` frames end the stream; whatever would follow is not sent."""
+
+    event: str
+    data: BaseModel | dict[str, Any]
+    terminal: bool = False
+
+
+def error_frame(request: Request, error: CairnError) -> Frame:
+    """A problem as the last event, since the status is 200 already."""
+    request_id = problems.request_id_of(request.scope)
+    body = problems.body_of(error, instance=request.url.path, request_id=request_id)
+    return Frame("error", body, terminal=True)
+
+
+def event_stream(request: Request, frames: AsyncGenerator[Frame, None]) -> EventSourceResponse:
+    """The response. A client that leaves cancels `frames` at the await where they are."""
+    return EventSourceResponse(_encoded(request, frames), headers=_HEADERS)
+
+
+async def _encoded(request: Request, frames: AsyncGenerator[Frame, None]) -> AsyncIterator[bytes]:
+    # a task of its own reads the generator: waiting with a time limit for it would cancel it at each ping
+    queue: asyncio.Queue[Frame] = asyncio.Queue(maxsize=16)
+    tasks = [asyncio.create_task(_pump(request, frames, queue)), asyncio.create_task(_stop(request, queue))]
+    number = 0
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(PING_SECONDS):
+                    frame = await queue.get()
+            except TimeoutError:
+                yield KEEPALIVE_COMMENT
+                continue
+            number += 1
+            yield format_sse_event(data_str=_json(frame.data), event=frame.event, id=str(number))
+            if frame.terminal:
+                return
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _pump(request: Request, frames: AsyncGenerator[Frame, None], queue: asyncio.Queue[Frame]) -> None:
+    try:
+        async with aclosing(frames):
+            async for frame in frames:
+                await queue.put(frame)
+        lost: CairnError = CairnError("the stream ended without a result; report this with the request id")
+    except CairnError as error:
+        lost = error
+    except Exception:
+        log.exception("stream.bug", path=request.url.path)
+        lost = CairnError("something went wrong that should not; report it with the request id")
+    # never seen when a terminal frame came first
+    await queue.put(error_frame(request, lost))
+
+
+async def _stop(request: Request, queue: asyncio.Queue[Frame]) -> None:
+    await running_of(request).stopping.wait()
+    await asyncio.sleep(GRACE_SECONDS)
+    await queue.put(error_frame(request, UnavailableError("the server is stopping; ask again")))
+
+
+def _json(data: BaseModel | dict[str, Any]) -> str:
+    return data.model_dump_json() if isinstance(data, BaseModel) else json.dumps(data, default=str)

@@ -1,0 +1,306 @@
+"""Schema analyst: every column explained, hits unnested as they were traced, and logins that see their tenants only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from app.actions import get_trace, index_now, run_search
+from app.domain.document import Indexed
+from app.domain.ids import new_id
+from app.domain.passage import SearchRequest, SearchResult
+from app.store import lexical
+from app.wiring import Services
+from tests.documents import text_source
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "analysts.md"
+TEXTS = {
+    "granite": "Granite is a coarse rock of quartz and feldspar. It cools slowly, deep in the earth.",
+    "basalt": "Basalt is a dark rock. Lava cools quickly and becomes basalt at the surface.",
+    "cairn": "A cairn is a pile of stones that marks a trail. Hikers add a stone of granite or basalt.",
+    "bread": "Bread is baked from flour, water and salt. The dough rests overnight.",
+}
+
+Login = Callable[[str], Awaitable[Any]]
+
+
+@pytest.fixture
+async def owner(database: str) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(database)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+async def login(database: str, owner: Any) -> AsyncIterator[Login]:
+    """Opens a session of a role of that name; the roles are dropped at the end."""
+    opened: list[tuple[str, Any]] = []
+
+    async def open_session(name: str) -> Any:
+        if not await owner.fetchval("SELECT to_regrole($1) IS NOT NULL", name):
+            await owner.execute(f"CREATE ROLE {name} LOGIN")
+        session = await asyncpg.connect(database, user=name)
+        opened.append((name, session))
+        return session
+
+    yield open_session
+    for _, session in opened:
+        await session.close()
+    for name in {name for name, _ in opened}:
+        await owner.execute(f"DROP OWNED BY {name}")
+        await owner.execute(f"DROP ROLE {name}")
+
+
+async def index(services: Services, texts: dict[str, str] = TEXTS, collection: str = "stones") -> None:
+    outcomes = await index_now(services, collection, [text_source(name, text) for name, text in texts.items()])
+    assert all(isinstance(outcome, Indexed) for outcome in outcomes), outcomes
+
+
+async def traced_search(services: Services, query: str = "dark rock of lava", top_k: int = 2) -> SearchResult:
+    found = await run_search(services, SearchRequest(query=query, collections=("stones",), top_k=top_k))
+    await services.traces.flush()
+    return found
+
+
+async def grant_login(owner: Any, login: Login, name: str, tenant: str) -> Any:
+    """A login that may read one tenant, given as docs/analysts.md says."""
+    if not await owner.fetchval("SELECT to_regrole($1) IS NOT NULL", name):
+        await owner.execute(f"CREATE ROLE {name} LOGIN")
+    await owner.execute(f"SELECT rag.grant_analyst('{name}', '{tenant}')")
+    return await login(name)
+
+
+# --- what the schema says about itself ---------------------------------------------------------------------------------
+
+
+async def test_every_view_column_and_function_is_explained(owner: Any) -> None:
+    columns = await owner.fetch("""
+        SELECT format('%s.%s', c.relname, a.attname) AS name, col_description(c.oid, a.attnum) AS said
+        FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+        WHERE c.relnamespace = 'analyst'::regnamespace AND c.relkind IN ('v', 'm')""")
+    others = await owner.fetch("""
+        SELECT relname AS name, obj_description(oid, 'pg_class') AS said FROM pg_class
+        WHERE relnamespace = 'analyst'::regnamespace AND relkind IN ('v', 'm')
+        UNION ALL
+        SELECT proname, obj_description(oid, 'pg_proc') FROM pg_proc WHERE pronamespace = 'analyst'::regnamespace""")
+
+    assert {"documents", "passages", "retrieval_runs", "retrieval_hits", "search_lexical", "similar_chunks"} <= {
+        row["name"] for row in others
+    }
+    assert len(columns) > 60
+    unexplained = [row["name"] for row in [*columns, *others] if len((row["said"] or "").split()) < 3]
+    assert unexplained == []
+
+
+# --- views ---------------------------------------------------------------------------------------------------------------
+
+
+async def test_hits_equal_the_trace_candidate_by_candidate(services: Services, owner: Any) -> None:
+    await index(services)
+    found = await traced_search(services)
+    trace = await get_trace(services, found.trace_id)
+    rows = await owner.fetch("SELECT * FROM analyst.retrieval_hits WHERE run_id = $1", found.trace_id)
+
+    fused = next(leg for leg in trace.legs if leg.leg == "fused")
+    fates = dict(zip(fused.passage_ids, fused.fates, strict=True))
+    expected = {
+        (leg.leg, rank, passage, chunk, score, fates[passage])
+        for leg in trace.legs
+        for rank, (passage, chunk, score) in enumerate(
+            zip(leg.passage_ids, leg.chunk_ids, leg.scores, strict=True), start=1
+        )
+    }
+    seen = {(r["leg"], r["rank"], r["passage_id"], r["chunk_id"], r["raw_score"], r["fate"]) for r in rows}
+    assert {leg.leg for leg in trace.legs} == {"vector", "lexical", "fused"}
+    assert seen == expected
+    kept = [r["passage_id"] for r in sorted(rows, key=lambda r: r["rank"]) if r["leg"] == "fused" and r["fate"] == "kept"]
+    assert kept == [passage.passage_id for passage in found.passages]
+    assert {r["fate"] for r in rows} == {"kept", "below top_k"}
+
+
+async def test_shares_of_the_legs_add_up_to_the_fused_score(services: Services, owner: Any) -> None:
+    await index(services)
+    found = await traced_search(services)
+    rows = await owner.fetch("SELECT * FROM analyst.retrieval_hits WHERE run_id = $1", found.trace_id)
+
+    fused = {row["passage_id"]: row["rrf_share"] for row in rows if row["leg"] == "fused"}
+    summed: dict[UUID, float] = dict.fromkeys(fused, 0.0)
+    for row in rows:
+        if row["leg"] != "fused":
+            summed[row["passage_id"]] += row["rrf_share"]
+    assert fused
+    assert summed == pytest.approx(fused)
+    assert all(row["rerank_score"] is None for row in rows), "no reranker is configured"
+
+
+async def test_hits_survive_the_deletion_of_their_document(services: Services, owner: Any) -> None:
+    await index(services)
+    found = await traced_search(services)
+    before = await owner.fetchval("SELECT count(*) FROM analyst.retrieval_hits")
+    await owner.execute("DELETE FROM rag.documents WHERE external_id = 'basalt'")
+
+    rows = await owner.fetch("SELECT title, fate FROM analyst.retrieval_hits WHERE run_id = $1", found.trace_id)
+    assert len(rows) == before
+    assert [row for row in rows if row["title"] is None and row["fate"] == "kept"]
+
+
+# --- search functions ----------------------------------------------------------------------------------------------------
+
+
+async def test_search_lexical_ranks_and_scores_as_the_application_does(services: Services, owner: Any) -> None:
+    await index(services)
+    query = "Which dark rock cools at the surface?"
+    rows = await owner.fetch("SELECT * FROM analyst.search_lexical('stones', $1)", query)
+    async with services.database.transaction(services.principal) as connection:
+        theirs = await connection.fetch(
+            "SELECT l.passage_id, l.score FROM rag.collections AS c, "
+            "rag.lexical_search(c.id, $1, 10, 2000, 20000) AS l WHERE c.name = 'stones' ORDER BY l.score DESC, 1",
+            query,
+        )
+
+    assert lexical.search, "the application's leg calls rag.lexical_search"
+    assert len(rows) > 1
+    assert rows[0]["external_id"] == "basalt"
+    assert [row["passage_id"] for row in rows] == [row["passage_id"] for row in theirs]
+    assert [row["score"] for row in rows] == pytest.approx([row["score"] for row in theirs])
+    assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
+
+
+async def test_search_lexical_takes_any_text(services: Services, owner: Any) -> None:
+    await index(services)
+    for query in ("", "the of and", "-" * 60, "a & | ! ( <->", "'; DROP TABLE rag.runs; --", "xyzzy"):
+        assert await owner.fetch("SELECT * FROM analyst.search_lexical('stones', $1)", query) == [], query
+    limited = await owner.fetch("SELECT * FROM analyst.search_lexical('stones', 'rock cools', k => 1)")
+    assert len(limited) == 1
+    with pytest.raises(asyncpg.NoDataFoundError, match="there is no collection nowhere"):
+        await owner.fetch("SELECT * FROM analyst.search_lexical('nowhere', 'rock')")
+
+
+async def test_similar_chunks_are_the_nearest_of_the_collection(services: Services, owner: Any) -> None:
+    await index(services)
+    await index(services, {"elsewhere": TEXTS["granite"]}, collection="other")
+    origin = await owner.fetchval(
+        "SELECT chunk_id FROM analyst.chunks JOIN analyst.documents USING (document_id) WHERE external_id = 'granite'"
+    )
+    rows = await owner.fetch("SELECT * FROM analyst.similar_chunks($1)", origin)
+    expected = await owner.fetch(
+        "SELECT o.chunk_id, 1 - (o.embedding <=> e.embedding) AS similarity FROM rag.embeddings AS e "
+        "JOIN rag.embeddings AS o ON o.collection_id = e.collection_id AND o.chunk_id <> e.chunk_id "
+        "WHERE e.chunk_id = $1 ORDER BY 2 DESC",
+        origin,
+    )
+
+    assert [row["similar_chunk_id"] for row in rows] == [row["chunk_id"] for row in expected]
+    assert [row["similarity"] for row in rows] == pytest.approx([row["similarity"] for row in expected])
+    assert rows[-1]["external_id"] == "bread"
+    assert "elsewhere" not in {row["external_id"] for row in rows}
+    with pytest.raises(asyncpg.NoDataFoundError, match="there is no chunk"):
+        await owner.fetch("SELECT * FROM analyst.similar_chunks($1)", new_id())
+
+
+# --- who sees what -------------------------------------------------------------------------------------------------------
+
+VIEWS = ("documents", "passages", "chunks", "retrieval_runs", "retrieval_hits")
+
+
+async def test_logins_see_the_tenants_granted_to_them_and_nothing_they_set_changes_that(
+    services: Services, other_tenant: Services, owner: Any, login: Login
+) -> None:
+    await index(services)
+    await index(other_tenant, {"secret": "The secret rock is obsidian."})
+    await traced_search(services)
+    await traced_search(other_tenant)
+    alice = await grant_login(owner, login, "analyst_alice", "one")
+    hidden_chunk = await owner.fetchval("SELECT chunk_id FROM rag.embeddings WHERE tenant_id = $1",
+                                        other_tenant.principal.tenant_id)  # fmt: skip
+
+    for spoof in ("SELECT 1", f"SET app.tenant = '{other_tenant.principal.tenant_id}'", "SET search_path = pg_temp, rag"):
+        await alice.execute(spoof)
+        for view in VIEWS:
+            rows = await alice.fetch(f"SELECT DISTINCT tenant FROM analyst.{view}")
+            assert [row["tenant"] for row in rows] == ["one"], (view, spoof)
+        found = await alice.fetch("SELECT * FROM analyst.search_lexical('stones', 'obsidian rock')")
+        assert found
+        assert {row["tenant"] for row in found} == {"one"}
+        with pytest.raises(asyncpg.NoDataFoundError):
+            await alice.fetch("SELECT * FROM analyst.similar_chunks($1)", hidden_chunk)
+
+    await alice.execute("SET row_security = off")  # asks for an error instead of a filter
+    for view in VIEWS:
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await alice.fetch(f"SELECT * FROM analyst.{view}")
+
+
+async def test_a_login_with_both_tenants_searches_both(
+    services: Services, other_tenant: Services, owner: Any, login: Login
+) -> None:
+    await index(services)
+    await index(other_tenant, {"secret": "The secret rock is obsidian."})
+    bob = await grant_login(owner, login, "analyst_bob", "one")
+    await owner.execute("SELECT rag.grant_analyst('analyst_bob', 'two')")
+    found = await bob.fetch("SELECT * FROM analyst.search_lexical('stones', 'obsidian rock', 50)")
+    assert {row["tenant"] for row in found} == {"one", "two"}
+
+    await owner.execute("SELECT rag.revoke_analyst('analyst_bob', 'one')")
+    found = await bob.fetch("SELECT * FROM analyst.search_lexical('stones', 'obsidian rock', 50)")
+    assert {row["tenant"] for row in found} == {"two"}
+
+
+async def test_an_analyst_can_read_schema_analyst_and_nothing_else(
+    services: Services, owner: Any, login: Login
+) -> None:
+    await index(services)
+    alice = await grant_login(owner, login, "analyst_alice", "one")
+    for statement in (
+        "SELECT * FROM rag.documents",
+        "SELECT rag.lexical_search(NULL, 'x', 1, 1, 1)",
+        "SELECT rag.grant_analyst('analyst_alice', 'two')",
+        "INSERT INTO rag.analyst_grant (tenant_id, role_name) VALUES (2, 'analyst_alice')",
+        "DELETE FROM analyst.documents",
+        "UPDATE analyst.documents SET title = ''",
+        "CREATE TABLE analyst.mine (x int)",
+        "SET ROLE cairn_views",
+        "SET ROLE cairn_app",
+        "COPY (SELECT 1) TO PROGRAM 'true'",
+        "SELECT pg_read_file('/etc/passwd')",
+    ):
+        with pytest.raises((asyncpg.InsufficientPrivilegeError, asyncpg.ObjectNotInPrerequisiteStateError)):
+            await alice.execute(statement)
+
+
+async def test_a_member_without_a_grant_sees_nothing(services: Services, owner: Any, login: Login) -> None:
+    await index(services)
+    await owner.execute("CREATE ROLE analyst_eve LOGIN; GRANT cairn_analyst TO analyst_eve")
+    eve = await login("analyst_eve")
+    for view in VIEWS:
+        assert await eve.fetch(f"SELECT * FROM analyst.{view}") == []
+    with pytest.raises(asyncpg.NoDataFoundError):
+        await eve.fetch("SELECT * FROM analyst.search_lexical('stones', 'rock')")
+
+
+# --- the page for analysts ------------------------------------------------------------------------------------------------
+
+
+def examples() -> list[str]:
+    """The SQL blocks under "Examples" of docs/analysts.md."""
+    text = DOCS.read_text(encoding="utf-8").partition("## Examples")[2]
+    return re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
+
+
+async def test_the_example_queries_of_the_documentation_run(services: Services, owner: Any, login: Login) -> None:
+    await index(services, collection="demo")
+    for query in ("lava", "trail of stones", "xyzzy"):
+        await run_search(services, SearchRequest(query=query, collections=("demo",), top_k=1))
+    await services.traces.flush()
+    alice = await grant_login(owner, login, "analyst_alice", "one")
+
+    assert len(examples()) == 5
+    for statement in examples():
+        rows = await alice.fetch(statement)
+        assert rows, statement

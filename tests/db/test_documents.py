@@ -1,0 +1,202 @@
+"""A document becomes searchable, is replaced and disappears in one transaction (design section 3, C1)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from app.actions import (
+    delete_collection,
+    delete_document,
+    get_collection,
+    get_document,
+    get_trace,
+    index_now,
+    list_documents,
+)
+from app.domain.document import Indexed, Outcome, Rejected, Source
+from app.errors import NotFoundError
+from app.settings import IngestSettings
+from app.wiring import Services
+from tests.documents import find, index_texts, text_source, unreachable_embedder
+
+
+def indexed(outcome: Outcome) -> Indexed:
+    assert isinstance(outcome, Indexed), outcome
+    return outcome
+
+
+async def rows_that_mention(services: Services, document_id: UUID, marker: str) -> dict[str, int]:
+    """Rows of any table of schema rag, seen as the tenant, that hold the document's id or the marker word."""
+    found: dict[str, int] = {}
+    async with services.database.transaction(services.principal) as connection:
+        tables = await connection.fetch(
+            "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = 'rag' AND c.relkind IN ('r', 'p') AND NOT c.relispartition "
+            "AND has_table_privilege(c.oid, 'SELECT')"
+        )
+        for (table,) in tables:
+            count = await connection.fetchval(
+                f"SELECT count(*) FROM rag.{table} t WHERE to_jsonb(t)::text LIKE $1 OR to_jsonb(t)::text LIKE $2",
+                f"%{document_id}%", f"%{marker}%",
+            )  # fmt: skip
+            if count:
+                found[table] = count
+    return found
+
+
+async def test_same_identity_and_content_is_a_duplicate(services: Services) -> None:
+    first = indexed((await index_now(services, "test", [text_source("a", "granite cairn", year=1999)]))[0])
+    again = indexed((await index_now(services, "test", [text_source("a", "granite cairn", year=2001)]))[0])
+    assert (again.document_id, again.duplicate, again.version) == (first.document_id, True, 1)
+    document, _ = await get_document(services, "test", first.document_id)
+    assert document.metadata == {"year": 2001}, "metadata follows although the content is the same"
+
+
+async def test_new_content_is_a_new_version_that_replaces_the_old(services: Services) -> None:
+    first = indexed((await index_now(services, "test", [text_source("a", "granite boulders on the ridge")]))[0])
+    second = indexed((await index_now(services, "test", [text_source("a", "chalk cliffs by the sea")]))[0])
+    assert (second.document_id, second.version, second.duplicate) == (first.document_id, 2, False)
+    assert not (await find(services, "granite", legs=("lexical",))).passages
+    assert (await find(services, "chalk", legs=("lexical",))).passages[0].version == 2
+    collection = await get_collection(services, "test")
+    assert (collection.document_count, collection.passage_count) == (1, 1)
+
+
+async def test_equal_text_under_another_identity_costs_no_embedding(services: Services) -> None:
+    """Vectors are shared by content hash: with the embedding server down, it is indexed all the same."""
+    await index_texts(services, {"a": "granite cairn on the ridge"})
+
+    target = services.target(services.principal, (await get_collection(services, "test")).id)
+    from app.ingest.pipeline import ingest
+
+    outcome = (
+        await ingest(
+            services.database, replace(target, embedder=unreachable_embedder()), [text_source("b", "granite cairn on the ridge")]
+        )
+    )[0]
+    assert not indexed(outcome).duplicate
+    assert (await get_collection(services, "test")).document_count == 2
+
+
+async def test_deletion_leaves_nothing_behind(services: Services) -> None:
+    """C1: 0 rows mention the document in any table; what a trace quoted is blanked, its id stays."""
+    marker = "xylophonist"
+    outcome = indexed((await index_now(services, "test", [text_source("secret-id", f"The {marker} met a cairn.")]))[0])
+    await index_texts(services, {"other": "An unrelated text about rivers."})
+    await delete_document(services, "test", outcome.document_id)
+    assert await rows_that_mention(services, outcome.document_id, marker) == {}
+    with pytest.raises(NotFoundError):
+        await delete_document(services, "test", outcome.document_id)
+
+
+async def test_deleting_a_collection_removes_its_rows_and_only_those(services: Services) -> None:
+    outcome = indexed((await index_now(services, "gone", [text_source("a", "the xylophonist")]))[0])
+    await index_texts(services, {"b": "a river"}, collection="kept")
+    await delete_collection(services, "gone")
+    assert await rows_that_mention(services, outcome.document_id, "xylophonist") == {}
+    assert [d.external_id for d in await list_documents(services, "kept")] == ["b"]
+    with pytest.raises(NotFoundError):
+        await find(services, "river", collection="gone")
+
+
+async def test_readers_see_the_old_or_the_new_version_never_both(services: Services) -> None:
+    """A reader loops while a document is replaced ten times: each read finds exactly one version."""
+    words = ["granite", "chalk"]
+    await index_texts(services, {"a": "cairn of granite"})
+    stop = asyncio.Event()
+    seen: list[set[str]] = []
+
+    async def read() -> None:
+        while not stop.is_set():
+            result = await find(services, "cairn", legs=("lexical",))
+            seen.append({p.content for p in result.passages})
+
+    reader = asyncio.create_task(read())
+    for turn in range(10):
+        await index_texts(services, {"a": f"cairn of {words[turn % 2]}"})
+    stop.set()
+    await reader
+    assert len(seen) > 10
+    assert all(len(contents) == 1 for contents in seen)
+
+
+async def test_spans_point_at_their_text(services: Services) -> None:
+    """Every stored span is a range of code points in the document's text, also beyond the BMP."""
+    body = "\n\n".join(f"Paragraph {i} with an emoji 🪨 and Grüße. " + "Cairn stones mark a trail. " * 30 for i in range(9))
+    outcome = indexed((await index_now(services, "test", [text_source("a", body)]))[0])
+    _, text = await get_document(services, "test", outcome.document_id)
+    assert text is not None
+    async with services.database.transaction(services.principal) as connection:
+        for table in ("passages", "chunks"):
+            rows = await connection.fetch(f"SELECT content, char_start, char_end FROM rag.{table}")
+            assert len(rows) >= 5
+            assert all(text[r["char_start"] : r["char_end"]] == r["content"] for r in rows)
+        inside = await connection.fetchval(
+            "SELECT bool_and(c.char_start >= p.char_start AND c.char_end <= p.char_end) "
+            "FROM rag.chunks c JOIN rag.passages p ON p.id = c.passage_id"
+        )
+        assert inside
+
+
+async def test_a_document_that_cannot_be_read_fails_alone(services: Services) -> None:
+    sources = [
+        text_source("good", "A readable text."),
+        Source("bad.pdf", "bad.pdf", b"%PDF-1.7 and nothing else"),
+        text_source("empty", "   \n "),
+        Source("image.png", "image.png", b"\x89PNG\r\n\x1a\n" + bytes(50)),
+    ]
+    outcomes = {o.external_id: o for o in await index_now(services, "test", sources)}
+    assert isinstance(outcomes["good"], Indexed)
+    for name in ("bad.pdf", "empty", "image.png"):
+        assert isinstance(outcomes[name], Rejected)
+        assert outcomes[name].error
+    listed = {d.external_id: (d.status, d.error) for d in await list_documents(services, "test")}
+    assert listed["good"] == ("indexed", None)
+    assert listed["bad.pdf"][0] == "failed"
+    assert listed["bad.pdf"][1]
+
+
+async def test_a_failed_replacement_keeps_the_indexed_version(services: Services) -> None:
+    await index_now(services, "test", [text_source("a.pdf", "A readable text about chalk.")])
+    broken = Source("a.pdf", "a.pdf", b"%PDF-1.7 and nothing else")
+    assert isinstance((await index_now(services, "test", [broken]))[0], Rejected)
+    assert [d.status for d in await list_documents(services, "test")] == ["indexed"]
+    assert (await find(services, "chalk")).passages
+
+
+async def test_tenants_do_not_share_anything(services: Services, other_tenant: Services) -> None:
+    """C2: the same collection name and document id in two tenants are two worlds."""
+    await index_texts(services, {"a": "granite of tenant one"})
+    await index_texts(other_tenant, {"a": "granite of tenant two"})
+    assert [p.content for p in (await find(services, "granite")).passages] == ["granite of tenant one"]
+    assert [p.content for p in (await find(other_tenant, "granite")).passages] == ["granite of tenant two"]
+    mine = (await list_documents(services, "test"))[0].id
+    with pytest.raises(NotFoundError):
+        await delete_document(other_tenant, "test", mine)
+    trace = (await find(services, "granite")).trace_id
+    await services.traces.flush()
+    with pytest.raises(NotFoundError):
+        await get_trace(other_tenant, trace)
+
+
+async def test_originals_are_kept_on_request(services: Services) -> None:
+    settings = services.settings.current.model_copy(update={"ingest": IngestSettings(keep_original=True)})
+    target = replace(
+        services.target(services.principal, (await _empty_collection(services)).id), settings=settings
+    )
+    from app.ingest.pipeline import ingest
+
+    await ingest(services.database, target, [text_source("a", "original bytes")])
+    async with services.database.transaction(services.principal) as connection:
+        assert await connection.fetchval("SELECT content FROM rag.originals") == b"original bytes"
+
+
+async def _empty_collection(services: Services) -> Any:
+    from app.actions import ensure_collection
+
+    return await ensure_collection(services, "test")

@@ -1,0 +1,262 @@
+"""Files made to break a parser cost this document, within its limits, and nothing else (T28)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import zipfile
+import zlib
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+import app
+from app.domain.document import LoadedDocument, Source
+from app.errors import ParseError, ParserLimitError
+from app.ingest.parse import parse, run_child
+from app.settings import IngestSettings
+
+ROOT = Path(app.__path__[0]).parent
+SECONDS = 6
+LIMITS = IngestSettings.model_validate({"parseSeconds": SECONDS, "parseMemoryBytes": 700_000_000})
+GOOD = Source("good.html", "good.html", b"<html><body><p>Still alive.</p></body></html>")
+
+
+def pdf(stream: bytes) -> bytes:
+    """A one-page PDF whose content stream is `stream`, already deflated."""
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R"
+        b" /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
+        b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(stream), stream),
+    ]
+    out, offsets = bytearray(b"%PDF-1.4\n"), []
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    xref = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    out += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    out += b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, xref)
+    return bytes(out)
+
+
+def deflate(block: bytes, times: int) -> bytes:
+    """`block` repeated, compressed without ever being whole in memory."""
+    packer = zlib.compressobj(9)
+    return b"".join([packer.compress(block) for _ in range(times)] + [packer.flush()])
+
+
+def docx(document: bytes | Iterator[bytes], extra_entries: int = 0) -> bytes:
+    """The least that a Word file needs, with this as its main part."""
+    types = (
+        b'<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" '
+        b'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml"'
+        b' ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
+    )
+    relations = (
+        b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" '
+        b'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" '
+        b'Target="word/document.xml"/></Relationships>'
+    )
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.writestr("[Content_Types].xml", types)
+        archive.writestr("_rels/.rels", relations)
+        with archive.open("word/document.xml", "w") as part:
+            for block in [document] if isinstance(document, bytes) else document:
+                part.write(block)
+        for number in range(extra_entries):
+            archive.writestr(f"word/x{number}", b"")
+    return out.getvalue()
+
+
+def word(body: bytes, declaration: bytes = b"") -> bytes:
+    namespace = b"http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    return b'<?xml version="1.0"?>%s<w:document xmlns:w="%s"><w:body>%s</w:body></w:document>' % (
+        declaration,
+        namespace,
+        body,
+    )
+
+
+def source(name: str, content: bytes) -> Source:
+    return Source(name, name, content)
+
+
+async def read(name: str, content: bytes) -> LoadedDocument:
+    return await parse(source(name, content), LIMITS)
+
+
+async def assert_refused(name: str, content: bytes, error: type[ParseError]) -> ParseError:
+    """The file raises `error` within its time, and the next file is read as if nothing had been."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.monotonic()
+    with pytest.raises(error) as caught:
+        await read(name, content)
+    assert time.monotonic() - start < SECONDS + 4
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB, in this process
+    assert (await parse(GOOD, LIMITS)).text == "Still alive."
+    return caught.value
+
+
+async def test_the_helpers_make_readable_files() -> None:
+    """The bombs below differ from these only in size."""
+    assert (await read("a.pdf", pdf(zlib.compress(b"BT /F1 12 Tf 72 700 Td (Hello) Tj ET")))).text == "Hello"
+    assert (await read("a.docx", docx(word(b"<w:p><w:r><w:t>Hello</w:t></w:r></w:p>")))).text == "Hello"
+
+
+async def test_a_pdf_stream_that_inflates_to_a_gigabyte_is_refused() -> None:
+    bomb = pdf(deflate(b" " * 1_000_000, 1000))
+    assert len(bomb) < 2_000_000
+    await assert_refused("bomb.pdf", bomb, ParseError)
+
+
+async def test_a_pdf_with_millions_of_operators_is_refused() -> None:
+    operators = b"BT /F1 1 Tf 1 0 0 1 %d 7 Tm (a) Tj ET\n"
+    block = b"".join(operators % x for x in range(0, 600, 2)) * 40
+    await assert_refused("bomb.pdf", pdf(deflate(block, 300)), ParserLimitError)
+
+
+async def test_a_word_file_that_inflates_to_300_mb_is_refused() -> None:
+    bomb = docx(word(b"<w:p><w:r><w:t>%s</w:t></w:r></w:p>" % (b"a" * 1000 * 1000)) for _ in range(300))
+    assert len(bomb) < 1_000_000
+    error = await assert_refused("bomb.docx", bomb, ParserLimitError)
+    assert "zip bomb" in error.detail
+
+
+async def test_a_word_file_with_too_many_entries_is_refused() -> None:
+    error = await assert_refused("many.docx", docx(word(b"<w:p/>"), extra_entries=5001), ParserLimitError)
+    assert "5000" in error.detail
+
+
+async def test_a_word_file_that_declares_entities_is_refused() -> None:
+    """Billion laughs, and an external entity that would read a file of the server."""
+    laughs = b'<!DOCTYPE x [<!ENTITY a "ha">' + b"".join(
+        b'<!ENTITY %c "%s">' % (98 + i, b"&%c;" % (97 + i) * 10) for i in range(9)
+    )
+    paragraph = b"<w:p><w:r><w:t>&%s;</w:t></w:r></w:p>"
+    error = await assert_refused("lol.docx", docx(word(paragraph % b"j", laughs + b"]>")), ParseError)
+    assert "entities" in error.detail
+    external = b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/hostname">]>'
+    await assert_refused("xxe.docx", docx(word(paragraph % b"a", external)), ParseError)
+
+
+async def test_xml_entities_in_html_are_never_expanded() -> None:
+    page = b'<!DOCTYPE html [<!ENTITY a SYSTEM "file:///etc/passwd">]><html><body><p>before &a; after</p></body></html>'
+    assert "root:" not in (await read("xxe.html", page)).text
+
+
+async def test_deep_nesting_is_read_without_recursion() -> None:
+    depth = 20_000
+    page = b"<html><body>" + b"<div>" * depth + b"bottom" + b"</div>" * depth
+    try:
+        assert "bottom" in (await read("deep.html", page)).text
+    except ParseError:
+        pass  # libxml2 may refuse the depth; it must not crash anybody else
+    assert (await parse(GOOD, LIMITS)).text == "Still alive."
+
+
+async def test_a_child_that_never_ends_is_killed_in_time() -> None:
+    limits = LIMITS.model_copy(update={"parse_seconds": 1})
+    start = time.monotonic()
+    with pytest.raises(ParserLimitError, match="longer than 1 s"):
+        await run_child((sys.executable, "-c", "import time; time.sleep(60)"), (b"", b""), limits)
+    assert time.monotonic() - start < 5
+
+
+async def test_a_child_that_crashes_is_a_parse_error() -> None:
+    crash = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
+    with pytest.raises(ParseError, match="SIGSEGV"):
+        await run_child((sys.executable, "-c", crash), (b"", b"x" * 5_000_000), LIMITS)
+
+
+async def test_a_child_that_talks_without_end_is_cut_off() -> None:
+    limits = LIMITS.model_copy(update={"max_text_chars": 1000})
+    with pytest.raises(ParserLimitError, match="maxTextChars"):
+        await run_child(("/bin/sh", "-c", "yes"), (b"", b""), limits)
+
+
+async def test_the_child_does_not_inherit_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
+    monkeypatch.setenv("CAIRN_DATABASE_URL", "postgresql://secret")
+    shown = await run_child((sys.executable, "-c", "import os; print(dict(os.environ))"), (b"", b""), LIMITS)
+    assert b"PYTHONPATH" in shown
+    assert b"secret" not in shown
+
+
+async def test_cancelling_the_task_kills_the_child(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    script = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    task = asyncio.create_task(run_child((sys.executable, "-c", script), (b"", b""), LIMITS))
+    child = await wait_for_pid(note)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not alive(child)
+
+
+@pytest.mark.fault
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends children of a dead parent only on Linux")
+async def test_the_child_dies_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    """A busy child reads no pipe, so the closed pipe alone would not end it."""
+    bomb = tmp_path / "slow.pdf"
+    operators = b"BT /F1 1 Tf 1 0 0 1 %d 7 Tm (a) Tj ET\n"
+    bomb.write_bytes(pdf(deflate(b"".join(operators % x for x in range(0, 600, 2)) * 40, 300)))
+    script = textwrap.dedent(
+        f"""
+        import asyncio, pathlib
+        from app.domain.document import Source
+        from app.ingest.parse import parse
+        from app.settings import IngestSettings
+        content = pathlib.Path({str(bomb)!r}).read_bytes()
+        asyncio.run(parse(Source("a.pdf", "a.pdf", content), IngestSettings()))
+        """
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)})
+    try:
+        child = await wait_for_child(parent.pid)
+        await asyncio.sleep(0.7)  # it has read its input and is at work
+        assert alive(child)
+    finally:
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+    for _ in range(100):
+        if not alive(child):
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("the child outlived its parent")
+
+
+async def wait_for_pid(note: Path) -> int:
+    for _ in range(500):
+        if note.exists() and note.read_text():
+            return int(note.read_text())
+        await asyncio.sleep(0.01)
+    raise AssertionError("the child never started")
+
+
+async def wait_for_child(parent: int) -> int:
+    children = Path(f"/proc/{parent}/task/{parent}/children")
+    for _ in range(500):
+        if found := children.read_text().split():
+            return int(found[0])
+        await asyncio.sleep(0.01)
+    raise AssertionError("the child never started")
+
+
+def alive(pid: int) -> bool:
+    """Whether the process exists and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
