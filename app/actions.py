@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
+from typing import cast
 from uuid import UUID
 
 from app.domain.collection import Collection
@@ -22,8 +24,9 @@ from app.jobs.index_uploads import KIND
 from app.retrieve.search import search
 from app.settings import Settings
 from app.store import collections, documents, jobs, traces, uploads
-from app.strategies.choose import answer_stream
-from app.strategies.trace import query_trace
+from app.strategies.choose import choose
+from app.strategies.fast import Answerer, fast
+from app.strategies.trace import run_trace
 from app.wiring import Services
 
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -226,28 +229,35 @@ def _record_search(
         collections=request.collections, question=request.query, settings_revision=settings.revision,
         outcome="ok" if result else "error", plan=plan, error=str(error) if error else None,
         timings_ms=result.timings_ms if result else {}, legs_used=result.legs_used if result else (),
-        legs_failed=result.legs_failed if result else {}, degraded=result.degraded if result else (),
+        legs_failed={str(leg): why for leg, why in result.legs_failed.items()} if result else {}, degraded=result.degraded if result else (),
         epochs=result.epochs if result else {}, legs=result.legs if result else (),
     )  # fmt: skip
     services.traces.record(trace)
 
 
 async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
-    """The events of one run; the last one is terminal. Leaves a trace."""
+    """The events of one run; the last one is terminal. Leaves a trace on every path, also when nobody reads on."""
     settings, started = services.settings.current, datetime.now(UTC)
-    last: SearchResult | None = None
+    found: SearchResult | None = None
+    terminal: Event | None = None
 
     async def retrieve(request: SearchRequest) -> SearchResult:
-        nonlocal last
-        last = await search(services.retriever, services.principal, request, settings, question.run_id)
-        return last
+        nonlocal found
+        found = await search(services.retriever, services.principal, request, settings, question.run_id)
+        return found
 
-    stream = answer_stream(
-        question, retrieve, services.retriever.embedder, services.chat_for(settings), settings
-    )
-    async for event in stream:
-        if isinstance(event, TERMINAL) and settings.trace.enabled:
+    answerer = Answerer(services.retriever.embedder, services.chat_for(settings))
+    stream = fast(question, choose(question), retrieve, answerer, settings)
+    try:
+        async with aclosing(cast("AsyncGenerator[Event]", stream)) as events:
+            async for event in events:
+                terminal = event if isinstance(event, TERMINAL) else None
+                yield event
+    finally:
+        if settings.trace.enabled:
             services.traces.record(
-                query_trace(question, services.principal, settings, started, last, event)
-            )
-        yield event
+                run_trace(
+                    question, found, terminal, tenant_id=services.principal.tenant_id, started_at=started,
+                    settings_revision=settings.revision,
+                )
+            )  # fmt: skip

@@ -61,7 +61,7 @@ class RagSettings(Section):
     chunk_overlap: int = Field(50, ge=0, le=2000, description="Tokens shared by neighbours; chunking.strategy tokens.")
     top_k: int = Field(5, ge=1, le=50, description="Passages given to generation.")
     hybrid_search_enabled: bool = Field(True, description="Off: the vector leg only.")
-    hybrid_search_weight: float = Field(0.7, ge=0, le=1, description="Share of the vector leg inside text fusion.")
+    hybrid_search_weight: float = Field(0.6, ge=0, le=1, description="Share of the vector leg inside text fusion.")
     reranking_enabled: bool = Field(True, description="Rerank fused passages when a reranker is available.")
     reranker_provider: Literal["auto", "cohere", "llm", "cross-encoder", "none"] = Field(
         "auto", description="auto: Cohere when COHERE_API_KEY is set, else none (reported)."
@@ -110,6 +110,9 @@ class LexicalSettings(Section):
 
 
 class RetrieveSettings(Section):
+    fusion: Literal["relative_score", "rrf"] = Field(
+        "relative_score", description="How the legs are merged: by scores relative to each leg's best, or by ranks."
+    )
     rrf_k: int = Field(60, ge=1, description="Constant k of reciprocal rank fusion (A3.02).")
     rerank_candidates: int = Field(50, ge=1, le=200, description="Fused passages that are reranked at most (A3.01).")
     statement_timeout_ms: int = Field(15000, ge=100, description="Longest a retrieval statement may run.")

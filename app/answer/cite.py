@@ -39,10 +39,12 @@ def citation(n: int, passage: Passage, span: Span) -> Citation:
 # --- what a model wrote ---------------------------------------------------------------------------------------------
 
 _NUMBERS = r"(?:sources?|src)?\s*#?\d{1,4}(?:\s*[-–]\s*\d{1,4})?"
-_MARK = re.compile(rf"[ \t\u00a0]*(?:\[|【)\s*({_NUMBERS}(?:\s*(?:[,;&]|and)\s*{_NUMBERS})*)\s*(?:\]|】)(?!\()", re.IGNORECASE)
+_MARK = re.compile(
+    rf"[ \t\u00a0]*(?:\[|【)\s*({_NUMBERS}(?:\s*(?:[,;&]|and)\s*{_NUMBERS})*)\s*(?:\]|】)(?!\()", re.IGNORECASE
+)
 _RANGE = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
 _QUOTED = re.compile(r"[\"“”„«»]\s*([^\"“”„«»]{8,600}?)\s*[\"“”«»]")
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 MOST_IN_RANGE: Final = 20
 """`[1-3]` means three sources; `[1-400]` is no list of sources."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,7 +23,11 @@ NEAR_WEIGHTS: Final = (1.0, 0.6, 0.5, 0.3)
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence of a passage that may be an answer. `unit` counts from the start of the passage's content."""
+    """A sentence of a passage that may be an answer. `unit` counts from the start of the passage's content.
+
+    Words of it, of the title, headings and announcements above it (`lead`), and of the unit `before` it; `path` is what
+    stands above it, as text.
+    """
 
     rank: int
     unit: Unit
@@ -31,13 +35,19 @@ class Candidate:
     words: frozenset[str]
     lead: frozenset[str]
     before: frozenset[str]
+    path: str
+
+    @property
+    def in_context(self) -> str:
+        """The sentence under its headings: what is embedded, for "It costs 400 euros." says nothing by itself."""
+        return f"{self.path}: {self.text}" if self.path else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """Shares of the question's words, 0..1, in the sentence (`direct`) and with its surroundings (`around`).
 
-    `idf_*` weigh words by rarity among the candidates: they tell the candidates apart, which all hold the topic's words.
+    `idf_*` weigh words by their rarity among the candidates: they tell these apart, which all hold the topic's words.
     `direct` and `around` count names and numbers double and other words once: they tell whether the topic is there at
     all. `fits`: the sentence holds the kind of thing that is asked for (None: no kind is asked for).
     """
@@ -53,32 +63,53 @@ class Evidence:
 
 _SENTENCE_END = re.compile(r"[.!?…。！？:;][\"'”’“»)\]*_\d\[]*\Z")
 FEWEST_WORDS: Final = 3
+SHOWN_LEADS: Final = 3
+LONGEST_LEAD: Final = 200
 
 
 def candidates(passages: Sequence[Passage]) -> list[Candidate]:
-    """Sentences that could answer, in the order of the passages, each stretch of a document and each wording once."""
-    found: list[Candidate] = []
-    seen: set[tuple[object, ...]] = set()
+    """Sentences that could answer, in the order of the passages; each place of a document and each wording once."""
+    found: dict[object, Candidate] = {}
+    wordings: set[str] = set()
     for rank, passage in enumerate(passages):
-        units = split_units(passage.content, code=passage.media_type.startswith("text/x-"))
-        lead = before = frozenset(words(" ".join((passage.title, *passage.headings))))
-        titles = lead
-        for unit in units:
-            text = passage.content[unit.start : unit.end]
-            own = frozenset(words(text))
-            place = (passage.document_id, passage.version, passage.start + unit.start)
-            if _leads(unit, text):
-                lead = titles | own
-            elif not _is_fragment(passage, unit, text) and not {place, (text,)} & seen:
-                found.append(Candidate(rank, unit, text, own, lead, before))
-            seen |= {place, (text,)}
-            before = own
-    return found
+        for candidate in _sentences(rank, passage):
+            place = (passage.document_id, passage.version, passage.start + candidate.unit.start)
+            known = found.get(place)
+            # of neighbours that overlap, one may hold only the beginning of the sentence
+            if len(candidate.text) > (len(known.text) if known else 0) and candidate.text not in wordings:
+                found[place] = candidate
+                wordings.add(candidate.text)
+    return list(found.values())
 
 
-def _leads(unit: Unit, text: str) -> bool:
-    """Headings, questions and lines that announce a list: they say what follows is about, and answer nothing."""
-    return unit.kind == "heading" or text.rstrip("\"'”’»)*_ ").endswith(("?", "？")) or text.rstrip("*_ ").endswith(":")
+def _sentences(rank: int, passage: Passage) -> Iterator[Candidate]:
+    titles = frozenset(words(" ".join((passage.title, *passage.headings))))
+    above = {-depth: heading for depth, heading in enumerate(reversed(passage.headings))}
+    before = titles
+    for unit in split_units(passage.content, code=passage.media_type.startswith("text/x-")):
+        text = passage.content[unit.start : unit.end]
+        own = frozenset(words(text))
+        if level := _leads(unit, text, passage.content):
+            above = {depth: lead for depth, lead in above.items() if depth < level} | {level: text}
+        elif not _is_fragment(passage, unit, text):
+            path = list(dict.fromkeys(above[depth] for depth in sorted(above)))[-SHOWN_LEADS:]
+            lead = titles.union(*(words(text) for text in path))
+            yield Candidate(rank, unit, text, own, lead, before, ". ".join(path)[-LONGEST_LEAD:])
+        before = own
+
+
+_DEEPEST: Final = 7
+
+
+def _leads(unit: Unit, text: str, content: str) -> int:
+    """Level of a heading; below all of them a question, or a line that announces a list; 0 for other units.
+
+    They say what the next units are about, and answer nothing themselves.
+    """
+    if unit.kind == "heading":
+        line = content[content.rfind("\n", 0, unit.start) + 1 : unit.start]
+        return line.count("#") or _DEEPEST
+    return _DEEPEST if text.rstrip("\"'”’»)*_ ").endswith(("?", "？", ":")) else 0
 
 
 def _is_fragment(passage: Passage, unit: Unit, text: str) -> bool:
@@ -176,8 +207,9 @@ _NAME = re.compile(r"(?<=\S\s)[^\W\d_a-zà-öø-ÿ]\w+|\b[^\W\d_a-zà-öø-ÿ]\w
 _ASKS: Final = (
     (re.compile(r"\bhow (?:many|much|long|old|far|high|large|big|tall|often)\b|\bcombien\b|\bcuánt[oa]s?\b|"
                 r"\bwie ?viele?\b|\bwie (?:lange|groß|hoch|alt|oft|weit)\b", re.IGNORECASE), _NUMBER),
-    (re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|century|month|day|decade)\b|\bquand\b|\bquelle (?:année|date)\b|"
-                r"\bcuándo\b|\bqué (?:año|fecha|siglo)\b|\bwann\b|\bwelche[mns]? (?:jahr|datum|jahrhundert)",
+    (re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|century|month|day|decade)\b|\bquand\b|"
+                r"\bquelle (?:année|date)\b|\bcuándo\b|\bqué (?:año|fecha|siglo)\b|\bwann\b|"
+                r"\bwelche[mns]? (?:jahr|datum|jahrhundert)",
                 re.IGNORECASE), _TIME),
     (re.compile(r"\bwho\b|\bwhose\b|\bwhom\b|\bquién(?:es)?\b|\bwer\b|\bwem\b|\bwen\b|^qui\b", re.IGNORECASE), _NAME),
 )  # fmt: skip

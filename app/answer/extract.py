@@ -31,7 +31,7 @@ stays near 60 ms on two cores."""
 SCORE_WEIGHTS: Final = (0.6, 0.5, 0.5, 0.1, 0.1)
 """Cosine, idf share in the sentence, idf share with surroundings, kind asked for, prior of the passage's rank."""
 
-ENOUGH: Final = 0.5
+ENOUGH: Final = 0.35
 """Probability from which the documents are taken to answer."""
 
 RELATIVE: Final = 0.75
@@ -52,9 +52,7 @@ class _Scored:
     score: float
 
 
-async def extract(
-    question: str, passages: Sequence[Passage], embedder: Embedder, settings: AnswerSettings
-) -> Draft:
+async def extract(question: str, passages: Sequence[Passage], embedder: Embedder, settings: AnswerSettings) -> Draft:
     """An answer of at most `settings.max_sentences` sentences, `Text. [1] Text. [2]`, each quoted at its span.
 
     Where nothing answers, `found` is False and `insufficiencies` say what was missing. `confidence` is the probability,
@@ -65,7 +63,7 @@ async def extract(
     if not found or not terms.idf:
         return not_found(question, passages, terms)
     shortlist = _shortlist(found, evidence(question, terms, found))
-    vectors = await embedder.embed([question, *(c.text for c, _ in shortlist)])
+    vectors = await embedder.embed([question, *(c.in_context for c, _ in shortlist)])
     cosines = vectors[1:] @ vectors[0]
     scored = [_score(c, e, float(cosine)) for (c, e), cosine in zip(shortlist, cosines, strict=True)]
     best = max(scored, key=lambda s: s.score)
@@ -99,14 +97,12 @@ def probability(spoken: Evidence, cosine: float, terms: Terms, *, english: bool)
     the question is not English.
     """
     length = min(len(terms.idf), 12)
-    logit = -7.0 + (12.0 if english else 6.0) * cosine - 2.5 * english
-    logit += 8.0 * spoken.around - 3.0 * spoken.direct - 0.5 * min(len(terms.missing), 3) + 0.3 * length
+    logit = -8.1 - 3.6 * english + (11.0 if english else 3.0) * cosine + 7.9 * spoken.around
+    logit += 0.44 * length - 0.75 * min(len(terms.missing), 3)
     return 1 / (1 + math.exp(-logit))
 
 
-def not_found(
-    question: str, passages: Sequence[Passage], terms: Terms | None = None, confidence: float = 0.0
-) -> Draft:
+def not_found(question: str, passages: Sequence[Passage], terms: Terms | None = None, confidence: float = 0.0) -> Draft:
     """The draft that says plainly that the passages do not answer, and what is missing in them."""
     if not passages:
         reasons = ["No passage was found for this question."]

@@ -146,24 +146,31 @@ _NEXT = re.compile(r"[\"'“‘«„»(\[¿¡*_–—\-\u00a0\u202f ]{0,4}(\w+)"
 _BEFORE = re.compile(r"([^\s(\[«„“\"'/]{1,20})\Z")
 _LOOK: Final = 40
 
-_TITLES: Final = frozenset(
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_TITLES: Final = _set(
     "mr mrs ms dr prof rev hon gen col capt lt sgt sen rep gov st mt messrs vs cf al viz approx dept est e.g i.e ca "
-    "m mm mme mlle me p.ex av env c.-à-d sr sra srta d dña ud uds ee.uu p.ej lic ing gral "
-    "ee ej hr fr hl z.b d.h u.a bzw ca. vgl inkl exkl zzgl sog bspw evtl ggf geb gest u.u z.t i.d.r o.ä usf "
-    "jan feb apr jun jul aug sep sept oct nov dec janv févr avr juil déc ene abr ago dic mär okt dez".split()
+    "m mm mme mlle me p.ex av env c.-à-d sr sra srta d dña ud uds ee uu ee.uu p.ej ej lic ing gral "
+    "hr fr hl z.b d.h u.a bzw vgl inkl exkl zzgl sog bspw evtl ggf geb gest u.u z.t i.d.r o.ä usf "
+    "jan feb apr jun jul aug sep sept oct nov dec janv févr avr juil déc ene abr ago dic mär okt dez"
 )
-"""Never end a sentence. Months only as abbreviations; full words are not followed by a full stop inside a sentence."""
-_NUMBERED: Final = frozenset("no nos nr num núm fig figs abb tab tabl eq sec sect chap kap cap vol bd art abs ziff p pp "
-                             "pag pág s f ff ed bl rn n v op ch pt".split())  # fmt: skip
+"""Abbreviations that never end a sentence; months among them only where they are shortened."""
+_NUMBERED: Final = _set(
+    "no nos nr num núm fig figs abb tab tabl eq sec sect chap kap cap vol bd art abs ziff p pp pag pág s f ff ed bl rn "
+    "n v op ch pt"
+)
 """Do not end a sentence when a number follows ("No. 5", "Art. 3", "S. 12")."""
-_STARTERS: Final = frozenset(
+_STARTERS: Final = _set(
     "the a an in on at it he she they we this that these those there but and however when while if as for from by "
     "le la les il elle ils elles un une des ce cette en dans mais et on el los las una este esta pero y "
-    "der die das ein eine er sie es im am und aber wenn bei dies diese dieser".split()
+    "der die das ein eine er sie es im am und aber wenn bei dies diese dieser"
 )
 """Capitalised after a full stop, these begin a sentence even if an initial or acronym stands before it."""
-_BEFORE_ORDINAL: Final = frozenset(
-    "am vom zum beim im der die das dem den des ein eine einen einem einer seit bis ab und oder dieses jedes".split()
+_BEFORE_ORDINAL: Final = _set(
+    "am vom zum beim im der die das dem den des ein eine einen einem einer seit bis ab und oder dieses jedes"
 )
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]\Z")
 

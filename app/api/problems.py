@@ -118,7 +118,7 @@ def _response(body: dict[str, Any], headers: Mapping[str, str]) -> Response:
     return Response(content, status, {**retry, **headers}, MEDIA_TYPE)
 
 
-# --- handlers -----------------------------------------------------------------------------------------------------------
+# --- handlers ---------------------------------------------------------------------------------------------------------
 
 
 def install(app: FastAPI) -> None:
@@ -166,7 +166,7 @@ def _field_error(item: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-# --- reference ----------------------------------------------------------------------------------------------------------
+# --- reference --------------------------------------------------------------------------------------------------------
 
 
 def known_problems() -> dict[str, dict[str, Any]]:
@@ -192,7 +192,7 @@ def describe(schema: dict[str, Any]) -> None:
     for name in ("HTTPValidationError", "ValidationError"):
         shapes.pop(name, None)
     for operations in schema["paths"].values():
-        for operation in operations.values():
+        for method, operation in operations.items():
             responses = operation["responses"]
             statuses = {400, 421, 500, 503} | ({404} if operation.get("parameters") else set())
             if "requestBody" in operation:
@@ -200,7 +200,7 @@ def describe(schema: dict[str, Any]) -> None:
             if "requestBody" in operation or "422" in responses:
                 responses.pop("422", None)
                 statuses |= {422}
-            if operation.pop("x-changes", None) or "requestBody" in operation:
+            if method not in ("get", "head"):
                 statuses |= {403}
             for status in sorted(statuses):
                 responses.setdefault(str(status), _declared(status))

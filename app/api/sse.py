@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from app.api import problems
 from app.api.running import running_of
-from app.errors import CairnError, UnavailableError
+from app.errors import CairnError
 
 log = structlog.get_logger(__name__)
 
@@ -25,6 +25,12 @@ PING_SECONDS = 15.0
 GRACE_SECONDS = 2.0
 """What a stream may still do when the server has been asked to stop (T32)."""
 _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+
+
+class StoppingError(CairnError):
+    """The server was asked to stop while a stream was open."""
+
+    status, code, title = 503, "stopping", "Server is stopping"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,8 @@ async def _encoded(request: Request, frames: AsyncGenerator[Frame, None]) -> Asy
     finally:
         for task in tasks:
             task.cancel()
+        while not queue.empty():  # room for what a cancelled run still says, so that its task can end
+            queue.get_nowait()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
@@ -76,20 +84,21 @@ async def _pump(request: Request, frames: AsyncGenerator[Frame, None], queue: as
         async with aclosing(frames):
             async for frame in frames:
                 await queue.put(frame)
+                if frame.terminal:
+                    return
         lost: CairnError = CairnError("the stream ended without a result; report this with the request id")
     except CairnError as error:
         lost = error
     except Exception:
         log.exception("stream.bug", path=request.url.path)
         lost = CairnError("something went wrong that should not; report it with the request id")
-    # never seen when a terminal frame came first
     await queue.put(error_frame(request, lost))
 
 
 async def _stop(request: Request, queue: asyncio.Queue[Frame]) -> None:
     await running_of(request).stopping.wait()
     await asyncio.sleep(GRACE_SECONDS)
-    await queue.put(error_frame(request, UnavailableError("the server is stopping; ask again")))
+    await queue.put(error_frame(request, StoppingError("the server is stopping; ask again")))
 
 
 def _json(data: BaseModel | dict[str, Any]) -> str:

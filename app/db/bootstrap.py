@@ -14,6 +14,11 @@ OLDEST_PGVECTOR = (0, 8)  # halfvec, sparsevec and iterative scans
 _VECTOR = "SELECT extversion, extnamespace::regnamespace::text AS place FROM pg_extension WHERE extname = 'vector'"
 
 
+def one_line(error: BaseException) -> str:
+    """A database error as one line, with the server's detail and hint."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def check_server(connection: Any) -> None:
     """Raises MigrationError for a server that is too old."""
     version = connection.get_server_version()
@@ -49,4 +54,4 @@ async def _create_vector(connection: Any) -> None:
             "database: CREATE EXTENSION vector SCHEMA public;"
         ) from None
     except (asyncpg.UndefinedFileError, asyncpg.FeatureNotSupportedError) as error:
-        raise MigrationError(f"pgvector is not installed on the database server: {error}") from error
+        raise MigrationError(f"pgvector is not installed on the database server: {one_line(error)}") from error

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import asyncpg
 import structlog
 
-from app.db.bootstrap import bootstrap, check_server
+from app.db.bootstrap import bootstrap, check_server, one_line
 from app.db.schema_objects import apply_objects, objects_sql
 from app.db.schema_source import SchemaSource
 from app.errors import CairnError, DatabaseAheadError, DatabaseUnavailableError, MigrationError
@@ -144,22 +144,17 @@ async def _connection(dsn: str) -> AsyncIterator[Any]:
     try:
         connection = await asyncpg.connect(dsn, server_settings=_SESSION, timeout=15)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {_line(error)}") from error
+        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {one_line(error)}") from error
     try:
         check_server(connection)
         yield connection
     except CairnError:
         raise
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
-        raise MigrationError(_line(error)) from error
+        raise MigrationError(one_line(error)) from error
     finally:
         with suppress(Exception):
             await connection.close(timeout=5)
-
-
-def _line(error: BaseException) -> str:
-    """An error as one line, with the server's detail and hint."""
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 async def _read_state(connection: Any) -> _State:
@@ -215,4 +210,4 @@ async def _upgrade(connection: Any, dsn: str, source: SchemaSource) -> None:
     except Exception as error:
         reached = ", ".join((await _read_state(connection)).revisions) or "none"
         cause = getattr(error, "orig", None) or error
-        raise MigrationError(f"the migration after revision {reached} failed: {_line(cause)}") from error
+        raise MigrationError(f"the migration after revision {reached} failed: {one_line(cause)}") from error

@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg
 import structlog
 
+from app.db.bootstrap import one_line
 from app.db.schema_source import SchemaSource, SqlFile
 from app.errors import MigrationError
 
@@ -78,7 +79,7 @@ async def _execute(connection: Any, files: Iterable[SqlFile]) -> None:
         try:
             await connection.execute(file.text)
         except asyncpg.PostgresError as error:
-            raise MigrationError(f"sql/{file.name}{_place(file, error)}: {' '.join(str(error).split())}") from error
+            raise MigrationError(f"sql/{file.name}{_place(file, error)}: {one_line(error)}") from error
 
 
 async def _validate(connection: Any) -> None:
@@ -89,7 +90,7 @@ async def _validate(connection: Any) -> None:
         try:
             await connection.execute(f"SELECT {function['validator']}($1)", function["oid"])
         except asyncpg.PostgresError as error:
-            raise MigrationError(f"function {function['name']}: {' '.join(str(error).split())}") from error
+            raise MigrationError(f"function {function['name']}: {one_line(error)}") from error
     await connection.execute("SET LOCAL search_path = public")
 
 

@@ -25,17 +25,22 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class LegResult:
-    """Hits of one leg, best first. `confidence` in 0..1: best cosine, or best share of the query's idf mass."""
+    """Hits of one leg, best first.
+
+    `confidence` in 0..1: best cosine, or best share of the query's idf mass. `exact`: the list is the true one, not an
+    approximation. `complete`: there is nothing beyond it.
+    """
 
     leg: Leg
     hits: tuple[Hit, ...]
     confidence: float
     exact: bool
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A passage after reciprocal rank fusion: its score, and the rank (from 1) and share each leg gave it."""
+    """A passage after fusion: its score, and the rank (from 1) and share of the score that each leg gave it."""
 
     passage_id: UUID
     score: float

@@ -28,47 +28,52 @@ _CODE = re.compile(r"[A-Za-z]\w*(?:-\w+)*-\d[\w-]*")  # CVE-2024-1234, COVID-19
 
 
 def identifier_terms(text: str) -> str:
-    """Extra search terms for `text`, lower case, separated by spaces; empty for ordinary prose.
+    """Extra search terms for `text`, lower case, separated by spaces; (almost) nothing for ordinary prose.
 
-    The same function is applied to documents and to queries. A term is given once per occurrence of its identifier and
-    never twice for one occurrence, so that its frequency is what BM25 would count if the parser knew identifiers; a
-    form that the parser finds by itself is not repeated, which would count it double.
+    The same function is applied to documents and to queries. For BM25 the whole form of an identifier stands once per
+    occurrence, as a word of its own would. Parts stand once per distinct identifier, however often it occurs: they make
+    it findable, but thirty times `DeepSeek` are not thirty times "deep". What the parser finds by itself is not
+    repeated, which would count it double.
     """
-    return " ".join(term for match in _CANDIDATE.finditer(text) for term in _terms(match.group()))
+    seen: set[str] = set()
+    terms: list[str] = []
+    for match in _CANDIDATE.finditer(text):
+        candidate = match.group()
+        if len(candidate) > MAX_IDENTIFIER or "@" in candidate or "://" in candidate or candidate.startswith("www."):
+            continue
+        whole, parts = _analyse(candidate)
+        terms += whole if candidate in seen else [*whole, *(part for part in parts if part not in whole)]
+        seen.add(candidate)
+    return " ".join(terms)
 
 
-def _terms(candidate: str) -> Iterator[str]:
-    if len(candidate) > MAX_IDENTIFIER or "@" in candidate or "://" in candidate:
-        return
+def _analyse(candidate: str) -> tuple[list[str], list[str]]:
+    """Whole forms and parts of one candidate, each term once."""
     version = _VERSION.fullmatch(candidate)
-    if version:
-        yield from _version(version)
-        return
-    # dict.fromkeys: each term once, in order
-    terms = dict.fromkeys((*_parts(candidate), *_whole(candidate)))
-    yield from (term for term in terms if len(term) > 1)
-
-
-def _parts(candidate: str) -> Iterator[str]:
-    """Words that the parser would hide inside a bigger token."""
-    words = [word for word in re.split(r"\W+", candidate) if word.strip("_")]
-    hidden = ("." in candidate or "/" in candidate) and any(map(_is_word, words))
-    for word in words:
-        pieces = [piece for piece in word.split("_") if piece]
-        if len(pieces) > 1 and any(piece.isalpha() for piece in pieces):
-            yield "".join(pieces).lower()
-        for piece in pieces:
-            if hidden and not piece.isdigit():
-                yield piece.lower()
-            yield from _humps(piece)
+    whole, parts = _version(version) if version else (_whole(candidate), _parts(candidate))
+    return [*dict.fromkeys(whole)], [*dict.fromkeys(part for part in parts if len(part) > 1)]
 
 
 def _whole(candidate: str) -> Iterator[str]:
-    """The identifier as one word, where the parser would break it and no part stands for it."""
+    """Each identifier as one word, where the parser would break it."""
     words = [word for word in re.split(r"[\W_]+", candidate) if word]
     path = sum(map(_is_word, words)) >= 3 and ("." in candidate or "/" in candidate)
     if "::" in candidate or path or _CODE.fullmatch(candidate):
         yield "".join(words).lower()
+    for word in re.split(r"\W+", candidate):
+        pieces = [piece for piece in word.split("_") if piece]
+        if len(pieces) > 1 and any(piece.isalpha() for piece in pieces):
+            yield "".join(pieces).lower()
+
+
+def _parts(candidate: str) -> Iterator[str]:
+    """Words that the parser would hide inside a bigger token."""
+    pieces = [piece for piece in re.split(r"[\W_]+", candidate) if piece]
+    hidden = ("." in candidate or "/" in candidate) and any(map(_is_word, pieces))
+    for piece in pieces:
+        if hidden and not piece.isdigit():
+            yield piece.lower()
+        yield from _humps(piece)
 
 
 def _humps(word: str) -> Iterator[str]:
@@ -83,14 +88,13 @@ def _humps(word: str) -> Iterator[str]:
         yield from (hump.lower() for hump in named)
 
 
-def _version(match: re.Match[str]) -> Iterator[str]:
+def _version(match: re.Match[str]) -> tuple[list[str], list[str]]:
     """`v0.8.5` and `python3.11` hide their number; `A4.01` is a code, which the parser keeps."""
     name, number = match["name"].lower(), match["number"]
     if match["hyphen"]:
-        if number.count(".") == 1:  # read as a negative number
-            yield number
-    elif name == "v" or len(name) > 1:
-        yield from (name, number) if len(name) > 1 else (number,)
+        return ([number] if number.count(".") == 1 else []), []  # read as a negative number
+    hidden = name == "v" or len(name) > 1
+    return ([number] if hidden else []), ([name] if hidden else [])
 
 
 def _is_word(word: str) -> bool:

@@ -6,7 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 SAMPLE_BYTES = 2048
-"""Only the beginning is looked at; more changes no verdict on running text."""
+"""Only the beginning is looked at, and the middle where that is not certain (a page that begins with its menu); more
+changes no verdict on running text."""
 MIN_LETTERS = 20
 """Shorter texts keep the default: a title or a list of names looks like any language."""
 MIN_PROBABILITY = 0.7
@@ -55,14 +56,22 @@ def detect_language(text: str, default: str) -> tuple[str | None, str]:
     A language that PostgreSQL has no stemmer for gets the configuration `simple`: English suffixes and stop words
     would only damage it.
     """
-    sample = text[:SAMPLE_BYTES].encode("utf-8", "ignore")[:SAMPLE_BYTES].decode("utf-8", "ignore")
+    starts = (0, len(text) // 2) if len(text) > 2 * SAMPLE_BYTES else (0,)
+    for start in starts:
+        code = _language(text[start : start + SAMPLE_BYTES])
+        if code:
+            return code, CONFIGURATIONS.get(code, WITHOUT_STEMMER)
+    return None, default
+
+
+def _language(text: str) -> str | None:
+    """ISO 639-1 code where it is certain."""
+    sample = text.encode("utf-8", "ignore")[:SAMPLE_BYTES].decode("utf-8", "ignore")
     if sum(map(str.isalpha, sample)) < MIN_LETTERS:
-        return None, default
+        return None
     code, probability = _identifier().classify(sample)
     # other codes than ISO 639-1's are small languages, which more often are an error than the truth
-    if probability < MIN_PROBABILITY or len(code) != 2:
-        return None, default
-    return code, CONFIGURATIONS.get(code, WITHOUT_STEMMER)
+    return str(code) if probability >= MIN_PROBABILITY and len(code) == 2 else None
 
 
 @lru_cache(maxsize=1)

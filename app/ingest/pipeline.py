@@ -130,11 +130,14 @@ async def _load(database: Database, target: Target, source: Source, report: OnOu
             await documents.update_metadata(connection, target.principal, known.id, source.metadata)
             report(_duplicate(source, known))
             return None
+        await documents.set_status(
+            connection, target.principal, target.collection_id, source.external_id, "parsing", None
+        )
     try:
-        await _status(database, target, source, "parsing")
         loaded = await parse(source, target.settings.ingest)
         ready = await asyncio.to_thread(prepare, source, loaded, target.settings, target.embedder.tokens)
-        await _status(database, target, source, "embedding")
+        if len(ready.chunks) > GROUP_CHUNKS:  # long enough for somebody to look
+            await _status(database, target, source, "embedding")
         return ready
     except DOCUMENT_ERRORS as error:
         await _status(database, target, source, "failed", error.detail)

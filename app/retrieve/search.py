@@ -19,7 +19,7 @@ from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest, Se
 from app.domain.principal import Principal
 from app.errors import DatabaseUnavailableError, NotFoundError, ProviderError
 from app.providers.protocols import Embedder, Reranker
-from app.retrieve.fuse import reciprocal_rank_fusion
+from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
 from app.retrieve.legs import LegQuery, run_legs
 from app.retrieve.rerank import rerank
 from app.retrieve.stopwatch import Stopwatch
@@ -154,8 +154,9 @@ async def _scope(connection: Any, principal: Principal, request: SearchRequest) 
 def _fuse(legs: Mapping[Leg, LegResult], settings: Settings) -> list[Fused]:
     share = settings.rag.hybrid_search_weight
     weights: dict[Leg, float] = {"vector": share, "lexical": 1 - share} if len(legs) > 1 else {}
-    rankings = {leg: [hit.passage_id for hit in result.hits] for leg, result in legs.items()}
-    return reciprocal_rank_fusion(rankings, weights, settings.retrieve.rrf_k)
+    if settings.retrieve.fusion == "rrf":
+        return reciprocal_rank_fusion(legs, weights, settings.retrieve.rrf_k)
+    return relative_score_fusion(legs, weights)
 
 
 def _one_per_document(fused: Sequence[Fused], documents: Mapping[UUID, UUID]) -> list[Fused]:

@@ -63,4 +63,4 @@ async def search(
     )
     hits = tuple(Hit(row["passage_id"], row["document_id"], row["score"]) for row in rows)
     confidence = min(1.0, rows[0]["coverage"]) if rows else 0.0
-    return LegResult("lexical", hits, confidence, exact=all(row["exact"] for row in rows))
+    return LegResult("lexical", hits, confidence, exact=all(row["exact"] for row in rows), complete=len(rows) < k)

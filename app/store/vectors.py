@@ -75,7 +75,7 @@ async def search(
             break
         chunks *= 4  # many chunks of few passages: look further
     confidence = max(0.0, min(1.0, hits[0].score)) if hits else 0.0
-    return LegResult("vector", hits, confidence, exact)
+    return LegResult("vector", hits, confidence, exact, complete=len(rows) < chunks)
 
 
 async def _nearest(

@@ -5,7 +5,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pu
 AS $$
 DECLARE touched integer;
 BEGIN
-  UPDATE runs SET answer = (answer - 'answer') || jsonb_build_object('source_deleted_at', now())
+  UPDATE runs SET answer = (answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
   WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document] AND NOT answer ? 'source_deleted_at';
   GET DIAGNOSTICS touched = ROW_COUNT;
   RETURN touched;

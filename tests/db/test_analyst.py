@@ -76,7 +76,7 @@ async def grant_login(owner: Any, login: Login, name: str, tenant: str) -> Any:
     return await login(name)
 
 
-# --- what the schema says about itself ---------------------------------------------------------------------------------
+# --- what the schema says about itself --------------------------------------------------------------------------------
 
 
 async def test_every_view_column_and_function_is_explained(owner: Any) -> None:
@@ -98,7 +98,7 @@ async def test_every_view_column_and_function_is_explained(owner: Any) -> None:
     assert unexplained == []
 
 
-# --- views ---------------------------------------------------------------------------------------------------------------
+# --- views ------------------------------------------------------------------------------------------------------------
 
 
 async def test_hits_equal_the_trace_candidate_by_candidate(services: Services, owner: Any) -> None:
@@ -119,7 +119,8 @@ async def test_hits_equal_the_trace_candidate_by_candidate(services: Services, o
     seen = {(r["leg"], r["rank"], r["passage_id"], r["chunk_id"], r["raw_score"], r["fate"]) for r in rows}
     assert {leg.leg for leg in trace.legs} == {"vector", "lexical", "fused"}
     assert seen == expected
-    kept = [r["passage_id"] for r in sorted(rows, key=lambda r: r["rank"]) if r["leg"] == "fused" and r["fate"] == "kept"]
+    ordered = sorted(rows, key=lambda row: row["rank"])
+    kept = [row["passage_id"] for row in ordered if row["leg"] == "fused" and row["fate"] == "kept"]
     assert kept == [passage.passage_id for passage in found.passages]
     assert {r["fate"] for r in rows} == {"kept", "below top_k"}
 
@@ -150,7 +151,7 @@ async def test_hits_survive_the_deletion_of_their_document(services: Services, o
     assert [row for row in rows if row["title"] is None and row["fate"] == "kept"]
 
 
-# --- search functions ----------------------------------------------------------------------------------------------------
+# --- search functions -------------------------------------------------------------------------------------------------
 
 
 async def test_search_lexical_ranks_and_scores_as_the_application_does(services: Services, owner: Any) -> None:
@@ -204,7 +205,7 @@ async def test_similar_chunks_are_the_nearest_of_the_collection(services: Servic
         await owner.fetch("SELECT * FROM analyst.similar_chunks($1)", new_id())
 
 
-# --- who sees what -------------------------------------------------------------------------------------------------------
+# --- who sees what ----------------------------------------------------------------------------------------------------
 
 VIEWS = ("documents", "passages", "chunks", "retrieval_runs", "retrieval_hits")
 
@@ -220,7 +221,8 @@ async def test_logins_see_the_tenants_granted_to_them_and_nothing_they_set_chang
     hidden_chunk = await owner.fetchval("SELECT chunk_id FROM rag.embeddings WHERE tenant_id = $1",
                                         other_tenant.principal.tenant_id)  # fmt: skip
 
-    for spoof in ("SELECT 1", f"SET app.tenant = '{other_tenant.principal.tenant_id}'", "SET search_path = pg_temp, rag"):
+    spoofed_tenant = f"SET app.tenant = '{other_tenant.principal.tenant_id}'"
+    for spoof in ("SELECT 1", spoofed_tenant, "SET search_path = pg_temp, rag"):
         await alice.execute(spoof)
         for view in VIEWS:
             rows = await alice.fetch(f"SELECT DISTINCT tenant FROM analyst.{view}")
@@ -284,7 +286,7 @@ async def test_a_member_without_a_grant_sees_nothing(services: Services, owner: 
         await eve.fetch("SELECT * FROM analyst.search_lexical('stones', 'rock')")
 
 
-# --- the page for analysts ------------------------------------------------------------------------------------------------
+# --- the page for analysts --------------------------------------------------------------------------------------------
 
 
 def examples() -> list[str]:

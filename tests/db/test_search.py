@@ -9,7 +9,7 @@ import pytest
 from app.actions import get_collection, get_trace, index_now
 from app.domain.passage import SearchRequest
 from app.errors import NotFoundError
-from app.settings import RagSettings, Settings, VectorSettings
+from app.settings import RagSettings, RetrieveSettings, Settings, VectorSettings
 from app.wiring import Services
 from tests.documents import find, index_texts, text_source, unreachable_embedder
 
@@ -55,13 +55,14 @@ async def test_meaning_finds_what_words_do_not(library: Services) -> None:
 
 
 async def test_hybrid_fuses_both_legs(library: Services) -> None:
-    """A3.03: score = share/(60 + rank) summed over the legs; ranks start at 1."""
+    """A3.03 over the database: share/(60 + rank) summed over the legs; relative scores are the default."""
     result = await find(library, "cairn trail fog")
     best = result.passages[0]
     assert best.external_id == "cairns"
     assert best.ranks == {"vector": 1, "lexical": 1}
-    share = library.settings.current.rag.hybrid_search_weight
-    assert best.score == pytest.approx(share / 61 + (1 - share) / 61)
+    assert best.score == pytest.approx(1.0)
+    by_rank = with_settings(library, Settings(retrieve=RetrieveSettings(fusion="rrf")))
+    assert (await find(by_rank, "cairn trail fog")).passages[0].score == pytest.approx(1 / 61)
     assert set(result.legs_used) == {"vector", "lexical"}
     assert result.exact
     assert {"embed", "vector", "lexical", "fetch", "total"} <= set(result.timings_ms)

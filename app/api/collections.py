@@ -1,0 +1,80 @@
+"""Collections: named sets of documents."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from app import actions
+from app.api.models import COLLECTION_EXAMPLE, Body, example
+from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
+from app.domain.collection import Collection
+
+router = APIRouter(tags=["collections"], route_class=TypedRoute)
+
+CollectionName = Annotated[str, Path(description="Name of the collection.", examples=[COLLECTION_EXAMPLE])]
+
+_EXAMPLE = {
+    "name": COLLECTION_EXAMPLE, "document_count": 12, "passage_count": 140, "chunk_count": 610, "epoch": 14,
+    "created_at": "2026-11-21T10:00:00Z",
+}  # fmt: skip
+
+
+class NewCollection(Body):
+    """The name: 1 to 128 letters, digits, '.', '_' or '-', beginning with a letter or digit."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": COLLECTION_EXAMPLE}]})
+
+    name: str
+
+
+class CollectionOut(BaseModel):
+    model_config = example(_EXAMPLE)
+
+    name: str
+    document_count: int
+    passage_count: int
+    chunk_count: int
+    epoch: int = Field(description="Grows with every committed change of content.")
+    created_at: datetime
+
+
+class CollectionPage(BaseModel):
+    model_config = example({"items": [_EXAMPLE], "next_cursor": None})
+
+    items: list[CollectionOut]
+    next_cursor: str | None = Field(description="For the next page; null on the last one.")
+
+
+def _out(collection: Collection) -> CollectionOut:
+    return CollectionOut(**{name: getattr(collection, name) for name in CollectionOut.model_fields})
+
+
+@router.post("/collections", status_code=201, summary="Create a collection")
+async def create_collection(body: NewCollection, services: ServicesDep, response: Response) -> CollectionOut:
+    """Not needed before adding documents: that creates the collection. 409 when the name is taken."""
+    collection = await actions.create_collection(services, body.name)
+    response.headers["Location"] = f"/collections/{collection.name}"
+    return _out(collection)
+
+
+@router.get("/collections", summary="List collections")
+async def list_collections(services: ServicesDep, cursor: Cursor = None, limit: Limit = 50) -> CollectionPage:
+    """In order of name."""
+    found = await actions.list_collections(services, after=decode_cursor(cursor), limit=limit + 1)
+    more = encode_cursor(found[limit - 1].name) if len(found) > limit else None
+    return CollectionPage(items=[_out(collection) for collection in found[:limit]], next_cursor=more)
+
+
+@router.get("/collections/{name}", summary="Look at a collection")
+async def get_collection(name: CollectionName, services: ServicesDep) -> CollectionOut:
+    return _out(await actions.get_collection(services, name))
+
+
+@router.delete("/collections/{name}", status_code=204, summary="Delete a collection")
+async def delete_collection(name: CollectionName, services: ServicesDep) -> None:
+    """With all its documents and everything derived from them, in one transaction."""
+    await actions.delete_collection(services, name)

@@ -1,0 +1,218 @@
+"""Documents of a collection: upload, list, read, delete."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, File, Form, Path, Query, Response, UploadFile
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from app import actions
+from app.api.clean import cleaned
+from app.api.collections import CollectionName
+from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Metadata, example
+from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
+from app.domain.document import Document, Source
+from app.domain.text import normalise
+from app.errors import InputError, TooLargeError
+from app.jobs.index_uploads import upload_result
+from app.settings import Settings
+
+router = APIRouter(tags=["documents"], route_class=TypedRoute)
+
+DocumentId = Annotated[UUID, Path(description="Id that Cairn gave to the document.", examples=[ID_EXAMPLE])]
+
+_UPLOADED = {"id": ID_EXAMPLE, "name": "guides/leave.md", "chunk_count": 4, "duplicate": False}
+_FAILED = {"name": "scan.pdf", "error": "the PDF has no text layer; run OCR on it first", "code": "no-text-layer"}
+_DOCUMENT = {
+    "id": ID_EXAMPLE, "collection": COLLECTION_EXAMPLE, "external_id": "guides/leave.md", "title": "Leave",
+    "version": 1, "status": "indexed", "media_type": "text/markdown", "language": "en", "metadata": {"team": "people"},
+    "error": None, "byte_size": 5120, "passage_count": 3, "chunk_count": 14, "token_count": 1210,
+    "created_at": "2026-11-21T10:00:00Z", "updated_at": "2026-11-21T10:00:01Z",
+}  # fmt: skip
+
+
+class Uploaded(BaseModel):
+    id: UUID
+    name: str
+    chunk_count: int
+    duplicate: bool = Field(description="The collection had this file with this content already.")
+
+
+class FailedUpload(BaseModel):
+    name: str
+    error: str
+    code: str
+
+
+class UploadOut(BaseModel):
+    """What became of each file (A13.05)."""
+
+    model_config = example({"uploaded": [_UPLOADED], "failed": [_FAILED]})
+
+    uploaded: list[Uploaded]
+    failed: list[FailedUpload]
+
+
+class AcceptedOut(BaseModel):
+    """The job that indexes the files; its result has the shape of a waited-for upload."""
+
+    model_config = example({"job_id": ID_EXAMPLE, "status_url": f"/jobs/{ID_EXAMPLE}"})
+
+    job_id: UUID
+    status_url: str
+
+
+class DocumentOut(BaseModel):
+    model_config = example(_DOCUMENT)
+
+    id: UUID
+    collection: str
+    external_id: str
+    title: str
+    version: int
+    status: Literal["pending", "parsing", "embedding", "indexed", "failed"]
+    media_type: str
+    language: str | None
+    metadata: Metadata
+    error: str | None
+    byte_size: int
+    passage_count: int
+    chunk_count: int
+    token_count: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class DocumentWithText(DocumentOut):
+    text: str | None = Field(None, description="Normalised text that all spans count in; only with ?include=text.")
+
+
+class DocumentPage(BaseModel):
+    model_config = example({"items": [_DOCUMENT], "next_cursor": None})
+
+    items: list[DocumentOut]
+    next_cursor: str | None = Field(description="For the next page; null on the last one.")
+
+
+def _fields(document: Document) -> dict[str, Any]:
+    return {name: getattr(document, name) for name in DocumentOut.model_fields}
+
+
+# --- upload -----------------------------------------------------------------------------------------------------------
+
+
+@router.post(
+    "/collections/{name}/documents",
+    status_code=202,
+    response_model=AcceptedOut,
+    responses={200: {"model": UploadOut, "description": "With ?wait=true: what became of each file."}},
+    summary="Upload files",
+)
+async def upload(
+    name: CollectionName,
+    services: ServicesDep,
+    files: Annotated[
+        list[UploadFile],
+        File(description="PDF, Word, HTML, Markdown, text or source code. The name is the document's identity."),
+    ],
+    metadata: Annotated[
+        str | None, Form(description="A JSON object, stored with each document.", examples=['{"team": "people"}'])
+    ] = None,
+    wait: Annotated[bool, Query(description="Answer when the files are indexed instead of at once.")] = False,
+) -> Response:
+    """A file that cannot be read fails alone. The same name with the same content is a duplicate, with other content a
+    new version. The collection is created if need be."""
+    settings = services.settings.current
+    actions.checked_name(name)
+    _check_sizes(files, settings)
+    sources = await _sources(files, _metadata(metadata), settings)
+    if wait:
+        outcomes = await actions.index_now(services, name, sources)
+        return JSONResponse(upload_result(outcomes))
+    job = await actions.index_later(services, name, sources)
+    url = f"/jobs/{job.id}"
+    return JSONResponse({"job_id": str(job.id), "status_url": url}, 202, {"Location": url})
+
+
+def _check_sizes(files: Sequence[UploadFile], settings: Settings) -> None:
+    limit = settings.ingest.max_file_bytes
+    if large := [file.filename or "" for file in files if (file.size or 0) > limit]:
+        raise TooLargeError(
+            f"{large[0]} is larger than {limit:,} bytes (setting ingest.maxFileBytes)", files=cleaned(large)
+        )
+
+
+def _metadata(field: str | None) -> Metadata:
+    if not field:
+        return {}
+    try:
+        found = cleaned(json.loads(field))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the field metadata is not usable JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InputError(f"the field metadata must be a JSON object, not {type(found).__name__}")
+    return found
+
+
+async def _sources(files: Sequence[UploadFile], metadata: Metadata, settings: Settings) -> list[Source]:
+    sources = []
+    for file in files:
+        name = relative_path(file.filename or "")
+        media_type = normalise(file.content_type or "")[:200] or None
+        source = Source(name, name, await file.read(), media_type=media_type, metadata=metadata)
+        sources.append(actions.checked_source(source, settings))
+    names = Counter(source.external_id for source in sources)
+    if repeated := [name for name, count in names.items() if count > 1]:
+        raise InputError(f"file names must differ within one upload; repeated: {', '.join(repeated[:5])}")
+    return sources
+
+
+def relative_path(filename: str) -> str:
+    """The name as a relative path with '/': no drive, no root, no '..'. Raises InputError when nothing is left."""
+    parts = re.split(r"[/\\]+", normalise(filename).replace("\n", " "))
+    kept = [part.strip() for part in parts if part.strip() not in ("", ".", "..")]
+    if kept and re.fullmatch(r"[A-Za-z]:", kept[0]):
+        kept = kept[1:]
+    if not kept:
+        raise InputError("each file needs a name; it becomes the document's id")
+    return "/".join(kept)
+
+
+# --- read and delete --------------------------------------------------------------------------------------------------
+
+
+@router.get("/collections/{name}/documents", summary="List documents")
+async def list_documents(
+    name: CollectionName, services: ServicesDep, cursor: Cursor = None, limit: Limit = 50
+) -> DocumentPage:
+    """In order of external id."""
+    found = await actions.list_documents(services, name, after=decode_cursor(cursor), limit=limit + 1)
+    more = encode_cursor(found[limit - 1].external_id) if len(found) > limit else None
+    return DocumentPage(items=[DocumentOut(**_fields(document)) for document in found[:limit]], next_cursor=more)
+
+
+@router.get(
+    "/collections/{name}/documents/{document_id}", response_model_exclude_unset=True, summary="Look at a document"
+)
+async def get_document(
+    name: CollectionName,
+    document_id: DocumentId,
+    services: ServicesDep,
+    include: Annotated[Literal["text"] | None, Query(description="`text`: with the whole text.")] = None,
+) -> DocumentWithText:
+    document, text = await actions.get_document(services, name, document_id)
+    return DocumentWithText(**_fields(document), **({"text": text} if include else {}))
+
+
+@router.delete("/collections/{name}/documents/{document_id}", status_code=204, summary="Delete a document")
+async def delete_document(name: CollectionName, document_id: DocumentId, services: ServicesDep) -> None:
+    """With everything derived from it, in one transaction."""
+    await actions.delete_document(services, name, document_id)

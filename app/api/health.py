@@ -1,0 +1,163 @@
+"""Is it alive, can it serve, how is it doing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import structlog
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+
+from app.api import problems
+from app.api.metrics import CONTENT_TYPE
+from app.api.models import example
+from app.api.running import Running, RunningDep, ServicesDep
+from app.domain.job import QueueState
+from app.errors import CairnError, NotFoundError
+from app.store import jobs, upkeep
+from app.wiring import Services
+
+router = APIRouter(tags=["operating"])
+log = structlog.get_logger(__name__)
+
+ANSWER_SECONDS = 5.0
+"""A database that takes longer than this to answer a trivial statement does not serve."""
+STALLED_SECONDS = 60.0
+"""A job that could run and waits this long, while the worker gets no answer: the worker is a zombie (T10)."""
+
+
+class Live(BaseModel):
+    model_config = example({"status": "live"})
+
+    status: str = "live"
+
+
+class Ready(BaseModel):
+    """What the process depends on. `problems` is empty when all is well; a warning there need not mean not ready."""
+
+    model_config = example(
+        {
+            "status": "ready", "problems": [], "database": {"answer_ms": 0.8, "hnsw.iterative_scan": "relaxed_order"},
+            "worker": {"here": True, "seconds_since_progress": 0.4},
+            "queue": {"queued": 0, "running": 0, "runnable": 0, "oldest_runnable_seconds": None},
+            "settings": {"revision": "1f0c9a7be402", "problem": None},
+            "models": {"embedding": "all-MiniLM-L6-v2:int8", "chat": None, "reranker": None},
+            "vector": {"efSearch": 80, "exactBelow": 3000}, "traces_dropped": 0,
+        }
+    )  # fmt: skip
+
+    status: str
+    problems: list[str]
+    database: dict[str, Any]
+    worker: dict[str, Any]
+    queue: dict[str, Any] | None
+    settings: dict[str, Any]
+    models: dict[str, Any]
+    vector: dict[str, Any]
+    traces_dropped: int = Field(description="Traces lost since the start.")
+
+
+@router.get("/health/live", summary="Is the process alive?")
+async def live() -> Live:
+    """Asks nobody."""
+    return Live()
+
+
+@router.get("/health/ready", response_model=Ready, summary="Can it serve?")
+async def ready(request: Request, services: ServicesDep, running: RunningDep) -> Response:
+    """200, or a 503 problem with the same members, when the database does not answer or the worker is stuck. A broken
+    settings.json is reported in `problems`; the settings before it stay in force."""
+    blocking: list[str] = ["the server is stopping"] if running.stopping.is_set() else []
+    database, queue = await _look(services, blocking)
+    worker = _worker(running, queue, blocking)
+    found = _report(services, database, queue, worker, blocking)
+    if not blocking:
+        return Response(found.model_dump_json(), media_type="application/json")
+    extra = found.model_dump(mode="json", exclude={"status"})
+    return problems.plain(request.scope, 503, "; ".join(blocking), code="not-ready", **extra)
+
+
+async def _look(services: Services, blocking: list[str]) -> tuple[dict[str, Any], QueueState | None]:
+    """Real statements on a real connection."""
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS), services.database.connection() as connection:
+            queue = await jobs.queue_state(connection)
+            scan = await upkeep.iterative_scan(connection)
+    except (CairnError, TimeoutError) as error:
+        blocking.append(getattr(error, "detail", f"the database did not answer within {ANSWER_SECONDS:.0f} s"))
+        return {"answer_ms": None}, None
+    if scan != upkeep.EXPECTED_SCAN:
+        blocking.append(f"hnsw.iterative_scan is {scan}, not {upkeep.EXPECTED_SCAN}: vector search would miss rows")
+    return {"answer_ms": round((time.monotonic() - started) * 1000, 1), "hnsw.iterative_scan": scan}, queue
+
+
+def _worker(running: Running, queue: QueueState | None, blocking: list[str]) -> dict[str, Any]:
+    if running.worker is None:
+        return {"here": False, "seconds_since_progress": None}
+    silent = time.monotonic() - running.worker.last_progress
+    oldest = (queue.oldest_runnable_seconds or 0) if queue else 0
+    if silent > STALLED_SECONDS and (queue is None or oldest > STALLED_SECONDS):
+        blocking.append(f"the worker has made no progress for {silent:.0f} s while jobs wait")
+    return {"here": True, "seconds_since_progress": round(silent, 1)}
+
+
+def _report(
+    services: Services, database: dict[str, Any], queue: QueueState | None, worker: dict[str, Any], blocking: list[str]
+) -> Ready:
+    settings, problem = services.settings.current, services.settings.problem
+    chat, reranker = services.chat_for(settings), services.retriever.reranker
+    warnings = [f"settings: {problem}"] if problem else []
+    return Ready(
+        status="ready" if not blocking else "not ready",
+        problems=blocking + warnings,
+        database=database,
+        worker=worker,
+        queue={name: getattr(queue, name) for name in QueueState.__dataclass_fields__} if queue else None,
+        settings={"revision": settings.revision, "problem": problem},
+        models={
+            "embedding": services.retriever.model.name,
+            "chat": chat.name if chat else None,
+            "reranker": reranker.name if reranker else None,
+        },
+        vector={"efSearch": settings.vector.ef_search, "exactBelow": settings.vector.exact_below},
+        traces_dropped=services.traces.dropped,
+    )
+
+
+_METRICS_EXAMPLE = {"text/plain": {"example": 'cairn_queue_depth{state="queued"} 0.0\n'}}
+
+
+@router.get(
+    "/metrics", response_class=Response, responses={200: {"content": _METRICS_EXAMPLE}}, summary="Prometheus metrics"
+)
+async def metrics(services: ServicesDep, running: RunningDep) -> Response:
+    """In the text format. The queue is asked for at each scrape; `cairn_database_up` says whether it answered."""
+    found = running.metrics
+    _, queue = await _look(services, [])
+    found.queue(queue)
+    found.settings_failed.set(services.settings.problem is not None)
+    found.tokenizer_fallback.set(services.retriever.embedder.tokens.name == "estimate-v1")
+    found.traces_dropped.set(services.traces.dropped)
+    return Response(found.text(), media_type=CONTENT_TYPE)
+
+
+class ProblemMeaning(BaseModel):
+    model_config = example({"code": "not-found", "status": 404, "title": "Not found", "meaning": "Not found"})
+
+    code: str
+    status: int
+    title: str
+    meaning: str
+
+
+@router.get("/problems/{code}", summary="What an error code means")
+async def problem_meaning(code: str) -> ProblemMeaning:
+    """Where the `type` of every problem points."""
+    known = problems.known_problems()
+    if code not in known:
+        raise NotFoundError(f"there is no problem {code[:100]}; known are {', '.join(sorted(known))}")
+    return ProblemMeaning(**known[code])

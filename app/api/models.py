@@ -1,0 +1,127 @@
+"""Shapes that several routes share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from app.api.clean import cleaned
+from app.domain.job import Job
+from app.domain.passage import Leg, Passage
+
+COLLECTION_EXAMPLE = "handbook"
+ID_EXAMPLE = "01932f4e-5c1a-7b3e-9f00-2b1c3d4e5f60"
+Metadata = dict[str, Any]
+
+
+def example(value: Mapping[str, Any]) -> ConfigDict:
+    """Model configuration with one example, which OpenAPI shows."""
+    return ConfigDict(json_schema_extra={"examples": [dict(value)]})
+
+
+class Body(BaseModel):
+    """Base of JSON bodies: cleaned before it is validated, and nothing unknown in it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _clean(cls, data: Any) -> Any:
+        return cleaned(data)
+
+
+class Span(BaseModel):
+    """A half-open range of code points in the document's text."""
+
+    start: int
+    end: int
+
+
+PASSAGE_EXAMPLE: dict[str, Any] = {
+    "passage_id": ID_EXAMPLE, "chunk_id": "01932f4e-5c1a-7b3e-9f00-2b1c3d4e5f61",
+    "document_id": "01932f4e-5c1a-7b3e-9f00-2b1c3d4e5f62", "collection": COLLECTION_EXAMPLE,
+    "external_id": "guides/leave.md", "title": "Leave", "content": "Employees have 30 days of leave per year.",
+    "start": 120, "end": 161, "matched": {"start": 120, "end": 161}, "page": None, "headings": ["Leave", "Annual"],
+    "score": 0.0163, "rerank_score": None, "ranks": {"vector": 1, "lexical": 2}, "metadata": {"team": "people"},
+    "token_count": 10, "version": 1, "media_type": "text/markdown",
+}  # fmt: skip
+
+
+class PassageOut(BaseModel):
+    """A passage of a document. `matched` is the span of the chunk `chunk_id` that the vector leg found."""
+
+    model_config = example(PASSAGE_EXAMPLE)
+
+    passage_id: UUID
+    chunk_id: UUID | None
+    document_id: UUID
+    collection: str
+    external_id: str
+    title: str
+    content: str
+    start: int
+    end: int
+    matched: Span | None
+    page: int | None
+    headings: list[str]
+    score: float = Field(description="Reciprocal rank fusion; comparable within one result only.")
+    rerank_score: float | None
+    ranks: dict[Leg, int] = Field(description="Rank from 1 in each leg that found the passage.")
+    metadata: Metadata
+    token_count: int
+    version: int
+    media_type: str
+
+
+def passage_fields(passage: Passage) -> dict[str, Any]:
+    """The fields of PassageOut."""
+    matched = Span(start=passage.matched[0], end=passage.matched[1]) if passage.matched else None
+    same = {name: getattr(passage, name) for name in PassageOut.model_fields if name != "matched"}
+    return {**same, "matched": matched, "headings": list(passage.headings), "ranks": dict(passage.ranks)}
+
+
+class ProgressOut(BaseModel):
+    """`done` of `total` steps; `total` is null while unknown."""
+
+    done: int
+    total: int | None
+    message: str
+
+
+class JobOut(BaseModel):
+    """A job. It has ended when status is succeeded, failed, parked (its worker died too often) or cancelled."""
+
+    model_config = example(
+        {
+            "id": ID_EXAMPLE, "kind": "index_uploads", "status": "succeeded",
+            "progress": {"done": 1, "total": 1, "message": "done"},
+            "result": {"uploaded": [{"id": ID_EXAMPLE, "name": "leave.md", "chunk_count": 4, "duplicate": False}],
+                       "failed": []},
+            "error": None, "attempts": 1, "max_attempts": 3, "cancel_requested": False,
+            "created_at": "2026-11-21T10:00:00Z", "started_at": "2026-11-21T10:00:00Z",
+            "finished_at": "2026-11-21T10:00:01Z",
+        }
+    )  # fmt: skip
+
+    id: UUID
+    kind: str
+    status: str
+    progress: ProgressOut
+    result: dict[str, Any] | None
+    error: str | None
+    attempts: int
+    max_attempts: int
+    cancel_requested: bool
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+def job_out(job: Job) -> JobOut:
+    progress = ProgressOut(done=job.progress.done, total=job.progress.total, message=job.progress.message)
+    same = {name: getattr(job, name) for name in JobOut.model_fields if name != "progress"}
+    return JobOut(**{**same, "progress": progress})

@@ -1,0 +1,222 @@
+"""Questions: one stream of domain events, rendered as JSON (its last event) or as server-sent events (all of them)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+from uuid import UUID
+
+import structlog
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+
+from app import actions
+from app.api.models import (
+    COLLECTION_EXAMPLE,
+    ID_EXAMPLE,
+    PASSAGE_EXAMPLE,
+    Body,
+    Metadata,
+    PassageOut,
+    example,
+    passage_fields,
+)
+from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_gone
+from app.api.sse import Frame, error_frame, event_stream
+from app.domain.answer import Answer
+from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
+from app.domain.ids import new_id
+from app.domain.question import Question, Strategy
+from app.errors import CairnError, ConflictError, InputError
+from app.wiring import Services
+
+router = APIRouter(tags=["questions"], route_class=TypedRoute)
+log = structlog.get_logger(__name__)
+
+MAX_SESSION_ID = 200
+
+
+class QueryBody(Body):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"question": "How many days of leave do employees have?", "collection": COLLECTION_EXAMPLE},
+                {"question": "How many days of leave?", "collection": COLLECTION_EXAMPLE, "stream": True},
+            ]
+        },
+    )
+
+    question: str
+    collection: str | None = Field(None, description="Default: the setting rag.collectionName.")
+    strategy: Strategy = Field("auto", description="How to answer; auto chooses by the question.")
+    stream: bool = Field(False, description="Server-sent events; so does Accept: text/event-stream.")
+    filters: Metadata | None = Field(None, description="Only documents whose metadata contain this object.")
+    session_id: str | None = Field(None, max_length=MAX_SESSION_ID)
+    run_id: UUID | None = Field(None, description="Names the run, for GET /traces/{run_id}; made if not given.")
+    resumable: bool = Field(False, description="Not available yet: a run ends when its client leaves.")
+
+
+class CitationOut(BaseModel):
+    """`[n]` in the answer; `quote` stands verbatim at start..end of the document's text."""
+
+    n: int
+    document_id: UUID
+    external_id: str
+    passage_id: UUID
+    chunk_id: UUID | None
+    title: str
+    headings: list[str]
+    page: int | None
+    quote: str
+    start: int
+    end: int
+    version: int
+
+
+class SourceOut(PassageOut):
+    n: int = Field(description="Number of the source, from 1.")
+
+
+_CITATION = {
+    "n": 1, "document_id": PASSAGE_EXAMPLE["document_id"], "external_id": "guides/leave.md",
+    "passage_id": PASSAGE_EXAMPLE["passage_id"], "chunk_id": PASSAGE_EXAMPLE["chunk_id"], "title": "Leave",
+    "headings": ["Leave", "Annual"], "page": None, "quote": "Employees have 30 days of leave per year.",
+    "start": 120, "end": 161, "version": 1,
+}  # fmt: skip
+_ANSWER = {
+    "answer": "Employees have 30 days of leave per year [1].", "citations": [_CITATION],
+    "sources": [{**PASSAGE_EXAMPLE, "n": 1}], "confidence": 0.71, "grounded": True, "groundedness_score": 1.0,
+    "insufficiencies": [], "coverage": "5 of 140 passages", "route": {"strategy": "fast"}, "degraded": [],
+    "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0},
+}  # fmt: skip
+
+
+class AnswerOut(BaseModel):
+    model_config = example(_ANSWER)
+
+    answer: str
+    citations: list[CitationOut]
+    sources: list[SourceOut]
+    confidence: float
+    grounded: bool | None
+    groundedness_score: float | None
+    insufficiencies: list[str]
+    coverage: str
+    route: dict[str, Any]
+    degraded: list[str]
+    session_id: str | None
+    run_id: UUID
+    timings_ms: dict[str, float]
+
+
+_STREAM_EXAMPLE = (
+    f'event: run\ndata: {{"run_id": "{ID_EXAMPLE}", "strategy": "fast"}}\nid: 1\n\n'
+    'event: progress\ndata: {"step": "retrieve", "percent": 40}\nid: 2\n\n'
+    'event: sources\ndata: {"sources": []}\nid: 3\n\n'
+    'event: token\ndata: {"text": "Employees "}\nid: 4\n\n'
+    'event: answer\ndata: {"answer": "Employees have 30 days of leave per year [1]."}\nid: 5\n\n'
+)
+
+
+@router.post(
+    "/query",
+    response_model=AnswerOut,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}, "example": _STREAM_EXAMPLE}}}},
+    summary="Ask a question",
+)
+async def query(body: QueryBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
+    """An answer whose citations stand in the documents. Leaving cancels the run.
+
+    As a stream: `run`, then `progress`, `sources` and `token`, then exactly one of `answer` (the body of the JSON
+    answer), `error` (a problem) or `cancelled`."""
+    question = _question(body, services)
+    await actions.get_collection(services, question.collection)  # while the status can still say 404
+    if body.stream or "text/event-stream" in request.headers.get("accept", ""):
+        return event_stream(request, _frames(request, running, services, question))
+    answer = await until_gone(request, _answer(running, services, question))
+    return Response(answer.model_dump_json(), media_type="application/json")
+
+
+def _question(body: QueryBody, services: Services) -> Question:
+    settings = services.settings.current
+    if body.resumable:
+        raise InputError("resumable runs are not available yet; send resumable: false")
+    return Question(
+        text=actions.checked_text(body.question, settings),
+        collection=body.collection if body.collection is not None else settings.rag.collection_name,
+        run_id=body.run_id or new_id(),
+        strategy=body.strategy,
+        filters=body.filters,
+        session_id=body.session_id,
+    )
+
+
+# --- as JSON ----------------------------------------------------------------------------------------------------------
+
+
+async def _answer(running: Running, services: Services, question: Question) -> AnswerOut:
+    """The last event as a body. Raises what a failed run failed with."""
+    async with aclosing(_events(services, question)) as events:
+        async for event in events:
+            if isinstance(event, Answered):
+                running.metrics.stages(event.answer.timings_ms)
+                return answer_out(event.answer)
+            if isinstance(event, Failed):
+                raise event.error
+            if isinstance(event, Cancelled):
+                raise ConflictError("the run was cancelled")
+    raise CairnError("the run ended without a result; report this with the request id")
+
+
+def _events(services: Services, question: Question) -> AsyncGenerator[Event, None]:
+    events = actions.ask(services, question)
+    assert isinstance(events, AsyncGenerator)
+    return events
+
+
+def answer_out(answer: Answer) -> AnswerOut:
+    same = {name: getattr(answer, name) for name in AnswerOut.model_fields if name not in ("citations", "sources")}
+    citations = [
+        CitationOut(**{name: getattr(item, name) for name in CitationOut.model_fields}) for item in answer.citations
+    ]
+    return AnswerOut(**same, citations=citations, sources=sources_out(answer.sources))
+
+
+def sources_out(passages: Any) -> list[SourceOut]:
+    """Numbered from 1, as the answer cites them."""
+    return [SourceOut(**passage_fields(passage), n=n) for n, passage in enumerate(passages, 1)]
+
+
+# --- as a stream ------------------------------------------------------------------------------------------------------
+
+
+async def _frames(
+    request: Request, running: Running, services: Services, question: Question
+) -> AsyncGenerator[Frame, None]:
+    async with aclosing(_events(services, question)) as events:
+        async for event in events:
+            if isinstance(event, Answered):
+                running.metrics.stages(event.answer.timings_ms)
+            yield _frame(request, event)
+
+
+def _frame(request: Request, event: Event) -> Frame:
+    match event:
+        case RunStarted():
+            return Frame("run", {"run_id": str(event.run_id), "strategy": event.strategy})
+        case Progress():
+            return Frame("progress", {"step": event.step, "percent": event.percent})
+        case SourcesFound():
+            found = [source.model_dump(mode="json") for source in sources_out(event.passages)]
+            return Frame("sources", {"sources": found})
+        case Token():
+            return Frame("token", {"text": event.text})
+        case Answered():
+            return Frame("answer", answer_out(event.answer), terminal=True)
+        case Failed():
+            return error_frame(request, event.error)
+        case Cancelled():
+            return Frame("cancelled", {"run_id": str(event.run_id)}, terminal=True)

@@ -1,0 +1,131 @@
+"""Search: passages, and how they were found."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+
+from app import actions
+from app.api.models import (
+    COLLECTION_EXAMPLE,
+    ID_EXAMPLE,
+    PASSAGE_EXAMPLE,
+    Body,
+    Metadata,
+    PassageOut,
+    example,
+    passage_fields,
+)
+from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
+from app.domain.passage import Leg, SearchRequest, SearchResult
+from app.errors import InputError
+from app.settings import Settings
+
+router = APIRouter(tags=["search"], route_class=TypedRoute)
+
+Mode = Literal["hybrid", "vector", "lexical", "graph"]
+
+
+class SearchBody(Body):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"query": "how many days of leave?", "collection": COLLECTION_EXAMPLE, "top_k": 5},
+                {"query": "ERR_4012", "collections": [COLLECTION_EXAMPLE], "mode": "lexical",
+                 "filters": {"team": "people"}, "group_by": "document"},
+            ]
+        },
+    )  # fmt: skip
+
+    query: str = Field(description="Words or a question; any text is fine, nothing in it is an operator.")
+    collection: str | None = Field(None, description="Default: the setting rag.collectionName.")
+    collections: Annotated[list[str], Field(min_length=1, max_length=50)] | None = Field(
+        None, description="Several at once, in place of `collection`."
+    )
+    top_k: int = Field(10, ge=1, le=200)
+    legs: Annotated[list[Leg], Field(min_length=1)] | None = Field(
+        None, description="Default: vector and lexical, or vector alone when rag.hybridSearchEnabled is off."
+    )
+    mode: Mode | None = Field(None, description="Shorthand for `legs`; hybrid is vector and lexical.")
+    rerank: bool | None = Field(None, description="Default: the setting rag.rerankingEnabled.")
+    filters: Metadata | None = Field(None, description="Only documents whose metadata contain this object.")
+    group_by: Literal["passage", "document"] = Field("passage", description="document: the best passage of each.")
+    expand_parents: bool = Field(True, description="false: the matched chunk's text where the vector leg found one.")
+    cache: bool = Field(True, description="Accepted; there is no cache yet.")
+
+
+class SearchOut(BaseModel):
+    model_config = example(
+        {
+            "results": [PASSAGE_EXAMPLE], "legs_used": ["vector", "lexical"], "legs_failed": {}, "exact": True,
+            "from_cache": False, "degraded": [], "confidence": {"vector": 0.71, "lexical": 0.9},
+            "timings_ms": {"embed": 6.1, "vector": 2.0, "lexical": 3.4, "total": 14.2}, "trace_id": ID_EXAMPLE,
+        }
+    )  # fmt: skip
+
+    results: list[PassageOut]
+    legs_used: list[Leg]
+    legs_failed: dict[Leg, str] = Field(description="Leg to reason; never hidden.")
+    exact: bool = Field(description="Whether each leg looked at everything that it might have returned.")
+    from_cache: bool
+    degraded: list[str] = Field(description="What did not work as asked.")
+    confidence: dict[Leg, float] = Field(description="Per leg, 0 to 1.")
+    timings_ms: dict[str, float]
+    trace_id: UUID
+
+
+@router.post("/search", summary="Search passages")
+async def search(body: SearchBody, request: Request, services: ServicesDep, running: RunningDep) -> SearchOut:
+    """Vector and lexical search, fused by rank. Read the details of a search back with GET /traces/{trace_id}."""
+    asked = _asked(body, services.settings.current)
+    result: SearchResult = await until_gone(request, actions.run_search(services, asked))
+    running.metrics.stages(result.timings_ms)
+    return SearchOut(**_fields(result))
+
+
+def _asked(body: SearchBody, settings: Settings) -> SearchRequest:
+    return SearchRequest(
+        query=actions.checked_text(body.query, settings),
+        collections=_collections(body, settings),
+        top_k=body.top_k,
+        legs=_legs(body, settings),
+        rerank=body.rerank,
+        filters=body.filters,
+        group_by=body.group_by,
+        expand_parents=body.expand_parents,
+    )
+
+
+def _collections(body: SearchBody, settings: Settings) -> tuple[str, ...]:
+    if body.collections is None:
+        return (body.collection if body.collection is not None else settings.rag.collection_name,)
+    if body.collection not in (None, *body.collections):
+        raise InputError("`collection` and `collections` contradict each other; send one of them")
+    return tuple(dict.fromkeys(body.collections))
+
+
+def _legs(body: SearchBody, settings: Settings) -> tuple[Leg, ...]:
+    legs: tuple[Leg, ...] = tuple(dict.fromkeys(body.legs or ()))
+    mode = _legs_of_mode(body.mode)
+    if legs and mode and set(legs) != set(mode):
+        raise InputError(f"`mode` {body.mode} and `legs` {list(legs)} contradict each other; send one of them")
+    chosen = legs or mode or actions.default_legs(settings)
+    if chosen == ("graph",):
+        raise InputError("no collection has a graph yet; search with the legs vector and lexical")
+    return chosen
+
+
+def _legs_of_mode(mode: Mode | None) -> tuple[Leg, ...]:
+    if mode is None:
+        return ()
+    return ("vector", "lexical") if mode == "hybrid" else (mode,)
+
+
+def _fields(result: SearchResult) -> dict[str, Any]:
+    same = {name: getattr(result, name) for name in SearchOut.model_fields if name != "results"}
+    return {**same, "results": [PassageOut(**passage_fields(passage)) for passage in result.passages]}

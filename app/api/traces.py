@@ -1,0 +1,96 @@
+"""Traces: what a search or an answer did, read back."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, Field
+
+from app import actions
+from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, example
+from app.api.running import ServicesDep, TypedRoute
+from app.domain.trace import LegTrace, RunTrace
+
+router = APIRouter(tags=["traces"], route_class=TypedRoute)
+
+
+class CandidateOut(BaseModel):
+    rank: int
+    passage_id: UUID
+    chunk_id: UUID | None
+    score: float | None = Field(description="The leg's own score; for `fused` the fused one.")
+    share: float | None = Field(description="Part in the fused score; for `fused` the reranker's score, if any.")
+    fate: str | None = Field(description="For `fused`: kept, or why it was dropped.")
+
+
+class LegOut(BaseModel):
+    leg: str
+    candidates: list[CandidateOut]
+
+
+class TraceOut(BaseModel):
+    model_config = example(
+        {
+            "id": ID_EXAMPLE, "started_at": "2026-11-21T10:00:00Z", "kind": "search",
+            "collections": [COLLECTION_EXAMPLE], "question": "how many days of leave?", "strategy": None,
+            "outcome": "ok", "error": None, "plan": {"legs": ["vector", "lexical"], "top_k": 5},
+            "timings_ms": {"total": 14.2}, "legs_used": ["vector", "lexical"], "legs_failed": {}, "degraded": [],
+            "settings_revision": "1f0c9a7be402", "epochs": {COLLECTION_EXAMPLE: 14}, "answer": {}, "usage": {},
+            "document_ids": [],
+            "legs": [{"leg": "fused", "candidates": [
+                {"rank": 1, "passage_id": ID_EXAMPLE, "chunk_id": None, "score": 0.0163, "share": None, "fate": "kept"}
+            ]}],
+        }
+    )  # fmt: skip
+
+    id: UUID
+    started_at: datetime
+    kind: str
+    collections: list[str]
+    question: str
+    strategy: str | None
+    outcome: str
+    error: str | None
+    plan: dict[str, Any]
+    timings_ms: dict[str, float]
+    legs_used: list[str]
+    legs_failed: dict[str, str]
+    degraded: list[str]
+    settings_revision: str
+    epochs: dict[str, int]
+    answer: dict[str, Any]
+    usage: dict[str, Any]
+    document_ids: list[UUID]
+    legs: list[LegOut]
+
+
+@router.get("/traces/{run_id}", summary="Read a run back")
+async def get_trace(
+    run_id: Annotated[UUID, Path(description="`trace_id` of a search, `run_id` of a question.", examples=[ID_EXAMPLE])],
+    services: ServicesDep,
+) -> TraceOut:
+    """The run with every candidate of every leg and why it was kept or not. Waits until the trace is written."""
+    return _out(await actions.get_trace(services, run_id))
+
+
+def _out(trace: RunTrace) -> TraceOut:
+    same = {name: getattr(trace, name) for name in TraceOut.model_fields if name != "legs"}
+    return TraceOut(**same, legs=[LegOut(leg=leg.leg, candidates=_candidates(leg)) for leg in trace.legs])
+
+
+def _candidates(leg: LegTrace) -> list[CandidateOut]:
+    columns = zip(leg.passage_ids, leg.chunk_ids, leg.scores, leg.shares, leg.fates, strict=True)
+    return [
+        CandidateOut(
+            rank=rank, passage_id=passage, chunk_id=chunk, score=_number(score), share=_number(share), fate=fate or None
+        )
+        for rank, (passage, chunk, score, share, fate) in enumerate(columns, 1)
+    ]
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

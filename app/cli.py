@@ -1,0 +1,181 @@
+"""The command `cairn`: options in, app.commands out. Modules are imported by the command that needs them.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 the database is newer than this code, 130 Ctrl-C, 141 the
+reader of a pipe went away. An error is one line on stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Coroutine, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
+    help="Answers questions from your own documents, with citations that can be checked, out of one PostgreSQL.",
+)  # fmt: skip
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+
+class SearchMode(StrEnum):
+    hybrid = "hybrid"
+    vector = "vector"
+    lexical = "lexical"
+
+
+Collection = Annotated[
+    str | None, typer.Option("--collection", "-c", metavar="NAME", help="Default: rag.collectionName (default).")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Words = Annotated[list[str], typer.Argument(metavar="TEXT", help="Words or a question; quotes are not needed.")]
+
+
+def _version(wanted: bool) -> None:
+    if not wanted:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        print(f"cairn {version('cairn-rag')}")
+    except PackageNotFoundError:
+        print("cairn, from source")
+    raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    """Without CAIRN_DATABASE_URL, commands start a PostgreSQL of their own under CAIRN_HOME."""
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address (CAIRN_HOST, 127.0.0.1).")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port (CAIRN_PORT, 8000).")] = None,
+    no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave jobs to `cairn worker`.")] = False,
+) -> int:
+    """Serve the HTTP API; its description is at /docs."""
+    from app.commands import operate
+
+    return operate.serve(host, port, not no_worker)
+
+
+@app.command()
+def worker() -> int:
+    """Run jobs (indexing of uploads) until stopped."""
+    from app.commands import operate
+
+    return _run(operate.work())
+
+
+@app.command()
+def migrate(
+    sql: Annotated[bool, typer.Option("--sql", help="Print the statements for an empty database instead.")] = False,
+) -> int:
+    """Bring the database up to date; serve does so by itself."""
+    from app.commands import operate
+
+    return _run(operate.migrate(sql))
+
+
+@app.command()
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with all below them.")],
+    collection: Collection = None,
+    json: Json = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every file.")] = False,
+) -> int:
+    """Index documents: PDF, Word, HTML, Markdown, text, source code. Unchanged ones cost nothing."""
+    from app.commands.ingest import ingest as run
+
+    return _run(run(paths, collection, json, verbose))
+
+
+@app.command()
+def search(
+    text: Words,
+    collection: Collection = None,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=200, help="Passages to show.")] = 10,
+    mode: Annotated[SearchMode | None, typer.Option(help="By words, by meaning, or both (default).")] = None,
+    json: Json = False,
+) -> int:
+    """Find passages."""
+    from app.commands.search import search as run
+
+    return _run(run(" ".join(text), collection, top_k, mode.value if mode else None, json))
+
+
+@app.command()
+def ask(text: Words, collection: Collection = None, json: Json = False) -> int:
+    """Answer a question from the documents, with citations."""
+    from app.commands.ask import ask as run
+
+    return _run(run(" ".join(text), collection, json))
+
+
+@app.command()
+def demo(
+    docs: Annotated[Path | None, typer.Argument(help="Your files; default: Cairn's own documents.")] = None,
+) -> int:
+    """Index documents, ask three questions, print cited answers."""
+    from app.commands.demo import demo as run
+
+    return _run(run(docs))
+
+
+def _run(work: Coroutine[Any, Any, int]) -> int:
+    import asyncio
+
+    return asyncio.run(work)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit with its code."""
+    code = run(list(sys.argv[1:] if arguments is None else arguments))
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = PIPE_CLOSED
+    if code == PIPE_CLOSED:
+        # what is still buffered has no reader; the interpreter would complain about it at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of a command; every expected error becomes one line on stderr."""
+    from app.errors import CairnError
+
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("cairn", arguments or ["--help"]) as context:
+            return command.invoke(context) or 0
+    except typer.Exit as end:
+        return end.exit_code
+    except CairnError as error:
+        return _fail(error.detail, error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        return PIPE_CLOSED
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # a bug: its stack trace is what helps
+            raise
+        return _fail(f"{error.format_message().rstrip('.')}; see cairn --help", 2)
+
+
+def _fail(text: str, code: int) -> int:
+    print(f"cairn: {' '.join(text.split())}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""`cairn ask`: a question answered from the documents, each statement with its source."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from app import actions
+from app.commands.search import filled_collection, labelled
+from app.commands.terminal import STDOUT, note, say, say_json, services, shorten
+from app.domain.answer import Answer
+from app.domain.event import Answered, Failed, Token
+from app.domain.ids import new_id
+from app.domain.question import Question
+from app.errors import CairnError
+from app.wiring import Services
+
+_QUOTE = 240
+"""Characters of a quotation that are shown; --json has all of it."""
+
+
+async def ask(text: str, collection: str | None, as_json: bool) -> int:
+    """Raises what the run failed with."""
+    async with services() as opened:
+        question = actions.checked_text(text, opened.settings.current)
+        found = await filled_collection(opened, collection)
+        answer = await answer_question(opened, question, found.name, silent=as_json)
+    if as_json:
+        from app.api.query import answer_out
+
+        say_json(answer_out(answer).model_dump(mode="json"))
+    else:
+        show_sources(answer)
+    return 0
+
+
+async def answer_question(opened: Services, text: str, collection: str, *, silent: bool = False) -> Answer:
+    """Run one question and print its answer: piece by piece on a terminal, else when it is checked.
+
+    Raises the CairnError that ended the run.
+    """
+    question = Question(text=text, collection=collection, run_id=new_id())
+    events = actions.ask(opened, question)
+    assert isinstance(events, AsyncGenerator)
+    live, shown = not silent and STDOUT.is_terminal, ""
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Token) and live:
+                shown += event.text
+                say(event.text, end="")
+            elif isinstance(event, Answered):
+                if not silent:
+                    _finish(event.answer.answer, shown)
+                return event.answer
+            elif isinstance(event, Failed):
+                raise event.error
+    raise CairnError("the run ended without an answer")
+
+
+def _finish(checked: str, shown: str) -> None:
+    """The checked text counts, so it is printed where it differs from what was shown while it was written."""
+    if shown:
+        say()
+    if shown.strip() != checked.strip():
+        say(f"\nAfter checking its sources:\n{checked}" if shown else checked)
+
+
+def show_sources(answer: Answer) -> None:
+    """Citations with place and quote, then what the reader should know about the answer."""
+    for cited in answer.citations:
+        if cited.n == 1:
+            say()
+        say(f"[{cited.n}] {labelled(cited.title, cited.page, cited.headings, cited.external_id)}", style="cyan")
+        say(f'    "{shorten(cited.quote, _QUOTE)}"')
+    if answer.insufficiencies:
+        say("\n" + " ".join(answer.insufficiencies))
+    total = answer.timings_ms.get("total", 0)
+    say(f"\nconfidence {answer.confidence:.2f}, {total:.0f} ms, run {answer.run_id}", style="dim")
+    for problem in answer.degraded:
+        note(f"note: {problem}")

@@ -1,0 +1,104 @@
+"""`cairn serve`, `cairn worker` and `cairn migrate`: what runs the service."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+
+import structlog
+
+from app.commands.terminal import note, quiet_logs, say, services
+from app.errors import CairnError
+from app.settings import Environment, SettingsStore, read_environment
+
+_SAID = {
+    "none": "is up to date",
+    "migrated": "was migrated",
+    "ahead": "was migrated by newer code, which this version can serve",
+}
+
+
+def serve(host: str | None, port: int | None, worker: bool) -> int:
+    """Serve until SIGTERM or Ctrl-C. Options win over the environment. Raises CairnError when it cannot start."""
+    if host is not None:
+        os.environ["CAIRN_HOST"] = host
+    if port is not None:
+        os.environ["CAIRN_PORT"] = str(port)
+    environment = read_environment()
+    store = SettingsStore(environment.settings_path)
+    _check_address(environment)
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    from app.main import serve as serve_http
+
+    serve_http(environment, store, worker=worker)
+    return 0
+
+
+def _check_address(environment: Environment) -> None:
+    """Raises CairnError where the address cannot be listened on, before anything slow begins."""
+    from app.api.guards import check_listen
+
+    check_listen(environment)
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            environment.host, environment.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise CairnError(
+            f"cannot listen on {environment.host} port {environment.port}: {error.strerror or error}; "
+            "choose another with --port"
+        ) from None
+
+
+async def work() -> int:
+    """Run jobs until SIGTERM (exit code 0) or Ctrl-C (130); the current job gets some seconds to end."""
+    async with services() as opened:
+        stop, received = asyncio.Event(), list[int]()
+
+        def asked(number: int) -> None:
+            received.append(number)
+            stop.set()
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, asked, number)
+        watching = asyncio.create_task(opened.settings.watch())
+        note("Worker started; Ctrl-C ends it.")
+        try:
+            await opened.worker().run(stop)
+        finally:
+            watching.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watching
+    return 128 + signal.SIGINT if signal.SIGINT in received else 0
+
+
+async def migrate(sql_only: bool) -> int:
+    """Bring the database up to date, or print the statements. Raises MigrationError, DatabaseAheadError."""
+    from app.db.migrate import migrate as migrate_database
+    from app.db.migrate import migration_sql
+
+    quiet_logs()
+    if sql_only:
+        print(await migration_sql(), flush=True)
+        return 0
+    with contextlib.ExitStack() as stack:
+        dsn = await asyncio.to_thread(_owner_dsn, read_environment(), stack)
+        result = await migrate_database(dsn)
+    say(f"The database {_SAID[result.action]} (revision {result.revision}).")
+    return 0
+
+
+def _owner_dsn(environment: Environment, stack: contextlib.ExitStack) -> str:
+    if environment.database_url:
+        return environment.database_url
+    from app.db.embedded import ensure_running
+
+    return stack.enter_context(ensure_running(environment.home)).dsn()

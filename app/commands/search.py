@@ -1,0 +1,91 @@
+"""`cairn search`: the passages that match, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from app import actions
+from app.commands.terminal import count, note, say, say_json, services, shorten
+from app.domain.collection import Collection
+from app.domain.passage import Leg, SearchRequest, SearchResult
+from app.errors import NotFoundError
+from app.wiring import Services
+
+Mode = Literal["hybrid", "vector", "lexical"]
+MODES: dict[Mode, tuple[Leg, ...]] = {
+    "hybrid": ("vector", "lexical"),
+    "vector": ("vector",),
+    "lexical": ("lexical",),
+}
+_EXCERPT = 300
+
+
+async def search(text: str, collection: str | None, top_k: int, mode: Mode | None, as_json: bool) -> int:
+    """Raises NotFoundError for a collection without documents; exit code 0 also when nothing matches."""
+    async with services() as opened:
+        query = actions.checked_text(text, opened.settings.current)
+        found = await filled_collection(opened, collection)
+        legs = MODES[mode] if mode else actions.default_legs(opened.settings.current)
+        request = SearchRequest(query=query, collections=(found.name,), top_k=top_k, legs=legs)
+        result = await actions.run_search(opened, request)
+    if as_json:
+        say_json(_as_json(result))
+    else:
+        _show(result, found)
+    return 0
+
+
+async def filled_collection(opened: Services, name: str | None) -> Collection:
+    """The collection, or the default one. Raises NotFoundError that says how to fill it when it holds nothing."""
+    wanted = name or opened.settings.current.rag.collection_name
+    try:
+        found = await actions.get_collection(opened, actions.checked_name(wanted))
+    except NotFoundError:
+        found = None
+    if found and found.document_count:
+        return found
+    others = [other.name for other in await actions.list_collections(opened) if other.document_count]
+    hint = f"; there are documents in: {', '.join(others[:10])}" if others else ""
+    raise NotFoundError(
+        f"collection {wanted} has no documents yet; add some: cairn ingest PATH --collection {wanted}{hint}"
+    )
+
+
+def where(page: int | None, headings: Sequence[str]) -> str:
+    """Page and innermost section, as far as they are known."""
+    parts = ([f"page {page}"] if page else []) + ([f'section "{headings[-1]}"'] if headings else [])
+    return " / ".join(parts)
+
+
+def labelled(title: str, page: int | None, headings: Sequence[str], external_id: str) -> str:
+    """`title, page 3 / section "X" (file)`."""
+    stands = where(page, headings)
+    named = f"{title}, {stands}" if stands else title
+    return named if title == external_id else f"{named} ({external_id})"
+
+
+def _show(result: SearchResult, collection: Collection) -> None:
+    for number, passage in enumerate(result.passages, start=1):
+        say(f"{number}. {labelled(passage.title, passage.page, passage.headings, passage.external_id)}", style="bold")
+        ranks = ", ".join(f"{leg} {rank}" for leg, rank in sorted(passage.ranks.items()))
+        say(f"   score {passage.score:.4f}; rank in {ranks}", style="dim")
+        say(f"   {shorten(passage.content, _EXCERPT)}\n")
+    for problem in result.degraded:
+        note(f"note: {problem}")
+    if not result.passages:
+        hint = " None of these words occurs; try --mode hybrid." if result.legs_used == ("lexical",) else ""
+        say(f"Nothing found in collection {collection.name} ({count(collection.document_count, 'document')}).{hint}")
+        return
+    total = result.timings_ms.get("total", 0)
+    say(f"{count(len(result.passages), 'passage')} in {total:.0f} ms; trace {result.trace_id}", style="dim")
+
+
+def _as_json(result: SearchResult) -> dict[str, Any]:
+    """As POST /search answers it."""
+    from app.api.models import PassageOut, passage_fields
+    from app.api.search import SearchOut
+
+    same = {name: getattr(result, name) for name in SearchOut.model_fields if name != "results"}
+    passages = [PassageOut(**passage_fields(passage)) for passage in result.passages]
+    return SearchOut(**same, results=passages).model_dump(mode="json")

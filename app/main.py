@@ -1,0 +1,189 @@
+"""The application: routes over services, and what runs beside them while it lives.
+
+`uvicorn --factory app.main:from_environment` serves it. `serve` is what `cairn serve` does: loopback only while there
+is no authentication, an end within 10 s of SIGTERM, and a failed start as one CairnError.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from app.api import collections, documents, health, index, jobs, logs, problems, query, search, traces
+from app.api.edge import Edge
+from app.api.guards import check_listen
+from app.api.running import Running
+from app.errors import CairnError
+from app.settings import Environment, SettingsStore, read_environment
+from app.store import upkeep
+from app.wiring import Services, open_services
+
+__all__ = ["check_listen", "create_app", "from_environment", "serve"]
+
+log = structlog.get_logger(__name__)
+
+GRACEFUL_SECONDS = 4
+"""For requests in flight after SIGTERM. With WORKER_SECONDS it keeps the exit within 10 s (T32)."""
+WORKER_SECONDS = 3.0
+"""For the worker's job to be handed back after that; then its lease decides."""
+KEEP_ALIVE_SECONDS = 15
+DAY_SECONDS = 24 * 3600.0
+HOUR_SECONDS = 3600.0
+PARTITION_DAYS = 7
+"""Trace partitions are made so many days ahead, so that a week without maintenance does no harm."""
+
+DESCRIPTION = """Answers questions from your documents. Every answer cites spans that exist, and every search can be
+read back with `GET /traces/{id}`.
+
+Errors are RFC 9457 `application/problem+json` with a stable `code`; `GET /problems/{code}` says what it means. Lists
+page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request-ID`, which the log knows.
+"""
+
+_ROUTERS = (collections, documents, index, search, query, jobs, traces, health)
+
+
+def create_app(environment: Environment, settings: SettingsStore, *, worker: bool = True) -> FastAPI:
+    """The application; its lifespan opens the services and, unless told not to, runs a worker beside them."""
+    running = Running(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with open_services(environment, settings) as services, _companions(running, services, worker):
+            running.services = services
+            yield
+            running.stopping.set()
+
+    app = FastAPI(
+        title="Cairn", version=_version(), description=DESCRIPTION, lifespan=lifespan, redoc_url=None,
+        telemetry={"logs": False},
+    )  # fmt: skip
+    app.state.running = running
+    app.add_middleware(Edge, running=running)
+    problems.install(app)
+    for module in _ROUTERS:
+        app.include_router(module.router)
+    app.add_api_route("/", _root, include_in_schema=False)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    return app
+
+
+def from_environment() -> FastAPI:
+    """For ASGI servers that want a factory. Raises SettingsError."""
+    environment = read_environment()
+    check_listen(environment)
+    return create_app(environment, SettingsStore(environment.settings_path))
+
+
+def serve(environment: Environment, settings: SettingsStore, *, worker: bool = True) -> None:
+    """Serve until SIGTERM or SIGINT, then be gone within 10 s. Raises CairnError when it cannot start."""
+    logs.configure()
+    check_listen(environment)
+    asyncio.run(_serve(environment, settings, worker))
+
+
+async def _serve(environment: Environment, settings: SettingsStore, worker: bool) -> None:
+    app = create_app(environment, settings, worker=worker)
+    running: Running = app.state.running
+    # The lifespan is entered here and not by uvicorn, so that a failed start is one CairnError and no stack trace.
+    async with app.router.lifespan_context(app):
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # beside uvicorn's own handler: streams and readiness learn of the end at once, and the signal that uvicorn
+            # raises again when it is done does not kill the process before everything is closed
+            loop.add_signal_handler(number, running.stopping.set)
+        config = uvicorn.Config(
+            app, environment.host, environment.port, lifespan="off", log_config=None, access_log=False,
+            server_header=False, timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        )  # fmt: skip
+        log.info("serving", url=f"http://{environment.host}:{environment.port}", docs="/docs")
+        await uvicorn.Server(config).serve()
+
+
+# --- beside the requests ----------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _companions(running: Running, services: Services, worker: bool) -> AsyncIterator[None]:
+    """Settings watcher, daily maintenance and worker, ended in time."""
+    tasks = [
+        asyncio.create_task(_keep_on(lambda: services.settings.watch())),
+        asyncio.create_task(_keep_on(lambda: _maintain(services))),
+    ]
+    working: asyncio.Task[None] | None = None
+    if worker:
+        running.worker = services.worker()
+        working = asyncio.create_task(running.worker.run(running.stopping))
+    try:
+        yield
+    finally:
+        running.stopping.set()
+        if working is not None:
+            await asyncio.wait([working], timeout=WORKER_SECONDS)
+            tasks.append(working)
+        for task in tasks:
+            task.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _keep_on(work: Callable[[], Awaitable[None]]) -> None:
+    """Start again what ended by an error; its absence would be noticed too late."""
+    while True:
+        try:
+            await work()
+            return
+        except Exception:
+            log.exception("companion.failed")
+            await asyncio.sleep(5)
+
+
+async def _maintain(services: Services) -> None:
+    while True:
+        try:
+            async with services.database.connection() as connection:
+                made = await upkeep.ensure_partitions(connection, PARTITION_DAYS)
+                dropped = await upkeep.drop_partitions(connection, services.settings.current.trace.retention_days)
+            log.info("maintenance", partitions_made=made, partitions_dropped=dropped)
+            pause = DAY_SECONDS
+        except CairnError as error:
+            log.warning("maintenance.failed", problem=error.detail)
+            pause = HOUR_SECONDS
+        await asyncio.sleep(pause)
+
+
+# --- description ------------------------------------------------------------------------------------------------------
+
+
+async def _root() -> dict[str, str]:
+    return {
+        "name": "Cairn",
+        "version": _version(),
+        "docs": "/docs",
+        "openapi": "/openapi.json",
+        "ready": "/health/ready",
+    }
+
+
+def _version() -> str:
+    try:
+        return version("cairn-rag")
+    except PackageNotFoundError:
+        return "0+source"
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        problems.describe(schema)
+        app.openapi_schema = schema
+    return app.openapi_schema

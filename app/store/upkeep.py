@@ -1,0 +1,28 @@
+"""The database's own condition, and daily housekeeping. No function here sees a tenant's rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.db.queries import load_queries
+
+SQL = load_queries("upkeep")
+
+EXPECTED_SCAN = "relaxed_order"
+"""With any other hnsw.iterative_scan, filtered vector search silently returns too few rows (T5)."""
+
+
+async def iterative_scan(connection: Any) -> str:
+    """The value in force: a wrong one given at connect time is only a warning to PostgreSQL."""
+    await connection.fetchval(SQL["load_vector"])
+    return str(await connection.fetchval(SQL["iterative_scan"]))
+
+
+async def ensure_partitions(connection: Any, days: int) -> int:
+    """Daily partitions of traces from today to so many days ahead; how many were made."""
+    return int(await connection.fetchval(SQL["ensure_trace_partitions"], days))
+
+
+async def drop_partitions(connection: Any, days: int) -> int:
+    """Drop partitions of traces older than so many days; how many went."""
+    return int(await connection.fetchval(SQL["drop_trace_partitions"], days))

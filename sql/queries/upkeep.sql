@@ -1,0 +1,14 @@
+-- What the serving process asks about itself and does once a day.
+
+-- name: load_vector
+-- Settings named hnsw.* are taken unseen until the library is loaded; only then a wrong one shows.
+SELECT '[1]'::public.vector <-> '[1]'::public.vector
+
+-- name: iterative_scan
+SELECT current_setting('hnsw.iterative_scan', true)
+
+-- name: ensure_trace_partitions
+SELECT rag.ensure_trace_partitions($1)
+
+-- name: drop_trace_partitions
+SELECT rag.drop_trace_partitions($1)

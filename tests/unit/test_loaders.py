@@ -1,0 +1,200 @@
+"""Bytes to text: what a file is, what its loader makes of it, how it fails (A14.01, A4.05, T24)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.document import LoadedDocument
+from app.errors import (
+    EmptyDocumentError,
+    EncryptedDocumentError,
+    ParseError,
+    UnsupportedTypeError,
+)
+from app.ingest.loaders import FORMATS, load, sniff
+from app.ingest.loaders.code import LANGUAGES
+from app.ingest.loaders.markdown import strip_images
+from app.ingest.loaders.text import decode
+from app.settings import IngestSettings
+
+LIMITS = IngestSettings()
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+
+
+def read(content: bytes | str, name: str, media_type: str | None = None) -> LoadedDocument:
+    return load(content.encode() if isinstance(content, str) else content, name, media_type, LIMITS)
+
+
+# --- what a file is -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "media_type", "expected"),
+    [
+        ("a.txt", b"%PDF-1.7 ...", None, "pdf"),
+        ("a.pdf", b"\n\n%PDF-1.7", "text/plain", "pdf"),
+        ("a.pdf", b"only words", None, "text"),
+        ("notes.md", b"<div align=center>\n\n# Hi</div>", None, "markdown"),
+        ("a.TXT", b"<!DOCTYPE html><p>x", None, "html"),
+        ("page.html", b"<p>x</p>", None, "html"),
+        ("page.html", b"1 < 2, no tags", None, "text"),
+        ("index.php", b"<html><?php f() ?>", None, "code"),
+        ("lib/Main.java", b"class A {}", None, "code"),
+        ("README", b"# Title", None, "text"),
+        ("id-17", b"# Title", "text/markdown; charset=utf-8", "markdown"),
+        ("id-18", b"<p>a</p>", "text/html", "html"),
+        ("data.csv", b"a,b\n1,2", "text/csv", "text"),
+        ("utf16.txt", "Ünïcode text".encode("utf-16"), None, "text"),
+        ("cut.docx", b"PK\x03\x04rest", None, "docx"),
+    ],
+)
+def test_the_kind_follows_content_then_name(name: str, content: bytes, media_type: str | None, expected: str) -> None:
+    """A14.01: PDF, text, Markdown, Word and more; content decides before the extension."""
+    assert sniff(name, content, media_type).format.name == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("photo.pdf", PNG, "PNG image"),
+        ("a.zip", b"PK\x03\x04\x14\x00name.txt", "zip archive"),
+        ("sheet.xlsx", b"PK\x03\x04\x14\x00xl/workbook.xml", "Excel"),
+        ("slides.docx", b"PK\x03\x04\x14\x00ppt/presentation.xml", "PowerPoint"),
+        ("setup.exe", b"MZ\x90\x00\x03\x00", "Windows program"),
+        ("a.out", b"\x7fELF\x02\x01", "Linux program"),
+        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "old Office"),
+        ("a.rtf", b"{\\rtf1 x}", "RTF"),
+        ("data.txt", bytes(range(256)) * 4, "binary data"),
+        ("zeros", bytes(1000), "binary data"),
+    ],
+)
+def test_other_files_are_refused_with_what_was_found_and_what_is_supported(
+    name: str, content: bytes, found: str
+) -> None:
+    with pytest.raises(UnsupportedTypeError, match=found) as caught:
+        sniff(name, content)
+    assert "PDF" in caught.value.detail
+    assert ".docx" in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b" \n\t\r\n ", b"\xef\xbb\xbf", "\u2003\n".encode(), b"![only an image](x.png)"]
+)
+def test_nothing_to_read_is_an_empty_document(content: bytes) -> None:
+    with pytest.raises(EmptyDocumentError):
+        read(content, "a.md")
+
+
+def test_a_protected_office_file_says_so() -> None:
+    locked = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le")
+    with pytest.raises(EncryptedDocumentError, match="password"):
+        sniff("a.docx", locked)
+
+
+def test_only_formats_with_a_parser_of_their_own_need_a_process() -> None:
+    assert {row.name for row in FORMATS if row.isolated} == {"pdf", "docx", "html"}
+
+
+# --- text and code --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Größe, señor, déjà vu – “quoted”", "utf-8"),
+        ("Größe, señor, déjà vu", "utf-8-sig"),
+        ("Größe, señor, déjà vu", "utf-16"),
+        ("Größe, señor, déjà vu", "utf-16-le"),
+        ("Größe, señor, déjà vu", "utf-16-be"),
+        ("Größe, señor, déjà vu", "utf-32"),
+        ("# Encoding test\n\nCafé – déjà vu. Größe, señor, çà et là.\n", "cp1252"),
+        ("naïve", "cp1252"),
+        ("Привет, как дела сегодня? Всё хорошо.", "cp1251"),
+        ("Καλημέρα κόσμε, τι κάνεις;", "cp1253"),
+        ("今日は天気がいいから、散歩に行きましょう。", "shift_jis"),
+    ],
+)
+def test_text_is_decoded_from_its_encoding(text: str, encoding: str) -> None:
+    """T24."""
+    encoded = text.encode(encoding)
+    if encoding.endswith(("-le", "-be")):
+        assert len(encoded) == 2 * len(text)  # no byte order mark
+    assert decode(encoded) == text
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_give_storable_text_or_a_typed_refusal(content: bytes) -> None:
+    """T24: no NUL, no lone surrogate, no other exception."""
+    for name in ("a.txt", "a.md", "a.html", "a.py", "noname"):
+        try:
+            text = read(content, name).text
+        except (ParseError, UnsupportedTypeError):
+            continue
+        assert "\x00" not in text
+        assert "\r" not in text
+        text.encode("utf-8")
+
+
+def test_stray_nul_and_surrogates_are_replaced() -> None:
+    """T24: a text of the API may hold them."""
+    assert read("a\x00b \ud800 c".encode("utf-8", "surrogatepass"), "x.txt").text == "a\ufffdb \ufffd c"
+
+
+def test_source_code_keeps_every_space_and_knows_its_language() -> None:
+    source = "def f(x):\n\treturn  x\n\n    # done\n"
+    document = read(source, "src/f.py")
+    assert (document.text, document.markup, document.code_language) == (source, "code", "python")
+
+
+def test_code_languages_are_those_of_the_splitter() -> None:
+    from langchain_text_splitters import Language
+
+    # Perl is declared but has no separators; Markdown and HTML have loaders
+    assert set(LANGUAGES.values()) == {row.value for row in Language} - {"perl", "markdown", "html"}
+
+
+# --- Markdown -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a ![alt](x.png) b", "a  b"),
+        ('![a](<x> "t")![b][ref]c', "c"),
+        ("[![badge](b.svg)](http://x) t", " t"),
+        ('x <img src="a" /> <IMG\nsrc=y>!', "x  !"),
+        ("![w](http://x/a_(b).png)!", "!"),
+        ("```\n![kept](x)\n```\n![gone](x)", "```\n![kept](x)\n```\n"),
+        ("~~~\n![kept](x)", "~~~\n![kept](x)"),
+        ("write `![alt](url)` for images", "write `![alt](url)` for images"),
+        ("a [link](x) stays!", "a [link](x) stays!"),
+        ("![data](data:image/png;base64," + "A" * 5000 + ")", ""),
+    ],
+)
+def test_images_are_stripped(text: str, expected: str) -> None:
+    """A4.05."""
+    assert strip_images(text) == expected
+
+
+@pytest.mark.parametrize("unit", ["![", "![a](", "<img ", "[](", "`", "```\n", "![a]["])
+def test_stripping_takes_linear_time(unit: str) -> None:
+    import time
+
+    start = time.process_time()
+    strip_images(unit * (400_000 // len(unit)))
+    assert time.process_time() - start < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ('---\ntitle: "Front: matter"\ntags: [a]\n---\n\n# Heading', "Front: matter"),
+        ("intro\n\n# The heading #\n\nx", "The heading"),
+        ("no heading", None),
+        ("---\nrule\n", None),
+    ],
+)
+def test_markdown_titles(text: str, title: str | None) -> None:
+    assert read(text, "a.md").title == title
