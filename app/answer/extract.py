@@ -25,8 +25,8 @@ from app.providers.protocols import Embedder, Vectors
 from app.settings import AnswerSettings
 
 EMBEDDED: Final = 16
-"""Sentences embedded at most, best by words first; measured: 16 chosen from 43 lose nothing against all, and the call
-stays near 60 ms on two cores."""
+"""Sentences embedded at most, best by words first. Measured: 16 chosen from 43 rank the answer as well as all 43 do;
+each costs about 8 ms of CPU."""
 
 SCORE_WEIGHTS: Final = (0.6, 0.5, 0.5, 0.1, 0.1)
 """Cosine, idf share in the sentence, idf share with surroundings, kind asked for, prior of the passage's rank."""

@@ -19,9 +19,9 @@ OWN = ("README.md", "CHANGELOG.md", "docs", "app", "sql")
 """What the demo reads of the project; only `app` is there in an installed wheel."""
 GENERATED = frozenset({"sql/schema.sql"})
 QUESTIONS = (
-    "How are the vector and the lexical ranking fused?",
-    "What happens to a job whose worker dies?",
-    "Which documents can Cairn read?",
+    "Why does PostgreSQL not run as root?",
+    "What can an analyst read?",
+    "Which exit code says that the database is newer than the code?",
 )
 SHOWN_FAILURES = 5
 

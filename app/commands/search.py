@@ -59,8 +59,8 @@ def where(page: int | None, headings: Sequence[str]) -> str:
 
 
 def labelled(title: str, page: int | None, headings: Sequence[str], external_id: str) -> str:
-    """`title, page 3 / section "X" (file)`."""
-    stands = where(page, headings)
+    """`title, page 3 / section "X" (file)`; a section called like the document says nothing."""
+    stands = where(page, headings if headings and headings[-1] != title else ())
     named = f"{title}, {stands}" if stands else title
     return named if title == external_id else f"{named} ({external_id})"
 

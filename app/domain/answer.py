@@ -61,3 +61,4 @@ class Answer:
     session_id: str | None
     run_id: UUID
     timings_ms: Mapping[str, float]
+    usage: Mapping[str, Any] = field(default_factory=dict)

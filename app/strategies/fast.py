@@ -189,6 +189,7 @@ def _assembled(
         session_id=question.session_id,
         run_id=question.run_id,
         timings_ms=timings,
+        usage=draft.usage,
     )
 
 

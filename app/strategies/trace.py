@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +20,6 @@ def run_trace(
     tenant_id: int,
     started_at: datetime,
     settings_revision: str,
-    usage: Mapping[str, Any] | None = None,
 ) -> RunTrace:
     """The trace of a run. `result` is None where the search did not get that far.
 
@@ -48,7 +46,7 @@ def run_trace(
         epochs=result.epochs if result else {},
         error=f"{terminal.error.code}: {terminal.error.detail}" if isinstance(terminal, Failed) else None,
         answer=_answer(answer) if answer else {},
-        usage=dict(usage or {}),
+        usage=dict(answer.usage) if answer else {},
         document_ids=tuple(dict.fromkeys(citation.document_id for citation in cited)),
         legs=result.legs if result else (),
     )

@@ -7,7 +7,7 @@ SELECT t.name AS tenant,
        l.leg,
        hit.rank::integer AS rank,
        hit.score AS raw_score,
-       CASE WHEN l.leg = 'fused' THEN hit.score ELSE nullif(hit.share, 'NaN') END AS rrf_share,
+       CASE WHEN l.leg = 'fused' THEN hit.score ELSE nullif(hit.share, 'NaN') END AS fusion_share,
        nullif(f.shares[place.in_fused], 'NaN') AS rerank_score,
        f.fates[place.in_fused] AS fate,
        place.in_fused AS fused_rank,
@@ -34,8 +34,8 @@ COMMENT ON COLUMN analyst.retrieval_hits.run_id IS 'The run (analyst.retrieval_r
 COMMENT ON COLUMN analyst.retrieval_hits.started_at IS 'When the run began. A condition on this column makes queries fast.';
 COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), or fused: the list that fusion made of the legs.';
 COMMENT ON COLUMN analyst.retrieval_hits.rank IS 'Place in the list of this leg, counted from 1.';
-COMMENT ON COLUMN analyst.retrieval_hits.raw_score IS 'The leg''s own score: cosine similarity (-1 to 1) for vector, BM25 (0 and up) for lexical, reciprocal rank fusion for fused. Compare it within one leg only.';
-COMMENT ON COLUMN analyst.retrieval_hits.rrf_share IS 'What the leg added to the fused score: weight / (k + rank); for fused the sum of these.';
+COMMENT ON COLUMN analyst.retrieval_hits.raw_score IS 'The leg''s own score: cosine similarity (-1 to 1) for vector, BM25 (0 and up) for lexical, the fused score for fused. Compare it within one leg only.';
+COMMENT ON COLUMN analyst.retrieval_hits.fusion_share IS 'What the leg added to the fused score of the passage (how, says retrieve.fusion in the settings); for fused the whole score. A leg whose list was cut off may have added what its last entry got, which stands in no row.';
 COMMENT ON COLUMN analyst.retrieval_hits.rerank_score IS 'Score given by the reranker; null where it did not see the passage.';
 COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a run.';
 COMMENT ON COLUMN analyst.retrieval_hits.fused_rank IS 'Place in the fused list, before reranking, counted from 1.';

@@ -38,8 +38,8 @@ TEXTS = ("A cairn is a pile of stones that marks a trail. It is built by hand.",
 
 def passage(number: int, content: str) -> Passage:
     return Passage(
-        UUID(int=number), UUID(int=100 + number), f"{number}.md", f"Doc {number}", content, 0, len(content), 1, (), 20, 1,
-        "notes", "text/markdown", {},
+        UUID(int=number), UUID(int=100 + number), f"{number}.md", f"Doc {number}", content, 0, len(content), 1, (), 20,
+        1, "notes", "text/markdown", {},
     )  # fmt: skip
 
 
@@ -209,7 +209,8 @@ async def test_without_a_model_the_answer_is_extracted() -> None:
     assert (made.grounded, made.groundedness_score) == (True, 1.0)
     assert made.coverage == "sampled: 2 of 340 passages"
     assert made.route == {
-        "strategy": "fast", "reason": choose(Question(ASKED, "c", uuid4())).reason, "answerer": "extractive", "found": True
+        "strategy": "fast", "reason": "auto: every question runs fast until questions are classified",
+        "answerer": "extractive", "found": True,
     }  # fmt: skip
     assert 0.35 < made.confidence <= 0.7
     assert made.degraded == ("leg vector failed: no model",)  # W7
@@ -287,15 +288,17 @@ async def test_cancelling_the_reader_ends_with_cancelled_and_is_not_swallowed(
 ) -> None:
     server.script(Reply("stall_late", text="one two three"))
     events: list[Event] = []
+    spoken = asyncio.Event()
 
     async def read() -> None:
         async for event in ask(chat):
             events.append(event)
+            if isinstance(event, Token):
+                spoken.set()
 
     task = asyncio.create_task(read())
     async with asyncio.timeout(5):
-        while not any(isinstance(event, Token) for event in events):
-            await asyncio.sleep(0.01)
+        await spoken.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

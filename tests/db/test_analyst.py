@@ -130,11 +130,11 @@ async def test_shares_of_the_legs_add_up_to_the_fused_score(services: Services, 
     found = await traced_search(services)
     rows = await owner.fetch("SELECT * FROM analyst.retrieval_hits WHERE run_id = $1", found.trace_id)
 
-    fused = {row["passage_id"]: row["rrf_share"] for row in rows if row["leg"] == "fused"}
+    fused = {row["passage_id"]: row["fusion_share"] for row in rows if row["leg"] == "fused"}
     summed: dict[UUID, float] = dict.fromkeys(fused, 0.0)
     for row in rows:
         if row["leg"] != "fused":
-            summed[row["passage_id"]] += row["rrf_share"]
+            summed[row["passage_id"]] += row["fusion_share"]
     assert fused
     assert summed == pytest.approx(fused)
     assert all(row["rerank_score"] is None for row in rows), "no reranker is configured"

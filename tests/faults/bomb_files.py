@@ -39,7 +39,8 @@ def docx(document: bytes | Iterator[bytes], extra_entries: int = 0) -> bytes:
     types = (
         b'<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" '
         b'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
-        b'<Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
+        b'<Override PartName="/word/document.xml" ContentType='
+        b'"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
     )
     relations = (
         b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" '

@@ -1,0 +1,148 @@
+"""settings.json: its shape (A15.02, A15.03), what is refused, and reloading while running (A15.01)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from app.errors import SettingsError
+from app.settings import Settings, SettingsStore, parse_settings, read_environment
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a15_02_the_rag_block_has_the_documented_keys_and_defaults() -> None:
+    shipped = json.loads((ROOT / "settings.json").read_text())["rag"]
+    documented: dict[str, Any] = {
+        "embeddingModel": "all-MiniLM-L6-v2", "collectionName": "default", "chunkSize": 500, "chunkOverlap": 50,
+        "topK": 5, "hybridSearchEnabled": True, "rerankingEnabled": True, "rerankerProvider": "auto",
+        "rerankerModel": "", "contextualEnrichmentEnabled": False, "adaptiveRoutingEnabled": False,
+        "qa": {"model": "", "temperature": 0.1},
+        "agenticRetrieval": {
+            "enabled": False, "maxRetries": 2, "documentGradingEnabled": True, "queryExpansionEnabled": True,
+            "queryDecompositionEnabled": True, "hallucinationCheckEnabled": True, "strictHallucinationCheck": False,
+            "webSearchFallbackEnabled": False, "confidenceThreshold": 0.5,
+        },
+    }  # fmt: skip
+    # the one documented default that measurement changed (docs/adr/0008-fusion.md)
+    assert shipped.pop("hybridSearchWeight") == 0.6
+    assert shipped == documented
+
+
+def test_a15_03_the_shipped_file_is_the_defaults() -> None:
+    """Sections of the rooms with their constants: parent 2000/200, child 400/50 (A4.01), k = 60 (A3.02), 50 (A3.01)."""
+    shipped = parse_settings((ROOT / "settings.json").read_bytes())
+    assert shipped == Settings()
+    chunking = shipped.chunking
+    assert (chunking.passage_size, chunking.passage_overlap, chunking.chunk_size, chunking.chunk_overlap) == (
+        2000, 200, 400, 50,
+    )  # fmt: skip
+    assert (shipped.retrieve.rrf_k, shipped.retrieve.rerank_candidates) == (60, 50)
+
+
+def models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    yield model
+    for field in model.model_fields.values():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from models(field.annotation)
+
+
+def test_every_key_has_a_description() -> None:
+    for model in models(Settings):
+        for name, field in model.model_fields.items():
+            section = isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+            assert section or field.description, f"{model.__name__}.{name}"
+
+
+BAD = {
+    "unknown key": (b'{"rag": {"topk": 3}}', "did you mean 'topK'"),
+    "unknown section": (b'{"rga": {}}', "did you mean 'rag'"),
+    "snake case": (b'{"rag": {"top_k": 3}}', "rag.top_k"),
+    "wrong type": (b'{"rag": {"topK": "3"}}', "rag.topK"),
+    "out of range": (b'{"rag": {"topK": 0}}', "rag.topK"),
+    "not a number": (b'{"rag": {"hybridSearchWeight": NaN}}', "rag.hybridSearchWeight"),
+    "empty": (b"", "empty"),
+    "white space": (b" \n", "empty"),
+    "a list": (b"[]", "object"),
+    "half-written": (b'{"rag": {"topK": 7', "JSON"),
+    "NUL": (b"\x00\x00\x00", "JSON"),
+    "not UTF-8": (b'{"rag": "\xff"}', "JSON"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a15_01_a_bad_file_changes_nothing_and_says_why(tmp_path: Path, name: str) -> None:
+    """T22: the old settings stay in force; a good file heals it."""
+    content, problem = BAD[name]
+    file = tmp_path / "settings.json"
+    file.write_text('{"rag": {"topK": 9}}')
+    store = SettingsStore(file)
+    kept = store.current
+    file.write_bytes(content)
+    assert store.reload() is False
+    assert store.current is kept
+    assert problem in (store.problem or "")
+    file.write_text('{"rag": {"topK": 11}}')
+    assert store.reload() is True
+    assert (store.problem, store.current.rag.top_k) == (None, 11)
+
+
+def test_a_bad_file_at_start_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    with pytest.raises(SettingsError, match="settings.json"):
+        SettingsStore(file)
+    file.write_text("[]")
+    with pytest.raises(SettingsError, match="object"):
+        SettingsStore(file)
+
+
+async def wait_until(condition: Any, seconds: float = 10) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+async def test_a15_01_changes_are_followed_also_atomic_renames_and_removal(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text("{}")
+    store = SettingsStore(file)
+    watcher = asyncio.create_task(store.watch())
+    await asyncio.sleep(0.3)
+    try:
+        for top_k in (6, 7, 8):
+            fresh = tmp_path / "settings.json.new"
+            fresh.write_text(json.dumps({"rag": {"topK": top_k}}))
+            os.replace(fresh, file)
+            await wait_until(lambda expected=top_k: store.current.rag.top_k == expected)
+        file.unlink()
+        await wait_until(lambda: store.problem)
+        assert store.current.rag.top_k == 8
+        file.write_text('{"rag": {"topK": 12}}')
+        await wait_until(lambda: store.current.rag.top_k == 12)
+        assert store.problem is None
+    finally:
+        watcher.cancel()
+
+
+def test_revision_names_the_effective_values() -> None:
+    assert parse_settings(b"{}").revision == parse_settings(b'{"rag": {"topK": 5}}').revision
+    assert parse_settings(b"{}").revision != parse_settings(b'{"rag": {"topK": 6}}').revision
+
+
+def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plain = read_environment({})
+    assert (plain.tenant, plain.host, plain.port, plain.settings_path) == ("default", "127.0.0.1", 8000, None)
+    assert not plain.chat_configured
+    (tmp_path / "settings.json").write_text("{}")
+    assert read_environment({}).settings_path == Path("settings.json")
+    assert read_environment({"OPENAI_BASE_URL": "http://localhost:11434/v1"}).chat_configured
+    with pytest.raises(SettingsError, match="CAIRN_PORT"):
+        read_environment({"CAIRN_PORT": "http"})
