@@ -17,7 +17,8 @@ from app.wiring import Services
 COLLECTION = "demo"
 OWN = ("README.md", "CHANGELOG.md", "docs", "app", "sql")
 """What the demo reads of the project; only `app` is there in an installed wheel."""
-GENERATED = frozenset({"sql/schema.sql"})
+LEFT_OUT = frozenset({"sql/schema.sql", "app/commands/demo.py"})
+"""A generated file, and this one: it holds the questions, and no answers."""
 QUESTIONS = (
     "Why does PostgreSQL not run as root?",
     "What can an analyst read?",
@@ -48,7 +49,7 @@ def _own() -> tuple[Selection, str]:
     root = Path(app.__file__ or "").resolve().parent.parent
     parts = [root / name for name in OWN] if (root / "README.md").is_file() else [root / "app"]
     selection = select([part for part in parts if part.exists()], base=root)
-    selection.files = [found for found in selection.files if found.external_id not in GENERATED]
+    selection.files = [found for found in selection.files if found.external_id not in LEFT_OUT]
     return selection, COLLECTION
 
 

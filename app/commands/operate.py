@@ -58,17 +58,12 @@ def _check_address(environment: Environment) -> None:
 
 
 async def work() -> int:
-    """Run jobs until SIGTERM (exit code 0) or Ctrl-C (130); the current job gets some seconds to end."""
+    """Run jobs until SIGTERM or Ctrl-C: a stop that was asked for is no failure. The current job gets seconds to end."""
     async with services() as opened:
-        stop, received = asyncio.Event(), list[int]()
-
-        def asked(number: int) -> None:
-            received.append(number)
-            stop.set()
-
+        stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, asked, number)
+            loop.add_signal_handler(number, stop.set)
         watching = asyncio.create_task(opened.settings.watch())
         note("Worker started; Ctrl-C ends it.")
         try:
@@ -77,7 +72,7 @@ async def work() -> int:
             watching.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await watching
-    return 128 + signal.SIGINT if signal.SIGINT in received else 0
+    return 0
 
 
 async def migrate(sql_only: bool) -> int:

@@ -1,0 +1,428 @@
+"""The command `cairn` as its users meet it: what it prints, where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from app.cli import run
+from app.db.migrate import migration_sql
+
+REPO = Path(__file__).resolve().parents[2]
+GUIDE = """# Field guide
+
+## Rope care
+
+A rope that was loaded by a hard fall must be retired at once. Wash ropes in cold water without soap.
+
+## Trail markers
+
+A cairn is a pile of stones that marks a trail where paint would not last.
+"""
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Cairn = Callable[..., Done]
+
+
+@pytest.fixture
+def cairn(
+    database: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Cairn]:
+    """Runs commands in this process on a database of this test."""
+    monkeypatch.setenv("CAIRN_DATABASE_URL", database)
+    monkeypatch.setenv("CAIRN_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CAIRN_MODEL_DIR", str(model))
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str | Path) -> Done:
+        capfd.readouterr()
+        code = run([str(argument) for argument in arguments])
+        sys.stdout.flush()
+        return Done(code, *capfd.readouterr())
+
+    yield call
+    structlog.reset_defaults()  # commands point it at the stderr of their time
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """A folder with three documents and everything that is none."""
+    folder = tmp_path / "library"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "guide.md").write_text(GUIDE)
+    (folder / "inner" / "notes.txt").write_text("Crampons are spikes that hold boots on ice. Keep them sharp.")
+    (folder / "manual.pdf").write_bytes(
+        pdf("How to use this book. Read it before you set out.", "Chapter two. A carabiner is a metal loop with a gate.")
+    )
+    for name in (".hidden", "node_modules", "__pycache__"):
+        (folder / name).mkdir()
+        (folder / name / "x.md").write_text("never read me")
+    (folder / "venv").mkdir()
+    (folder / "venv" / "pyvenv.cfg").touch()
+    (folder / "venv" / "lib.py").write_text("never = 'read me'")
+    (folder / "image.bin").write_bytes(bytes(range(256)) * 8)
+    (folder / "empty.py").touch()
+    (folder / ".secret.md").write_text("never read me")
+    (folder / "dangling.md").symlink_to("nowhere")
+    return folder
+
+
+def pdf(*pages: str) -> bytes:
+    """A PDF with one line of text per page."""
+    first = 4
+    kids = " ".join(f"{first + 2 * n} 0 R" for n in range(len(pages)))
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>", f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+               "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]  # fmt: skip
+    for n, text in enumerate(pages):
+        stream = f"BT /F1 12 Tf 40 700 Td ({text}) Tj ET"
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {first + 2 * n + 1} 0 R "
+            "/Resources << /Font << /F1 3 0 R >> >> >>"
+        )
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    body, offsets = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        offsets.append(len(body))
+        body += f"{number} 0 obj\n{content}\nendobj\n"
+    table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
+    size = len(objects) + 1
+    end = f"trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(body)}\n%%EOF"
+    return f"{body}xref\n0 {size}\n0000000000 65535 f \n{table}{end}".encode()
+
+
+# --- usage ------------------------------------------------------------------------------------------------------------
+
+
+def test_help_lists_the_commands_and_imports_nothing_heavy() -> None:
+    script = (
+        "import sys; from app.cli import run; code = run(['--help']); "
+        "heavy = {'asyncpg', 'fastapi', 'numpy', 'onnxruntime', 'openai', 'sqlalchemy', 'pydantic', 'app.wiring'}; "
+        "print('heavy:', sorted(heavy & set(sys.modules))); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=REPO, check=False)
+    assert done.returncode == 0, done.stderr
+    for command in ("serve", "worker", "migrate", "ingest", "search", "ask", "demo"):
+        assert re.search(rf"^  {command} +\w", done.stdout, re.MULTILINE), command
+    assert "heavy: []" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nonsense"], "nonsense"),
+        (["ingest"], "PATH"),
+        (["search", "x", "--top-k", "0"], "--top-k"),
+        (["search", "x", "--mode", "magic"], "--mode"),
+        (["ask", "--nope", "x"], "--nope"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(
+    arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert err.startswith("cairn: ")
+    assert said in err
+
+
+def test_errors_are_one_line_without_a_stack_trace(cairn: Cairn, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = cairn("ingest", "no/such/folder")
+    assert (missing.code, missing.out) == (2, "")
+    assert re.fullmatch(r"cairn: there is no file or folder \S+/no/such/folder\n", missing.err)
+
+    Path("settings.json").write_text('{"rag": {"topp": 3}}')
+    settings = cairn("search", "x")
+    assert (settings.code, len(settings.err.splitlines())) == (2, 1)
+    assert "did you mean 'topK'" in settings.err
+    Path("settings.json").unlink()
+
+    monkeypatch.setenv("CAIRN_DATABASE_URL", "postgresql://nobody@127.0.0.1:9/none")
+    away = cairn("ask", "anything")
+    assert (away.code, len(away.err.splitlines())) == (1, 1)
+    assert away.err.startswith("cairn: cannot connect to PostgreSQL")
+
+
+def test_version(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert re.fullmatch(r"cairn(,| \d).*\n", capfd.readouterr().out)
+
+
+# --- ingest -----------------------------------------------------------------------------------------------------------
+
+
+def test_ingest_takes_documents_leaves_the_rest_and_repeats_nothing(cairn: Cairn, library: Path) -> None:
+    first = cairn("ingest", library, "--collection", "books", "--json")
+    assert first.code == 0, first.err
+    assert {d["external_id"]: d["duplicate"] for d in first.json["indexed"]} == {
+        "library/guide.md": False, "library/inner/notes.txt": False, "library/manual.pdf": False,
+    }  # fmt: skip
+    skipped = {Path(item["path"]).name: item["reason"] for item in first.json["skipped"]}
+    assert skipped == {
+        ".hidden": "hidden", ".secret.md": "hidden", "node_modules": "not documents", "__pycache__": "not documents",
+        "venv": "a virtual environment", "image.bin": "unsupported type", "empty.py": "empty document",
+        "dangling.md": "not a regular file",
+    }  # fmt: skip
+
+    os.chdir(library)  # the same folder by another path, from another folder
+    again = cairn("ingest", ".", "-c", "books", "--json")
+    assert again.code == 0
+    assert {d["external_id"] for d in again.json["indexed"]} == {d["external_id"] for d in first.json["indexed"]}
+    assert all(d["duplicate"] for d in again.json["indexed"])
+
+    (library / "guide.md").write_text(GUIDE + "\nNew words.\n")
+    changed = cairn("ingest", ".", "-c", "books", "--verbose")
+    assert "indexed: library/guide.md\nunchanged: library/inner/notes.txt" in "\n".join(sorted(changed.out.splitlines()))
+    assert re.search(r"Collection books: 1 document indexed .*, 2 unchanged, 8 skipped", changed.out)
+
+
+def test_ingest_names_broken_files_and_fails_but_keeps_the_others(cairn: Cairn, library: Path) -> None:
+    (library / "broken.pdf").write_bytes(b"%PDF-1.4\nnot really")
+    done = cairn("ingest", library)
+    assert done.code == 1
+    assert re.search(r"^failed: library/broken\.pdf: .*damaged", done.err, re.MULTILINE)
+    assert re.search(r"Collection default: 3 documents indexed .*, 1 failed, 8 skipped", done.out)
+
+    # what lies in a folder may be no document; what is named must be one
+    named = cairn("ingest", library / "image.bin", library / "empty.py", "--json")
+    assert named.code == 1
+    assert {item["code"] for item in named.json["failed"]} == {"unsupported-type", "empty-document"}
+
+
+def test_ingest_refuses_large_files_before_it_reads_them(cairn: Cairn, library: Path) -> None:
+    Path("settings.json").write_text('{"ingest": {"maxFileBytes": 1000}}')
+    huge = library / "huge.txt"
+    with huge.open("wb") as file:
+        file.write(b"A long story. " * 10_000)
+        file.truncate(2**40)  # a sparse terabyte: reading it would not end
+    done = cairn("ingest", huge)
+    assert done.code == 1
+    assert re.search(r"failed: library/huge\.txt: the file has 1,099,511,627,776 bytes; at most 1,000 are", done.err)
+
+
+def test_ingest_refuses_two_files_of_one_identity(cairn: Cairn, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name / "docs").mkdir(parents=True)
+        (tmp_path / name / "docs" / "x.md").write_text(f"# {name}\n\nText of {name}.")
+    done = cairn("ingest", "a/docs", "b/docs")
+    assert done.code == 2
+    assert "would both be 'docs/x.md'" in done.err
+
+
+def test_ingest_says_what_to_do_when_there_is_nothing(cairn: Cairn, tmp_path: Path) -> None:
+    (tmp_path / "void").mkdir()
+    done = cairn("ingest", "void")
+    assert done.code == 1
+    assert "Found no documents" in done.out
+    assert "pdf, docx, html, markdown, code, text" in done.out
+
+
+# --- search and ask ---------------------------------------------------------------------------------------------------
+
+
+def test_search_shows_places_and_json_is_what_the_api_answers(cairn: Cairn, library: Path) -> None:
+    assert cairn("ingest", library, "-c", "books").code == 0
+    shown = cairn("search", "metal", "loop", "with", "a", "gate", "-c", "books", "-k", "2")
+    assert shown.code == 0
+    assert shown.out.startswith("1. manual.pdf, page 2 (library/manual.pdf)\n")
+    assert re.search(r"2 passages in \d+ ms; trace [0-9a-f-]{36}", shown.out)
+
+    found = cairn("search", "spikes on ice", "-c", "books", "--mode", "lexical", "--json").json
+    assert found["legs_used"] == ["lexical"]
+    assert found["results"][0]["external_id"] == "library/inner/notes.txt"
+    assert found["results"][0]["ranks"] == {"lexical": 1}
+
+    nothing = cairn("search", "xylophone", "-c", "books", "--mode", "lexical")
+    assert nothing.code == 0
+    assert "Nothing found in collection books (3 documents)" in nothing.out
+
+
+def test_ask_answers_with_citations_that_name_file_page_and_section(cairn: Cairn, library: Path) -> None:
+    assert cairn("ingest", library, "-c", "books").code == 0
+    done = cairn("ask", "What is a carabiner?", "-c", "books")
+    assert done.code == 0, done.err
+    answer, _, sources = done.out.partition("\n\n")
+    assert "A carabiner is a metal loop with a gate." in answer
+    assert '] manual.pdf, page 2 (library/manual.pdf)\n    "A carabiner is a metal loop with a gate."' in sources
+
+    found = cairn("ask", "What is a cairn?", "-c", "books", "--json").json
+    cited = found["citations"][0]
+    assert cited["external_id"] == "library/guide.md"
+    assert GUIDE[cited["start"] : cited["end"]] == cited["quote"]
+    assert "pile of stones" in cited["quote"]
+    shown = cairn("ask", "What is a cairn?", "-c", "books")
+    assert '[1] Field guide, section "Trail markers" (library/guide.md)' in shown.out
+
+    unknown = cairn("ask", "Who painted the Mona Lisa?", "-c", "books")
+    assert unknown.code == 0
+    assert unknown.out.startswith("I don't know based on the provided documents.")
+
+
+def test_ask_and_search_say_how_to_fill_an_empty_collection(cairn: Cairn, library: Path) -> None:
+    for command in ("ask", "search"):
+        done = cairn(command, "anything", "--collection", "books")
+        assert (done.code, done.out) == (1, "")
+        assert "no documents yet; add some: cairn ingest PATH --collection books" in done.err
+    assert cairn("ingest", library, "-c", "others").code == 0
+    assert "there are documents in: others" in cairn("ask", "anything", "-c", "books").err
+
+    assert cairn("ask", "  ").code == 2
+    assert "not a collection name" in cairn("search", "x", "-c", "no/slash").err
+
+
+def test_documents_cannot_steer_the_terminal(cairn: Cairn, tmp_path: Path) -> None:
+    (tmp_path / "evil.txt").write_text("A trojan is a gift \x1b]0;owned\x07\x1b[2J that hides soldiers.")
+    assert cairn("ingest", "evil.txt").code == 0
+    for command in ("ask", "search"):
+        done = cairn(command, "What is a trojan?")
+        assert "A trojan is a gift" in done.out
+        assert "\x1b" not in done.out + done.err
+        assert "\x07" not in done.out + done.err
+
+
+# --- demo -------------------------------------------------------------------------------------------------------------
+
+
+def test_demo_asks_about_documents_of_ones_own(cairn: Cairn, library: Path) -> None:
+    done = cairn("demo", library)
+    assert done.code == 0, done.err
+    questions = re.findall(r"^> (.+)$", done.out, re.MULTILINE)
+    assert len(set(questions)) == 3
+    assert any("carabiner" in question for question in questions), questions
+    assert "(library/" in done.out
+    assert "make serve" in done.out
+    assert 'cairn ask "..." --collection demo-library' in done.out
+    again = cairn("demo", library)
+    assert "0 documents indexed (0 passages), 3 unchanged" in again.out
+
+    (library.parent / "void").mkdir()
+    assert cairn("demo", library.parent / "void").code == 1
+
+
+# --- operating --------------------------------------------------------------------------------------------------------
+
+
+def test_migrate_says_what_it_did_and_prints_sql_without_a_database(
+    cairn: Cairn, empty_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert re.fullmatch(r"The database is up to date \(revision \w+\)\.\n", cairn("migrate").out)
+    monkeypatch.setenv("CAIRN_DATABASE_URL", empty_database)
+    assert "was migrated" in cairn("migrate").out
+
+    monkeypatch.setenv("CAIRN_DATABASE_URL", "postgresql://nobody@127.0.0.1:9/none")
+    printed = cairn("migrate", "--sql")
+    assert printed.code == 0
+    assert printed.out.strip() == migration_text()
+
+
+def migration_text() -> str:
+    import asyncio
+
+    return asyncio.run(migration_sql()).strip()
+
+
+def test_serve_refuses_addresses_it_must_not_or_cannot_take(cairn: Cairn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAIRN_HOST", "unset")  # restored afterwards: serve hands its options on this way
+    monkeypatch.setenv("CAIRN_PORT", "0")
+    outside = cairn("serve", "--host", "0.0.0.0")
+    assert outside.code == 2
+    assert "CAIRN_ALLOW_OPEN" in outside.err
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = cairn("serve", "--host", "127.0.0.1", "--port", str(port))
+    assert (done.code, len(done.err.splitlines())) == (1, 1)
+    assert f"cannot listen on 127.0.0.1 port {port}: Address already in use" in done.err
+
+
+@contextmanager
+def started(database: str, model: Path, home: Path, *arguments: str, **pipes: Any) -> Iterator[subprocess.Popen[str]]:
+    """A cairn process of its own."""
+    environment = {**os.environ, "CAIRN_DATABASE_URL": database, "CAIRN_HOME": str(home), "PYTHONPATH": str(REPO),
+                   "CAIRN_MODEL_DIR": str(model)}  # fmt: skip
+    command = [sys.executable, "-m", "app.cli", *arguments]
+    with subprocess.Popen(command, env=environment, cwd=home, text=True, **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_ctrl_c_ends_a_command_with_one_line_and_130(database: str, model: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "endless"
+    pipe.mkdir()
+    for number in range(400):
+        (pipe / f"{number}.txt").write_text(f"Text number {number}. " + "A sentence to embed and embed again. " * 200)
+    with started(database, model, tmp_path, "ingest", "endless", "--verbose", stderr=subprocess.PIPE) as process:
+        wait_for_documents(database)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err == "cairn: interrupted\n"
+
+
+def wait_for_documents(database: str) -> None:
+    """Until the process has begun to work."""
+    import asyncio
+
+    import asyncpg
+
+    async def wait() -> None:
+        connection = await asyncpg.connect(database)
+        try:
+            async with asyncio.timeout(60):
+                while not await connection.fetchval("SELECT count(*) FROM rag.documents"):
+                    await asyncio.sleep(0.05)
+        finally:
+            await connection.close()
+
+    asyncio.run(wait())
+
+
+def test_a_closed_pipe_is_no_error(database: str, model: Path, tmp_path: Path) -> None:
+    with started(database, model, tmp_path, "migrate", "--sql", stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline().startswith("--")
+        process.stdout.close()
+        assert process.stderr
+        assert process.stderr.read() == ""
+        assert process.wait(30) == 141
+
+
+def test_worker_stops_when_it_is_asked_to(database: str, model: Path, tmp_path: Path) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with started(database, model, tmp_path, "worker", stderr=subprocess.PIPE) as process:
+            assert process.stderr
+            assert process.stderr.readline() == "Worker started; Ctrl-C ends it.\n"
+            asked = time.monotonic()
+            process.send_signal(number)
+            assert process.wait(30) == 0
+            assert time.monotonic() - asked < 10
+            assert process.stderr.read() == ""
