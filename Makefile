@@ -15,7 +15,7 @@ TOOLS := $(CHECK_VENV)/bin
 STAMPS := $(VENV)/.stamps
 SHARE := $(VENV)/share/cairn
 SCRATCH := $(VENV)/.scratch
-PIP := $(PY) -m pip --disable-pip-version-check install --quiet --no-compile --no-warn-script-location
+PIP := $(PY) -B -m pip --disable-pip-version-check install --quiet --no-compile --no-warn-script-location
 EXTRA = $$($(PY) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$(1)'])")
 
 # Declared by libraries for parts of them that Cairn never imports (langsmith's tracing, uploads to Hugging Face):
@@ -78,7 +78,8 @@ $(STAMPS)/venv:
 	  echo "Found none; name one with: make PYTHON=/path/to/python3.11" >&2; exit 1; fi; \
 	echo "Creating $(VENV) with $$("$$python" --version)"; \
 	"$$python" -m venv --clear "$(VENV)"
-	@$(PY) -m pip --disable-pip-version-check uninstall --quiet --yes setuptools 2>/dev/null || true
+	@$(PY) -B -m pip --disable-pip-version-check uninstall --quiet --yes setuptools 2>/dev/null || true
+	@find $(VENV) -path '*/pip/*' -name __pycache__ -prune -exec rm -rf {} +
 	@mkdir -p $(STAMPS)
 	@echo "$(CURDIR) $(abspath $(VENV))" > $(STAMPS)/place
 	@touch $@
@@ -86,7 +87,7 @@ $(STAMPS)/venv:
 $(STAMPS)/product: pyproject.toml | $(STAMPS)/venv
 	@echo "Installing the product and its libraries"
 	@$(PIP) --editable .
-	@$(PY) -m pip --disable-pip-version-check uninstall --quiet --yes $(UNUSED)
+	@$(PY) -B -m pip --disable-pip-version-check uninstall --quiet --yes $(UNUSED)
 	@touch $@
 
 $(STAMPS)/test: pyproject.toml | $(STAMPS)/product

@@ -130,15 +130,11 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
             max_attempts=services.settings.current.jobs.max_attempts,
         )  # fmt: skip
         for source in sources:
-            await uploads.add(
-                connection, services.principal, job_id=job.id, collection_id=target.id, source=source
-            )
+            await uploads.add(connection, services.principal, job_id=job.id, collection_id=target.id, source=source)
     return job
 
 
-async def list_documents(
-    services: Services, collection: str, *, after: str = "", limit: int = 50
-) -> list[Document]:
+async def list_documents(services: Services, collection: str, *, after: str = "", limit: int = 50) -> list[Document]:
     found = await get_collection(services, collection)
     async with services.database.transaction(services.principal, readonly=True) as connection:
         return await documents.page(connection, services.principal, found.id, after=after, limit=limit)

@@ -31,7 +31,13 @@ class Section(BaseModel):
     """Base of every section: camelCase in the file, snake_case in Python, nothing unknown, nothing mutable."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, validate_by_name=True, validate_by_alias=True, extra="forbid", frozen=True, allow_inf_nan=False, strict=True
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        strict=True,
     )
 
 

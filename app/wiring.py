@@ -49,9 +49,7 @@ class Services:
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
-        return Target(
-            principal, collection_id, self.retriever.embedder, self.retriever.model, self.settings.current
-        )
+        return Target(principal, collection_id, self.retriever.embedder, self.retriever.model, self.settings.current)
 
     def worker(self) -> Worker:
         """A worker for every kind of job."""
@@ -153,9 +151,7 @@ class _ChatModels:
             return None
         name = settings.rag.qa.model
         if name not in self._clients:
-            self._clients[name] = OpenAIChat(
-                name, self._environment.openai_api_key, self._environment.openai_base_url
-            )
+            self._clients[name] = OpenAIChat(name, self._environment.openai_api_key, self._environment.openai_base_url)
         return self._clients[name]
 
     async def close(self) -> None:

@@ -355,9 +355,7 @@ jobs = Table(
     _time("started_at", "When it was first claimed.", nullable=True),
     _time("finished_at", "When it ended.", nullable=True),
     PrimaryKeyConstraint("tenant_id", "id"),
-    CheckConstraint(
-        "status IN ('queued', 'running', 'succeeded', 'failed', 'parked', 'cancelled')", name="status"
-    ),
+    CheckConstraint("status IN ('queued', 'running', 'succeeded', 'failed', 'parked', 'cancelled')", name="status"),
     Index("jobs_claim_idx", "run_at", postgresql_where=text("status IN ('queued', 'running')")),
     Index(
         "jobs_dedupe_idx",

@@ -11,5 +11,7 @@ def new_id() -> UUID:
     """48 bits of Unix milliseconds, then version, variant and 74 random bits."""
     stamp = time.time_ns() // 1_000_000
     random = int.from_bytes(os.urandom(10), "big")
-    value = (stamp & (1 << 48) - 1) << 80 | 0x7 << 76 | (random >> 64 & 0xFFF) << 64 | 0b10 << 62 | random & (1 << 62) - 1
+    value = (
+        (stamp & (1 << 48) - 1) << 80 | 0x7 << 76 | (random >> 64 & 0xFFF) << 64 | 0b10 << 62 | random & (1 << 62) - 1
+    )
     return UUID(int=value)

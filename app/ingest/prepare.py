@@ -14,10 +14,10 @@ from app.domain.document import (
     PreparedPassage,
     Source,
 )
+from app.domain.identifiers import identifier_terms
 from app.domain.ids import new_id
 from app.errors import EmptyDocumentError
 from app.ingest.chunkers import chunk
-from app.ingest.identifiers import identifier_terms
 from app.ingest.language import detect_language
 from app.providers.protocols import TokenCounter
 from app.settings import Settings
@@ -37,7 +37,7 @@ def embed_text(title: str | None, headings: tuple[str, ...], content: str) -> st
 def search_terms(title: str | None, headings: tuple[str, ...], content: str) -> str:
     """Lexemes that the passage's own words lack: title, headings, whole and split identifiers."""
     context = " ".join(dict.fromkeys(part for part in (title, *headings) if part))
-    return f"{context} {identifier_terms(content)}".strip()
+    return f"{context} {identifier_terms(f'{context} {content}')}".strip()
 
 
 def prepare(source: Source, loaded: LoadedDocument, settings: Settings, tokens: TokenCounter) -> PreparedDocument:

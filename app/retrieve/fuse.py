@@ -12,9 +12,7 @@ from uuid import UUID
 from app.domain.passage import Fused, Leg, LegResult
 
 
-def reciprocal_rank_fusion(
-    legs: Mapping[Leg, LegResult], weights: Mapping[Leg, float], k: int = 60
-) -> list[Fused]:
+def reciprocal_rank_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, float], k: int = 60) -> list[Fused]:
     """score(d) = sum over legs of weight / (k + rank), ranks from 1 (A3.02, A3.03; Cormack et al. 2009).
 
     A leg that does not hold d contributes 0; a leg without a weight counts 1; ties are broken by id.

@@ -127,9 +127,7 @@ async def _retrieve(
         query = LegQuery(request, ids, visible, vector)
         depth = 3 * request.top_k
         while True:
-            legs, failed = await run_legs(
-                connection, principal, retriever.model, query, depth, settings, stopwatch
-            )
+            legs, failed = await run_legs(connection, principal, retriever.model, query, depth, settings, stopwatch)
             documents = {hit.passage_id: hit.document_id for leg in legs.values() for hit in leg.hits}
             fused = _fuse(legs, settings)
             candidates = _one_per_document(fused, documents) if request.group_by == "document" else fused
@@ -186,5 +184,3 @@ def _chunk_only(passage: Passage) -> Passage:
     start, end = passage.matched
     content = passage.content[start - passage.start : end - passage.start]
     return replace(passage, content=content, start=start, end=end)
-
-

@@ -62,7 +62,9 @@ async def set_status(
     await connection.execute(SQL["set_status"], principal.tenant_id, collection_id, external_id, status, error)
 
 
-async def update_metadata(connection: Any, principal: Principal, document_id: UUID, metadata: Mapping[str, Any]) -> None:
+async def update_metadata(
+    connection: Any, principal: Principal, document_id: UUID, metadata: Mapping[str, Any]
+) -> None:
     await connection.execute(SQL["set_metadata"], principal.tenant_id, document_id, dict(metadata))
 
 
@@ -156,9 +158,7 @@ async def text(connection: Any, principal: Principal, document_id: UUID) -> tupl
     return (row["version"], row["text"]) if row else None
 
 
-async def page(
-    connection: Any, principal: Principal, collection_id: UUID, *, after: str, limit: int
-) -> list[Document]:
+async def page(connection: Any, principal: Principal, collection_id: UUID, *, after: str, limit: int) -> list[Document]:
     """Documents in order of external id, after the given one."""
     rows = await connection.fetch(SQL["page"], principal.tenant_id, collection_id, after, limit)
     return [Document(**dict(row)) for row in rows]

@@ -35,9 +35,7 @@ async def settle(
         await connection.execute(SQL["align"], tenant, document_id)
 
 
-async def drifted(
-    connection: Any, principal: Principal, collection_id: UUID, ratio: float
-) -> list[tuple[str, int]]:
+async def drifted(connection: Any, principal: Principal, collection_id: UUID, ratio: float) -> list[tuple[str, int]]:
     """Languages (text search configuration, passages) whose stored weights use an average that is off by `ratio`."""
     rows = await connection.fetch(SQL["drifted"], principal.tenant_id, collection_id, ratio)
     return [(row["config"], row["passage_count"]) for row in rows]

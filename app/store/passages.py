@@ -13,9 +13,7 @@ from app.domain.principal import Principal
 SQL = load_queries("passages")
 
 
-async def fetch(
-    connection: Any, principal: Principal, wanted: Mapping[UUID, UUID | None]
-) -> dict[UUID, Passage]:
+async def fetch(connection: Any, principal: Principal, wanted: Mapping[UUID, UUID | None]) -> dict[UUID, Passage]:
     """Passages by id, each with the chunk that was matched, if any. Missing ones are left out."""
     rows = await connection.fetch(SQL["fetch"], principal.tenant_id, list(wanted), list(wanted.values()))
     return {row["id"]: _passage(row) for row in rows}
@@ -41,5 +39,3 @@ def _passage(row: Any) -> Passage:
         chunk_id=row["chunk_id"],
         matched=matched,
     )
-
-

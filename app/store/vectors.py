@@ -100,7 +100,5 @@ async def _nearest(
 def _best_per_passage(rows: Sequence[Any]) -> tuple[Hit, ...]:
     best: dict[UUID, Hit] = {}
     for row in rows:  # nearest first
-        best.setdefault(
-            row["passage_id"], Hit(row["passage_id"], row["document_id"], row["score"], row["chunk_id"])
-        )
+        best.setdefault(row["passage_id"], Hit(row["passage_id"], row["document_id"], row["score"], row["chunk_id"]))
     return tuple(best.values())

@@ -76,7 +76,9 @@ async def test_equal_text_under_another_identity_costs_no_embedding(services: Se
 
     outcome = (
         await ingest(
-            services.database, replace(target, embedder=unreachable_embedder()), [text_source("b", "granite cairn on the ridge")]
+            services.database,
+            replace(target, embedder=unreachable_embedder()),
+            [text_source("b", "granite cairn on the ridge")],
         )
     )[0]
     assert not indexed(outcome).duplicate
@@ -127,7 +129,9 @@ async def test_readers_see_the_old_or_the_new_version_never_both(services: Servi
 
 async def test_spans_point_at_their_text(services: Services) -> None:
     """Every stored span is a range of code points in the document's text, also beyond the BMP."""
-    body = "\n\n".join(f"Paragraph {i} with an emoji 🪨 and Grüße. " + "Cairn stones mark a trail. " * 30 for i in range(9))
+    body = "\n\n".join(
+        f"Paragraph {i} with an emoji 🪨 and Grüße. " + "Cairn stones mark a trail. " * 30 for i in range(9)
+    )
     outcome = indexed((await index_now(services, "test", [text_source("a", body)]))[0])
     _, text = await get_document(services, "test", outcome.document_id)
     assert text is not None
@@ -186,9 +190,7 @@ async def test_tenants_do_not_share_anything(services: Services, other_tenant: S
 
 async def test_originals_are_kept_on_request(services: Services) -> None:
     settings = services.settings.current.model_copy(update={"ingest": IngestSettings(keep_original=True)})
-    target = replace(
-        services.target(services.principal, (await _empty_collection(services)).id), settings=settings
-    )
+    target = replace(services.target(services.principal, (await _empty_collection(services)).id), settings=settings)
     from app.ingest.pipeline import ingest
 
     await ingest(services.database, target, [text_source("a", "original bytes")])

@@ -17,10 +17,39 @@ from app.store import lexical
 from app.wiring import Services
 from tests.documents import find, index_texts, text_source
 
-WORDS = (
-    "granite basalt marble quartz feldspar mica gneiss schist slate sandstone limestone chalk flint obsidian pumice "
-    "trail summit ridge valley glacier moraine cairn path marker weather climber rope anchor river bridge forest"
-).split()
+WORDS = [
+    "granite",
+    "basalt",
+    "marble",
+    "quartz",
+    "feldspar",
+    "mica",
+    "gneiss",
+    "schist",
+    "slate",
+    "sandstone",
+    "limestone",
+    "chalk",
+    "flint",
+    "obsidian",
+    "pumice",
+    "trail",
+    "summit",
+    "ridge",
+    "valley",
+    "glacier",
+    "moraine",
+    "cairn",
+    "path",
+    "marker",
+    "weather",
+    "climber",
+    "rope",
+    "anchor",
+    "river",
+    "bridge",
+    "forest",
+]
 
 
 def make_texts(count: int, seed: int = 7) -> dict[str, str]:
@@ -78,16 +107,21 @@ async def assert_statistics_exact(services: Services, collection: str = "test") 
     async with services.database.transaction(services.principal) as connection:
         found = await connection.fetchrow("SELECT id FROM rag.collections WHERE name = $1", collection)
         counted = await connection.fetch(
-            "SELECT key, count(*) AS df FROM rag.lexical_index, unnest(keys) key WHERE collection_id = $1 GROUP BY 1", found["id"]
+            "SELECT key, count(*) AS df FROM rag.lexical_index, unnest(keys) key WHERE collection_id = $1 GROUP BY 1",
+            found["id"],
         )
-        stored = await connection.fetch("SELECT key, document_frequency FROM rag.lexical_terms WHERE collection_id = $1", found["id"])
+        stored = await connection.fetch(
+            "SELECT key, document_frequency FROM rag.lexical_terms WHERE collection_id = $1", found["id"]
+        )
         assert {r["key"]: r["df"] for r in counted} == {r["key"]: r["document_frequency"] for r in stored}
         totals = await connection.fetch(
             "SELECT regconfig::text, count(*) AS n, sum(rag.lexical_length(search_vector)) AS length "
-            "FROM rag.passages WHERE collection_id = $1 GROUP BY 1", found["id"]
+            "FROM rag.passages WHERE collection_id = $1 GROUP BY 1",
+            found["id"],
         )
         kept = await connection.fetch(
-            "SELECT regconfig::text, passage_count, total_length FROM rag.lexical_stats WHERE collection_id = $1", found["id"]
+            "SELECT regconfig::text, passage_count, total_length FROM rag.lexical_stats WHERE collection_id = $1",
+            found["id"],
         )
         assert {tuple(r) for r in totals} == {tuple(r) for r in kept}
         counts = await connection.fetchrow(
@@ -106,7 +140,12 @@ async def test_scores_equal_reference_right_after_weighting(services: Services) 
     async with services.database.transaction(services.principal) as connection:
         await lexical.reweight(connection, services.principal, collection.id, "english")
     okapi = await reference(services)
-    for query in ("granite summit", "cairn cairn cairn path", "weathered climbers and rope", "flint chalk slate trail river"):
+    for query in (
+        "granite summit",
+        "cairn cairn cairn path",
+        "weathered climbers and rope",
+        "flint chalk slate trail river",
+    ):
         expected = {
             passage: score
             for passage in okapi.passages
@@ -127,7 +166,12 @@ async def test_two_passes_give_the_same_list_as_the_full_scan(services: Services
     small = LexicalSettings(candidate_budget=100)
     full = LexicalSettings(candidate_budget=1_000_000, candidate_cap=1_000_000)
     async with services.database.transaction(services.principal) as connection:
-        for query in ("granite summit ridge", "cairn", "river bridge forest trail anchor rope", "mica gneiss path marker"):
+        for query in (
+            "granite summit ridge",
+            "cairn",
+            "river bridge forest trail anchor rope",
+            "mica gneiss path marker",
+        ):
             pruned = await lexical.search(connection, [collection.id], query, 10, small, None)
             scanned = await lexical.search(connection, [collection.id], query, 10, full, None)
             assert pruned.exact

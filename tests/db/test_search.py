@@ -42,7 +42,16 @@ async def test_a_question_finds_its_passage_by_the_lexical_leg_alone(library: Se
 
 @pytest.mark.parametrize(
     "query",
-    ["parent_chunk_id", "parent chunk id", "chunk_id", "HTTPServerError", "server error", "app.db.pool", "v0.8.5", "0.8.5"],
+    [
+        "parent_chunk_id",
+        "parent chunk id",
+        "chunk_id",
+        "HTTPServerError",
+        "server error",
+        "app.db.pool",
+        "v0.8.5",
+        "0.8.5",
+    ],
 )
 async def test_identifiers_are_found_whole_and_in_parts(library: Services, query: str) -> None:
     assert (await find(library, query, legs=("lexical",))).passages[0].external_id == "code"
@@ -93,7 +102,10 @@ async def test_the_index_never_returns_fewer_than_there_are(services: Services) 
 
 async def test_many_chunks_of_few_passages_do_not_crowd_out_the_rest(services: Services) -> None:
     """The vector leg looks on until it has as many passages as are wanted."""
-    long = {f"l{i}": "\n\n".join(f"Granite cairn {j} on the granite ridge of granite. " * 8 for j in range(40)) for i in range(3)}
+    long = {
+        f"l{i}": "\n\n".join(f"Granite cairn {j} on the granite ridge of granite. " * 8 for j in range(40))
+        for i in range(3)
+    }
     await index_texts(services, long | {f"s{i}": f"A note on bread, number {i}." for i in range(30)})
     visible = (await get_collection(services, "test")).passage_count
     result = await find(services, "granite cairn", legs=("vector",), top_k=200)

@@ -26,7 +26,23 @@ from app.db.embedded import ensure_running
 pytestmark = pytest.mark.fault
 
 REPO = Path(__file__).resolve().parents[2]
-WORDS = "granite basalt marble quartz trail summit ridge valley glacier cairn path marker river bridge forest".split()
+WORDS = [
+    "granite",
+    "basalt",
+    "marble",
+    "quartz",
+    "trail",
+    "summit",
+    "ridge",
+    "valley",
+    "glacier",
+    "cairn",
+    "path",
+    "marker",
+    "river",
+    "bridge",
+    "forest",
+]
 
 HALF = """
 SELECT d.external_id, d.status FROM rag.documents d

@@ -76,7 +76,7 @@ def test_json_with_a_charset_is_json_and_uploads_are_multipart(api: Api) -> None
 @pytest.mark.parametrize("path", ["/search", "/index", "/query", "/collections"])
 def test_bodies_that_are_not_json(api: Api, path: str, body: bytes) -> None:
     answer = api.client.post(path, content=body, headers=JSON)
-    problem(answer, 422 if body == b"" or body.startswith(b"[[") and answer.status_code == 422 else 400)
+    problem(answer, 422 if body == b"" or (body.startswith(b"[[") and answer.status_code == 422) else 400)
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.nip.io"])

@@ -76,8 +76,9 @@ def library(tmp_path: Path) -> Path:
     (folder / "inner").mkdir(parents=True)
     (folder / "guide.md").write_text(GUIDE)
     (folder / "inner" / "notes.txt").write_text("Crampons are spikes that hold boots on ice. Keep them sharp.")
+    filler = " ".join(f"Step {n} is described on the sheet with number {n}." for n in range(100))
     (folder / "manual.pdf").write_bytes(
-        pdf("How to use this book. Read it before you set out.", "Chapter two. A carabiner is a metal loop with a gate.")
+        pdf("How to use this book.", f"{filler} A carabiner is a metal loop with a gate.")
     )
     for name in (".hidden", "node_modules", "__pycache__"):
         (folder / name).mkdir()
@@ -198,7 +199,7 @@ def test_ingest_takes_documents_leaves_the_rest_and_repeats_nothing(cairn: Cairn
 
     (library / "guide.md").write_text(GUIDE + "\nNew words.\n")
     changed = cairn("ingest", ".", "-c", "books", "--verbose")
-    assert "indexed: library/guide.md\nunchanged: library/inner/notes.txt" in "\n".join(sorted(changed.out.splitlines()))
+    assert {"indexed: library/guide.md", "unchanged: library/manual.pdf"} <= set(changed.out.splitlines())
     assert re.search(r"Collection books: 1 document indexed .*, 2 unchanged, 8 skipped", changed.out)
 
 
@@ -282,6 +283,15 @@ def test_ask_answers_with_citations_that_name_file_page_and_section(cairn: Cairn
     unknown = cairn("ask", "Who painted the Mona Lisa?", "-c", "books")
     assert unknown.code == 0
     assert unknown.out.startswith("I don't know based on the provided documents.")
+
+
+@pytest.mark.xfail(strict=True, reason="a citation has the page on which its passage begins, not that of the quote")
+def test_a_citation_names_the_page_of_its_quote(cairn: Cairn, tmp_path: Path) -> None:
+    (tmp_path / "short.pdf").write_bytes(pdf("How to use this book.", "A carabiner is a metal loop with a gate."))
+    assert cairn("ingest", "short.pdf").code == 0
+    cited = cairn("ask", "What is a carabiner?", "--json").json["citations"][0]
+    assert cited["quote"] == "A carabiner is a metal loop with a gate."
+    assert cited["page"] == 2
 
 
 def test_ask_and_search_say_how_to_fill_an_empty_collection(cairn: Cairn, library: Path) -> None:
@@ -398,7 +408,7 @@ def wait_for_documents(database: str) -> None:
         connection = await asyncpg.connect(database)
         try:
             async with asyncio.timeout(60):
-                while not await connection.fetchval("SELECT count(*) FROM rag.documents"):
+                while not await connection.fetchval("SELECT count(*) FROM rag.documents"):  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
         finally:
             await connection.close()
@@ -407,7 +417,8 @@ def wait_for_documents(database: str) -> None:
 
 
 def test_a_closed_pipe_is_no_error(database: str, model: Path, tmp_path: Path) -> None:
-    with started(database, model, tmp_path, "migrate", "--sql", stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started(database, model, tmp_path, "migrate", "--sql", **pipes) as process:
         assert process.stdout
         assert process.stdout.readline().startswith("--")
         process.stdout.close()

@@ -15,7 +15,9 @@ DOCUMENT = UUID(int=0)
 
 
 def leg(name: Leg, scores: dict[int, float], complete: bool = False) -> LegResult:
-    hits = [Hit(UUID(int=key), DOCUMENT, score) for key, score in sorted(scores.items(), key=lambda kv: (-kv[1], kv[0]))]
+    hits = [
+        Hit(UUID(int=key), DOCUMENT, score) for key, score in sorted(scores.items(), key=lambda kv: (-kv[1], kv[0]))
+    ]
     return LegResult(name, tuple(hits), 1.0, True, complete)
 
 
@@ -62,7 +64,10 @@ def test_what_a_cut_list_does_not_hold_gets_its_last_score() -> None:
 
 
 def test_legs_without_positive_scores_do_no_harm() -> None:
-    legs: dict[Leg, LegResult] = {"vector": leg("vector", {1: -0.2, 2: -0.3}), "lexical": leg("lexical", {2: 5}, complete=True)}
+    legs: dict[Leg, LegResult] = {
+        "vector": leg("vector", {1: -0.2, 2: -0.3}),
+        "lexical": leg("lexical", {2: 5}, complete=True),
+    }
     assert [i.passage_id.int for i in relative_score_fusion(legs, {})] == [2, 1]
     assert relative_score_fusion({}, {}) == []
 
@@ -71,7 +76,9 @@ rankings = st.dictionaries(st.integers(1, 30), st.floats(-1, 50, allow_nan=False
 
 
 @given(rankings, rankings, st.floats(0, 1))
-def test_w3_fusion_does_not_depend_on_the_order_of_the_legs(a: dict[int, float], b: dict[int, float], share: float) -> None:
+def test_w3_fusion_does_not_depend_on_the_order_of_the_legs(
+    a: dict[int, float], b: dict[int, float], share: float
+) -> None:
     one: dict[Leg, LegResult] = {"vector": leg("vector", a), "lexical": leg("lexical", b)}
     other: dict[Leg, LegResult] = {"lexical": one["lexical"], "vector": one["vector"]}
     weights: dict[Leg, float] = {"vector": share, "lexical": 1 - share}

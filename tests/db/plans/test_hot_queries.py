@@ -179,7 +179,9 @@ async def test_effective_hnsw_settings_are_those_asked_for(connection: Any) -> N
 
 async def test_filters_use_the_metadata_index(connection: Any) -> None:
     found = await collection(connection, "c1")
-    rows = await connection.fetch("SELECT * FROM rag.filter_documents($1::uuid[], $2::jsonb)", [found], '{"rare": true}')
+    rows = await connection.fetch(
+        "SELECT * FROM rag.filter_documents($1::uuid[], $2::jsonb)", [found], '{"rare": true}'
+    )
     assert len(rows) == 19
     sequential, fetched = await touched(connection, "documents")
     assert sequential == 0
