@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import cast
 from uuid import UUID
@@ -22,6 +23,7 @@ from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
 from app.ingest.pipeline import OnOutcome, ingest
 from app.jobs.index_uploads import KIND
 from app.retrieve.search import search
+from app.retrieve.trace import search_trace, succeeded
 from app.settings import Settings
 from app.store import collections, documents, jobs, traces, uploads
 from app.strategies.choose import choose
@@ -201,34 +203,17 @@ def default_legs(settings: Settings) -> tuple[Leg, ...]:
 async def run_search(services: Services, request: SearchRequest) -> SearchResult:
     """Search and leave a trace, also of a failure."""
     settings, started, run_id = services.settings.current, datetime.now(UTC), new_id()
+    trace = search_trace(request, services.principal, settings, run_id, started)
     try:
         result = await search(services.retriever, services.principal, request, settings, run_id)
+        trace = succeeded(trace, result)
+        return result
     except Exception as error:
-        _record_search(services, request, settings, started, run_id, None, error)
+        trace = replace(trace, outcome="error", error=str(error))
         raise
-    _record_search(services, request, settings, started, run_id, result, None)
-    return result
-
-
-def _record_search(
-    services: Services, request: SearchRequest, settings: Settings, started: datetime, run_id: UUID,
-    result: SearchResult | None, error: Exception | None,
-) -> None:  # fmt: skip
-    if not settings.trace.enabled:
-        return
-    plan = {
-        "legs": list(request.legs), "top_k": request.top_k, "group_by": request.group_by,
-        "filters": dict(request.filters or {}), "vector_share": settings.rag.hybrid_search_weight,
-    }  # fmt: skip
-    trace = RunTrace(
-        id=run_id, tenant_id=services.principal.tenant_id, started_at=started, kind="search",
-        collections=request.collections, question=request.query, settings_revision=settings.revision,
-        outcome="ok" if result else "error", plan=plan, error=str(error) if error else None,
-        timings_ms=result.timings_ms if result else {}, legs_used=result.legs_used if result else (),
-        legs_failed={str(leg): why for leg, why in result.legs_failed.items()} if result else {}, degraded=result.degraded if result else (),
-        epochs=result.epochs if result else {}, legs=result.legs if result else (),
-    )  # fmt: skip
-    services.traces.record(trace)
+    finally:
+        if settings.trace.enabled:
+            services.traces.record(trace)
 
 
 async def ask(services: Services, question: Question) -> AsyncIterator[Event]:

@@ -54,7 +54,7 @@ def _own() -> tuple[Selection, str]:
 
 
 def _collection(path: Path) -> str:
-    """"demo-" and the name of the folder, as far as a collection may be called so."""
+    """`demo-` and the name of the folder, as far as a collection may be called so."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.expanduser().absolute().name)[:100].strip("-")
     return f"{COLLECTION}-{name or 'documents'}"
 

@@ -58,7 +58,7 @@ def _check_address(environment: Environment) -> None:
 
 
 async def work() -> int:
-    """Run jobs until SIGTERM or Ctrl-C: a stop that was asked for is no failure. The current job gets seconds to end."""
+    """Run jobs until SIGTERM or Ctrl-C; a stop that was asked for is no failure. The current job gets time to end."""
     async with services() as opened:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()

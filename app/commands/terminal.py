@@ -90,7 +90,7 @@ def progress(label: str, total: int) -> Iterator[Step]:
 
 
 def count(number: int, noun: str) -> str:
-    """"1 document", "1,200 documents"."""
+    """`1 document`, `1,200 documents`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -52,7 +52,7 @@ class OpenAIChat:
         *,
         temperature: float,
         max_tokens: int,
-        timeout: float,  # noqa: ASYNC109
+        timeout: float,
     ) -> Completion:
         """See `ChatModel.complete`; `timeout` is the deadline of all attempts together, seconds.
 
@@ -84,7 +84,7 @@ class OpenAIChat:
         *,
         temperature: float,
         max_tokens: int,
-        timeout: float,  # noqa: ASYNC109
+        timeout: float,
     ) -> AsyncIterator[Delta]:
         """See `ChatModel.stream`; `timeout` covers everything from the call to the last delta, seconds."""
         body, deadline = self._body(messages, temperature, max_tokens), now() + timeout

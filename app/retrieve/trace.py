@@ -4,10 +4,53 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
-from app.domain.passage import Fused, Leg, LegResult, Passage
-from app.domain.trace import LegTrace
+from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest, SearchResult
+from app.domain.principal import Principal
+from app.domain.trace import LegTrace, RunTrace
+from app.settings import Settings
+
+
+def search_trace(
+    request: SearchRequest, principal: Principal, settings: Settings, run_id: UUID, started: datetime
+) -> RunTrace:
+    """The trace of a search that has not ended; it counts as cancelled until its outcome is known."""
+    plan = {
+        "legs": list(request.legs),
+        "top_k": request.top_k,
+        "group_by": request.group_by,
+        "filters": dict(request.filters or {}),
+        "fusion": settings.retrieve.fusion,
+        "vector_share": settings.rag.hybrid_search_weight,
+    }
+    return RunTrace(
+        id=run_id,
+        tenant_id=principal.tenant_id,
+        started_at=started,
+        kind="search",
+        collections=request.collections,
+        question=request.query,
+        settings_revision=settings.revision,
+        outcome="cancelled",
+        plan=plan,
+    )
+
+
+def succeeded(trace: RunTrace, result: SearchResult) -> RunTrace:
+    """The trace with what the search found."""
+    return replace(
+        trace,
+        outcome="ok",
+        timings_ms=result.timings_ms,
+        legs_used=result.legs_used,
+        legs_failed={str(leg): why for leg, why in result.legs_failed.items()},
+        degraded=result.degraded,
+        epochs=result.epochs,
+        legs=result.legs,
+    )
 
 
 def leg_traces(

@@ -25,11 +25,7 @@ def check(content: bytes, max_unpacked_bytes: int) -> None:
     Raises ParserLimitError for too many entries, too much data or too high a ratio; EncryptedDocumentError;
     ParseError for a damaged archive, or for XML that declares entities (billion laughs, external entities).
     """
-    limit = max_unpacked_bytes
-    if len(content) * MAX_RATIO > _RATIO_FLOOR:
-        limit = min(limit, len(content) * MAX_RATIO)
-    else:
-        limit = min(limit, _RATIO_FLOOR)
+    limit = min(max_unpacked_bytes, max(len(content) * MAX_RATIO, _RATIO_FLOOR))
     try:
         with zipfile.ZipFile(BytesIO(content)) as archive:
             entries = archive.infolist()
