@@ -70,6 +70,8 @@ clean: ## remove the virtual environments and caches (no data)
 # --- what the targets need; each step leaves a stamp and is not repeated ---------------------------------------------
 
 $(STAMPS)/venv:
+	@if [ -e "$(VENV)" ] && [ ! -f "$(VENV)/pyvenv.cfg" ] && [ -n "$$(ls -A "$(VENV)")" ]; then \
+	  echo "$(VENV) is not empty and no virtual environment; choose another VENV" >&2; exit 1; fi
 	@python=""; for candidate in $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python); do \
 	  if "$$candidate" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
 	  then python="$$candidate"; break; fi; done; \

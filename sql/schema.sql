@@ -12,39 +12,131 @@ ALTER SCHEMA rag OWNER TO owner;
 
 COMMENT ON SCHEMA rag IS 'Private data of Cairn; read it through schema analyst.';
 
-CREATE FUNCTION rag.add_partition(parent regclass, suffix text, bounds text, day_start timestamp with time zone) RETURNS boolean
+CREATE FUNCTION analyst.search_lexical(collection text, query text, k integer DEFAULT 10) RETURNS TABLE(tenant text, rank integer, score double precision, title text, external_id text, page integer, headings text[], content text, passage_id uuid, document_id uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    IF NOT EXISTS (SELECT FROM collections AS c WHERE c.name = search_lexical.collection) THEN
+        RAISE EXCEPTION 'there is no collection % that % may read', search_lexical.collection, session_user
+            USING ERRCODE = 'no_data_found', HINT = 'SELECT DISTINCT tenant, collection FROM analyst.documents;';
+    END IF;
+    RETURN QUERY
+    WITH word AS (
+        SELECT c.tenant_id, c.id AS collection_id, s.passage_count AS n,
+               lexeme_key(c.lex_seed, s.regconfig::text, w.lexeme) AS key,
+               sum(greatest(1, coalesce(cardinality(w.positions), 1))) AS occurrences
+        FROM collections AS c
+        JOIN lexical_stats AS s ON s.tenant_id = c.tenant_id AND s.collection_id = c.id
+        CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, search_lexical.query)) AS w
+        WHERE c.name = search_lexical.collection
+        GROUP BY c.tenant_id, c.id, s.passage_count, s.regconfig, c.lex_seed, w.lexeme
+    ), term AS (
+        SELECT w.tenant_id, w.collection_id, w.key,
+               sum(ln(1 + (w.n - t.document_frequency + .5) / (t.document_frequency + .5)) * w.occurrences) AS idf
+        FROM word AS w
+        JOIN lexical_terms AS t ON t.tenant_id = w.tenant_id AND t.collection_id = w.collection_id AND t.key = w.key
+        WHERE t.document_frequency > 0
+        GROUP BY 1, 2, 3
+    ), question AS MATERIALIZED (
+        SELECT tenant_id, collection_id, array_agg(key) AS keys,
+               ('{' || string_agg(key || ':' || idf::real, ',') || '}/1000000000')::sparsevec AS idfs
+        FROM term GROUP BY 1, 2
+    ), best AS (
+        -- by way of the documents: their index and that of the postings are open under row security
+        SELECT l.tenant_id, l.passage_id, -(l.weights <#> q.idfs) AS score
+        FROM question AS q
+        JOIN documents AS d ON d.tenant_id = q.tenant_id AND d.collection_id = q.collection_id
+        JOIN lexical_index AS l ON l.tenant_id = d.tenant_id AND l.document_id = d.id
+        WHERE l.keys && q.keys
+        ORDER BY score DESC, l.passage_id LIMIT search_lexical.k
+    )
+    SELECT t.name, (row_number() OVER (ORDER BY b.score DESC, b.passage_id))::integer, b.score, d.title, d.external_id,
+           p.page, p.headings, p.content, p.id, d.id
+    FROM best AS b
+    JOIN passages AS p ON p.tenant_id = b.tenant_id AND p.id = b.passage_id
+    JOIN documents AS d ON d.tenant_id = p.tenant_id AND d.id = p.document_id
+    JOIN tenants AS t ON t.id = b.tenant_id
+    ORDER BY b.score DESC, b.passage_id;
+END
+$$;
+
+ALTER FUNCTION analyst.search_lexical(collection text, query text, k integer) OWNER TO cairn_views;
+
+COMMENT ON FUNCTION analyst.search_lexical(collection text, query text, k integer) IS 'The k passages of a collection that match the words of the query best (BM25), best first. Collections of that name in several tenants are searched together.';
+
+CREATE FUNCTION analyst.similar_chunks(chunk_id uuid, k integer DEFAULT 10) RETURNS TABLE(tenant text, rank integer, similarity double precision, title text, external_id text, page integer, headings text[], content text, similar_chunk_id uuid, passage_id uuid, document_id uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    origin embeddings%ROWTYPE;
+BEGIN
+    SELECT e.* INTO origin FROM embeddings AS e WHERE e.chunk_id = $1 ORDER BY e.model_id DESC LIMIT 1;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no chunk % that % may read', $1, session_user
+            USING ERRCODE = 'no_data_found', HINT = 'Chunk ids are in analyst.chunks and analyst.retrieval_hits.';
+    END IF;
+    RETURN QUERY
+    WITH best AS (
+        SELECT e.chunk_id, (e.embedding <=> origin.embedding) + 0.0 AS distance
+        FROM embeddings AS e
+        WHERE e.tenant_id = origin.tenant_id AND e.collection_id = origin.collection_id
+          AND e.model_id = origin.model_id AND e.chunk_id <> origin.chunk_id
+        ORDER BY 2, 1 LIMIT $2
+    )
+    SELECT t.name, (row_number() OVER (ORDER BY b.distance, b.chunk_id))::integer, 1 - b.distance, d.title,
+           d.external_id, c.page, c.headings, c.content, c.id, c.passage_id, d.id
+    FROM best AS b
+    JOIN chunks AS c ON c.tenant_id = origin.tenant_id AND c.id = b.chunk_id
+    JOIN documents AS d ON d.tenant_id = c.tenant_id AND d.id = c.document_id
+    JOIN tenants AS t ON t.id = c.tenant_id
+    ORDER BY b.distance, b.chunk_id;
+END
+$_$;
+
+ALTER FUNCTION analyst.similar_chunks(chunk_id uuid, k integer) OWNER TO cairn_views;
+
+COMMENT ON FUNCTION analyst.similar_chunks(chunk_id uuid, k integer) IS 'The k chunks of the same collection that mean most nearly the same as this one, by cosine similarity, best first.';
+
+CREATE FUNCTION rag.add_partition(parent regclass, day date) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $_$
 DECLARE
-    parent_name name := (SELECT relname FROM pg_class WHERE oid = parent);
-    part        text := format('rag.%I', parent_name || suffix);
+    base   name := (SELECT relname FROM pg_class WHERE oid = parent);
+    part   name := base || CASE WHEN day IS NULL THEN '_default' ELSE to_char(day, '"_"YYYYMMDD') END;
+    begins timestamptz := day::timestamp AT TIME ZONE 'UTC';
+    ends   timestamptz := (day + 1)::timestamp AT TIME ZONE 'UTC';
 BEGIN
-    IF to_regclass(part) IS NOT NULL THEN
+    IF to_regclass(format('rag.%I', part)) IS NOT NULL THEN
         RETURN false;
     END IF;
-    -- One maker at a time; whoever waited finds it made.
+    -- One maker at a time. Who waited asks the catalog itself: to_regclass may still remember that there was none.
     PERFORM pg_advisory_xact_lock(hashtextextended('rag.add_partition', 0));
-    IF to_regclass(part) IS NOT NULL THEN
+    IF EXISTS (SELECT FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relname = part) THEN
         RETURN false;
     END IF;
     -- Made apart and then attached: that does not lock readers and writers out of the parent.
-    EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING ALL)', part, parent);
-    IF day_start IS NOT NULL THEN
-        -- Rows that came before their partition wait in the default one.
-        EXECUTE format('WITH late AS (DELETE FROM rag.%I WHERE started_at >= $1 AND started_at < $2 RETURNING *)
-                        INSERT INTO %s SELECT * FROM late', parent_name || '_default', part)
-        USING day_start, day_start + interval '24 hours';
+    EXECUTE format('CREATE TABLE rag.%I (LIKE %s INCLUDING ALL)', part, parent);
+    PERFORM rag.secure_table(format('rag.%I', part)::regclass);
+    IF day IS NULL THEN
+        EXECUTE format('ALTER TABLE %s ATTACH PARTITION rag.%I DEFAULT', parent, part);
+        RETURN true;
     END IF;
-    PERFORM rag.secure_table(part::regclass);
-    EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s %s', parent, part, bounds);
+    -- Rows that came before their partition wait in the default one.
+    EXECUTE format('WITH early AS (DELETE FROM rag.%I WHERE started_at >= $1 AND started_at < $2 RETURNING *)
+                    INSERT INTO rag.%I SELECT * FROM early', base || '_default', part) USING begins, ends;
+    EXECUTE format('ALTER TABLE %s ATTACH PARTITION rag.%I FOR VALUES FROM (%L) TO (%L)', parent, part, begins, ends);
     RETURN true;
 END
 $_$;
 
-ALTER FUNCTION rag.add_partition(parent regclass, suffix text, bounds text, day_start timestamp with time zone) OWNER TO owner;
+ALTER FUNCTION rag.add_partition(parent regclass, day date) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.add_partition(parent regclass, suffix text, bounds text, day_start timestamp with time zone) IS 'For the owner: makes one partition with its row security unless it exists; true when it was made.';
+COMMENT ON FUNCTION rag.add_partition(parent regclass, day date) IS 'For the owner: makes the partition of a day (UTC; null: the default one) with its row security; true if it was missing.';
 
 CREATE FUNCTION rag.claim_job(worker text, kinds text[], lease interval) RETURNS TABLE(tenant_id bigint, id uuid)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -200,12 +292,9 @@ BEGIN
         SELECT oid FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relkind = 'p' ORDER BY relname
     LOOP
         -- so that an insert never fails, whatever the clock says
-        made := made + rag.add_partition(parent, '_default', 'DEFAULT', NULL)::int;
+        made := made + rag.add_partition(parent, NULL)::int;
         FOR day IN SELECT today + n FROM generate_series(0, least(ahead, 366)) AS n LOOP
-            made := made + rag.add_partition(
-                parent, to_char(day, '"_"YYYYMMDD'),
-                format('FOR VALUES FROM (%L) TO (%L)', day || ' 00:00+00', (day + 1) || ' 00:00+00'),
-                day::timestamp AT TIME ZONE 'UTC')::int;
+            made := made + rag.add_partition(parent, day)::int;
         END LOOP;
     END LOOP;
     RETURN made;
@@ -234,7 +323,7 @@ CREATE FUNCTION rag.forget_document(document uuid) RETURNS integer
     AS $$
 DECLARE touched integer;
 BEGIN
-  UPDATE runs SET answer = (answer - 'answer') || jsonb_build_object('source_deleted_at', now())
+  UPDATE runs SET answer = (answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
   WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document] AND NOT answer ? 'source_deleted_at';
   GET DIAGNOSTICS touched = ROW_COUNT;
   RETURN touched;
@@ -477,30 +566,6 @@ ALTER FUNCTION rag.set_policy(target regclass, policy_name text, clauses text) O
 
 COMMENT ON FUNCTION rag.set_policy(target regclass, policy_name text, clauses text) IS 'For the owner: makes the policy if it is missing or was made from other clauses.';
 
-CREATE TABLE rag.alembic_version (
-    version_num character varying(32) NOT NULL
-);
-
-ALTER TABLE rag.alembic_version OWNER TO owner;
-
-CREATE TABLE rag.analyst_grant (
-    tenant_id bigint NOT NULL,
-    role_name text NOT NULL,
-    granted_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE ONLY rag.analyst_grant FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.analyst_grant OWNER TO owner;
-
-COMMENT ON TABLE rag.analyst_grant IS 'Which database logins may read which tenant in the analyst views.';
-
-COMMENT ON COLUMN rag.analyst_grant.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.analyst_grant.role_name IS 'Login role (session_user) that may read this tenant through schema analyst.';
-
-COMMENT ON COLUMN rag.analyst_grant.granted_at IS 'When.';
-
 CREATE TABLE rag.chunks (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -585,26 +650,71 @@ COMMENT ON COLUMN rag.collections.chunk_count IS 'Chunks of indexed documents.';
 
 COMMENT ON COLUMN rag.collections.created_at IS 'When it was created.';
 
-CREATE TABLE rag.document_texts (
-    tenant_id bigint NOT NULL,
-    document_id uuid NOT NULL,
-    version integer NOT NULL,
-    text text NOT NULL
+CREATE TABLE rag.tenants (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-ALTER TABLE ONLY rag.document_texts FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY rag.tenants FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE rag.document_texts OWNER TO owner;
+ALTER TABLE rag.tenants OWNER TO owner;
 
-COMMENT ON TABLE rag.document_texts IS 'Normalised text of each indexed document.';
+COMMENT ON TABLE rag.tenants IS 'Tenants: who owns documents, runs and jobs.';
 
-COMMENT ON COLUMN rag.document_texts.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+COMMENT ON COLUMN rag.tenants.id IS 'Tenant id, first part of every key.';
 
-COMMENT ON COLUMN rag.document_texts.document_id IS 'The document.';
+COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
 
-COMMENT ON COLUMN rag.document_texts.version IS 'Version of the document that this text is.';
+COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
 
-COMMENT ON COLUMN rag.document_texts.text IS 'Normalised text; every span counts code points in it.';
+CREATE VIEW analyst.chunks AS
+ SELECT t.name AS tenant,
+    c.name AS collection,
+    k.document_id,
+    k.passage_id,
+    k.id AS chunk_id,
+    k.ordinal,
+    k.page,
+    k.headings,
+    k.char_start,
+    k.char_end,
+    k.token_count,
+    k.token_counter,
+    k.content
+   FROM ((rag.chunks k
+     JOIN rag.tenants t ON ((t.id = k.tenant_id)))
+     JOIN rag.collections c ON (((c.tenant_id = k.tenant_id) AND (c.id = k.collection_id))));
+
+ALTER VIEW analyst.chunks OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.chunks IS 'Chunks: small pieces of passages that vectors rank.';
+
+COMMENT ON COLUMN analyst.chunks.tenant IS 'Name of the tenant that owns the document.';
+
+COMMENT ON COLUMN analyst.chunks.collection IS 'Name of the collection that holds the document.';
+
+COMMENT ON COLUMN analyst.chunks.document_id IS 'The document (analyst.documents).';
+
+COMMENT ON COLUMN analyst.chunks.passage_id IS 'The passage that the chunk lies in (analyst.passages).';
+
+COMMENT ON COLUMN analyst.chunks.chunk_id IS 'Id of the chunk; hits refer to it. A new version of the document has new ones.';
+
+COMMENT ON COLUMN analyst.chunks.ordinal IS 'Position in the document, counted from 0.';
+
+COMMENT ON COLUMN analyst.chunks.page IS 'Page of its first character, counted from 1; null for documents without pages.';
+
+COMMENT ON COLUMN analyst.chunks.headings IS 'Headings above the chunk, outermost first.';
+
+COMMENT ON COLUMN analyst.chunks.char_start IS 'First character in the document''s text, counted from 0 in Unicode code points.';
+
+COMMENT ON COLUMN analyst.chunks.char_end IS 'One past its last character, in Unicode code points.';
+
+COMMENT ON COLUMN analyst.chunks.token_count IS 'Length in tokens of token_counter.';
+
+COMMENT ON COLUMN analyst.chunks.token_counter IS 'Which tokenizer counted; estimate-v1 means that none was at hand.';
+
+COMMENT ON COLUMN analyst.chunks.content IS 'The text of the chunk.';
 
 CREATE TABLE rag.documents (
     tenant_id bigint NOT NULL,
@@ -669,6 +779,462 @@ COMMENT ON COLUMN rag.documents.token_count IS 'Tokens of all passages, by the e
 COMMENT ON COLUMN rag.documents.created_at IS 'When it was first handed over.';
 
 COMMENT ON COLUMN rag.documents.updated_at IS 'When its row last changed.';
+
+CREATE VIEW analyst.documents AS
+ SELECT t.name AS tenant,
+    c.name AS collection,
+    d.id AS document_id,
+    d.external_id,
+    d.title,
+    d.version,
+    d.status,
+    d.media_type,
+    d.language,
+    d.metadata,
+    d.error,
+    d.byte_size,
+    d.passage_count,
+    d.chunk_count,
+    d.token_count,
+    d.created_at,
+    d.updated_at
+   FROM ((rag.documents d
+     JOIN rag.tenants t ON ((t.id = d.tenant_id)))
+     JOIN rag.collections c ON (((c.tenant_id = d.tenant_id) AND (c.id = d.collection_id))));
+
+ALTER VIEW analyst.documents OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.documents IS 'Documents with their state and size, one row each.';
+
+COMMENT ON COLUMN analyst.documents.tenant IS 'Name of the tenant that owns the document.';
+
+COMMENT ON COLUMN analyst.documents.collection IS 'Name of the collection that holds the document.';
+
+COMMENT ON COLUMN analyst.documents.document_id IS 'Id of the document; passages, chunks and runs refer to it.';
+
+COMMENT ON COLUMN analyst.documents.external_id IS 'The caller''s identity of the document; for files a path.';
+
+COMMENT ON COLUMN analyst.documents.title IS 'Title shown in results.';
+
+COMMENT ON COLUMN analyst.documents.version IS '1 after the first indexing, one more with each new content; 0 while it was never indexed.';
+
+COMMENT ON COLUMN analyst.documents.status IS 'pending, parsing, embedding, indexed or failed; only indexed documents are found.';
+
+COMMENT ON COLUMN analyst.documents.media_type IS 'Kind of file, recognised by its content.';
+
+COMMENT ON COLUMN analyst.documents.language IS 'Language recognised in the text (ISO 639-1 code); null where none was.';
+
+COMMENT ON COLUMN analyst.documents.metadata IS 'What the caller said about the document (JSON object); filters match it.';
+
+COMMENT ON COLUMN analyst.documents.error IS 'Why indexing failed; null otherwise.';
+
+COMMENT ON COLUMN analyst.documents.byte_size IS 'Size of the file or text as it was handed over, in bytes.';
+
+COMMENT ON COLUMN analyst.documents.passage_count IS 'Number of passages.';
+
+COMMENT ON COLUMN analyst.documents.chunk_count IS 'Number of chunks.';
+
+COMMENT ON COLUMN analyst.documents.token_count IS 'Tokens of all passages as the embedding model counts them; overlaps count twice.';
+
+COMMENT ON COLUMN analyst.documents.created_at IS 'When the document was first handed over.';
+
+COMMENT ON COLUMN analyst.documents.updated_at IS 'When its row last changed.';
+
+CREATE TABLE rag.passages (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    document_id uuid NOT NULL,
+    collection_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    char_start integer NOT NULL,
+    char_end integer NOT NULL,
+    page integer,
+    headings text[] NOT NULL,
+    token_count integer NOT NULL,
+    content text NOT NULL,
+    search_terms text NOT NULL,
+    regconfig regconfig NOT NULL,
+    search_vector tsvector GENERATED ALWAYS AS (to_tsvector(regconfig, ((content || ' '::text) || search_terms))) STORED NOT NULL
+);
+
+ALTER TABLE ONLY rag.passages FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.passages OWNER TO owner;
+
+COMMENT ON TABLE rag.passages IS 'Coherent pieces of documents: what BM25 ranks, fusion merges, results show and answers cite.';
+
+COMMENT ON COLUMN rag.passages.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.passages.id IS 'Passage id (UUIDv7).';
+
+COMMENT ON COLUMN rag.passages.document_id IS 'The document.';
+
+COMMENT ON COLUMN rag.passages.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.passages.ordinal IS 'Position in the document, from 0.';
+
+COMMENT ON COLUMN rag.passages.char_start IS 'First code point in the document text.';
+
+COMMENT ON COLUMN rag.passages.char_end IS 'One past the last code point.';
+
+COMMENT ON COLUMN rag.passages.page IS 'Page of the first character; null where there are no pages.';
+
+COMMENT ON COLUMN rag.passages.headings IS 'Heading path, outermost first.';
+
+COMMENT ON COLUMN rag.passages.token_count IS 'Tokens by the embedding model''s tokenizer.';
+
+COMMENT ON COLUMN rag.passages.content IS 'The text of the span.';
+
+COMMENT ON COLUMN rag.passages.search_terms IS 'Extra search terms: title, headings, parts of identifiers.';
+
+COMMENT ON COLUMN rag.passages.regconfig IS 'Text search configuration (language).';
+
+COMMENT ON COLUMN rag.passages.search_vector IS 'Lexemes of content and search terms, for phrases, boolean filters and BM25 weights.';
+
+CREATE VIEW analyst.passages AS
+ SELECT t.name AS tenant,
+    c.name AS collection,
+    p.document_id,
+    d.external_id,
+    d.title,
+    p.id AS passage_id,
+    p.ordinal,
+    p.page,
+    p.headings,
+    p.char_start,
+    p.char_end,
+    p.token_count,
+    (p.regconfig)::text AS text_search_config,
+    p.content
+   FROM (((rag.passages p
+     JOIN rag.tenants t ON ((t.id = p.tenant_id)))
+     JOIN rag.collections c ON (((c.tenant_id = p.tenant_id) AND (c.id = p.collection_id))))
+     JOIN rag.documents d ON (((d.tenant_id = p.tenant_id) AND (d.id = p.document_id))));
+
+ALTER VIEW analyst.passages OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.passages IS 'Passages: coherent pieces of documents that BM25 ranks, fusion merges, results show and answers cite.';
+
+COMMENT ON COLUMN analyst.passages.tenant IS 'Name of the tenant that owns the document.';
+
+COMMENT ON COLUMN analyst.passages.collection IS 'Name of the collection that holds the document.';
+
+COMMENT ON COLUMN analyst.passages.document_id IS 'The document (analyst.documents).';
+
+COMMENT ON COLUMN analyst.passages.external_id IS 'The caller''s identity of the document; for files a path.';
+
+COMMENT ON COLUMN analyst.passages.title IS 'Title of the document.';
+
+COMMENT ON COLUMN analyst.passages.passage_id IS 'Id of the passage; chunks and hits refer to it. A new version of the document has new ones.';
+
+COMMENT ON COLUMN analyst.passages.ordinal IS 'Position in the document, counted from 0.';
+
+COMMENT ON COLUMN analyst.passages.page IS 'Page of its first character, counted from 1; null for documents without pages.';
+
+COMMENT ON COLUMN analyst.passages.headings IS 'Headings above the passage, outermost first.';
+
+COMMENT ON COLUMN analyst.passages.char_start IS 'First character in the document''s text, counted from 0 in Unicode code points.';
+
+COMMENT ON COLUMN analyst.passages.char_end IS 'One past its last character, in Unicode code points.';
+
+COMMENT ON COLUMN analyst.passages.token_count IS 'Length in tokens of the embedding model.';
+
+COMMENT ON COLUMN analyst.passages.text_search_config IS 'PostgreSQL text search configuration (language) that cut it into lexemes.';
+
+COMMENT ON COLUMN analyst.passages.content IS 'The text of the passage.';
+
+CREATE TABLE rag.run_legs (
+    tenant_id bigint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    run_id uuid NOT NULL,
+    leg text NOT NULL,
+    passage_ids uuid[] NOT NULL,
+    chunk_ids uuid[] NOT NULL,
+    scores double precision[] NOT NULL,
+    shares double precision[] NOT NULL,
+    fates text[] NOT NULL
+)
+PARTITION BY RANGE (started_at);
+
+ALTER TABLE ONLY rag.run_legs FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.run_legs OWNER TO owner;
+
+COMMENT ON TABLE rag.run_legs IS 'Candidates of each leg of a run as parallel arrays; analyst.retrieval_hits unnests them.';
+
+COMMENT ON COLUMN rag.run_legs.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.run_legs.started_at IS 'Start of the run; daily partitions.';
+
+COMMENT ON COLUMN rag.run_legs.run_id IS 'The run.';
+
+COMMENT ON COLUMN rag.run_legs.leg IS 'vector, lexical, graph, or fused (what fusion made of them).';
+
+COMMENT ON COLUMN rag.run_legs.passage_ids IS 'Candidates, best first.';
+
+COMMENT ON COLUMN rag.run_legs.chunk_ids IS 'Best chunk of each candidate; null where the leg ranks passages.';
+
+COMMENT ON COLUMN rag.run_legs.scores IS 'Raw score of the leg; for fused the RRF score.';
+
+COMMENT ON COLUMN rag.run_legs.shares IS 'Contribution to the RRF score; for fused the rerank score, if any.';
+
+COMMENT ON COLUMN rag.run_legs.fates IS 'For fused: kept, or why it was dropped.';
+
+CREATE VIEW analyst.retrieval_hits AS
+ SELECT t.name AS tenant,
+    l.run_id,
+    l.started_at,
+    l.leg,
+    (hit.rank)::integer AS rank,
+    hit.score AS raw_score,
+        CASE
+            WHEN (l.leg = 'fused'::text) THEN hit.score
+            ELSE NULLIF(hit.share, 'NaN'::double precision)
+        END AS fusion_share,
+    NULLIF(f.shares[place.in_fused], 'NaN'::double precision) AS rerank_score,
+    f.fates[place.in_fused] AS fate,
+    place.in_fused AS fused_rank,
+    hit.passage_id,
+    hit.chunk_id,
+    p.document_id,
+    d.external_id,
+    d.title,
+    p.page
+   FROM ((((((rag.run_legs l
+     JOIN rag.tenants t ON ((t.id = l.tenant_id)))
+     LEFT JOIN rag.run_legs f ON (((f.tenant_id = l.tenant_id) AND (f.run_id = l.run_id) AND (f.started_at = l.started_at) AND (f.leg = 'fused'::text))))
+     CROSS JOIN LATERAL UNNEST(l.passage_ids, l.chunk_ids, l.scores, l.shares) WITH ORDINALITY hit(passage_id, chunk_id, score, share, rank))
+     CROSS JOIN LATERAL ( SELECT array_position(f.passage_ids, hit.passage_id) AS in_fused) place)
+     LEFT JOIN rag.passages p ON (((p.tenant_id = l.tenant_id) AND (p.id = hit.passage_id))))
+     LEFT JOIN rag.documents d ON (((d.tenant_id = p.tenant_id) AND (d.id = p.document_id))));
+
+ALTER VIEW analyst.retrieval_hits OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.retrieval_hits IS 'Candidates of every run, one row per run, leg and candidate: how each leg ranked it and why it was kept or dropped.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.run_id IS 'The run (analyst.retrieval_runs).';
+
+COMMENT ON COLUMN analyst.retrieval_hits.started_at IS 'When the run began. A condition on this column makes queries fast.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), or fused: the list that fusion made of the legs.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.rank IS 'Place in the list of this leg, counted from 1.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.raw_score IS 'The leg''s own score: cosine similarity (-1 to 1) for vector, BM25 (0 and up) for lexical, the fused score for fused. Compare it within one leg only.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.fusion_share IS 'What the leg added to the fused score of the passage (how, says retrieve.fusion in the settings); for fused the whole score. A leg whose list was cut off may have added what its last entry got, which stands in no row.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.rerank_score IS 'Score given by the reranker; null where it did not see the passage.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a run.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.fused_rank IS 'Place in the fused list, before reranking, counted from 1.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.passage_id IS 'The passage (analyst.passages); it may be gone by now.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.chunk_id IS 'The chunk of the passage that the vector leg found (analyst.chunks); null in the other legs.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.document_id IS 'The document; null when the passage is gone.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.external_id IS 'The caller''s identity of the document; null when the passage is gone.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.title IS 'Title of the document; null when the passage is gone.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.page IS 'Page of the passage, counted from 1; null for documents without pages.';
+
+CREATE TABLE rag.runs (
+    tenant_id bigint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    collections text[] NOT NULL,
+    question text NOT NULL,
+    strategy text,
+    plan jsonb DEFAULT '{}'::jsonb NOT NULL,
+    timings_ms jsonb DEFAULT '{}'::jsonb NOT NULL,
+    legs_used text[] NOT NULL,
+    legs_failed jsonb DEFAULT '{}'::jsonb NOT NULL,
+    degraded text[] NOT NULL,
+    settings_revision text NOT NULL,
+    epochs jsonb DEFAULT '{}'::jsonb NOT NULL,
+    outcome text NOT NULL,
+    error text,
+    answer jsonb DEFAULT '{}'::jsonb NOT NULL,
+    usage jsonb DEFAULT '{}'::jsonb NOT NULL,
+    document_ids uuid[] NOT NULL
+)
+PARTITION BY RANGE (started_at);
+
+ALTER TABLE ONLY rag.runs FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.runs OWNER TO owner;
+
+COMMENT ON TABLE rag.runs IS 'One row per search or question.';
+
+COMMENT ON COLUMN rag.runs.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.runs.started_at IS 'When the run began; daily partitions.';
+
+COMMENT ON COLUMN rag.runs.id IS 'Run id = trace id.';
+
+COMMENT ON COLUMN rag.runs.kind IS 'search or query.';
+
+COMMENT ON COLUMN rag.runs.collections IS 'Names of the collections searched.';
+
+COMMENT ON COLUMN rag.runs.question IS 'What was asked.';
+
+COMMENT ON COLUMN rag.runs.strategy IS 'Strategy that ran; null for a plain search.';
+
+COMMENT ON COLUMN rag.runs.plan IS 'Routing decision: legs, weights, factors, request parameters.';
+
+COMMENT ON COLUMN rag.runs.timings_ms IS 'Milliseconds per stage, and total.';
+
+COMMENT ON COLUMN rag.runs.legs_used IS 'Legs that answered.';
+
+COMMENT ON COLUMN rag.runs.legs_failed IS 'Leg to reason.';
+
+COMMENT ON COLUMN rag.runs.degraded IS 'What did not work as asked.';
+
+COMMENT ON COLUMN rag.runs.settings_revision IS 'Revision of the settings in force.';
+
+COMMENT ON COLUMN rag.runs.epochs IS 'Collection name to epoch that was read.';
+
+COMMENT ON COLUMN rag.runs.outcome IS 'ok, error or cancelled.';
+
+COMMENT ON COLUMN rag.runs.error IS 'Why it failed.';
+
+COMMENT ON COLUMN rag.runs.answer IS 'Answer with citations, confidence and groundedness; empty for a search.';
+
+COMMENT ON COLUMN rag.runs.usage IS 'Model, tokens and cost.';
+
+COMMENT ON COLUMN rag.runs.document_ids IS 'Documents that the answer cites; their deletion blanks it.';
+
+CREATE VIEW analyst.retrieval_runs AS
+ SELECT t.name AS tenant,
+    r.id AS run_id,
+    r.started_at,
+    r.kind,
+    r.collections,
+    r.question,
+    r.strategy,
+    r.outcome,
+    r.error,
+    ((r.timings_ms ->> 'total'::text))::double precision AS total_ms,
+    r.timings_ms,
+    r.legs_used,
+    r.legs_failed,
+    r.degraded,
+    (r.answer ->> 'text'::text) AS answer,
+    ((r.answer ->> 'confidence'::text))::double precision AS confidence,
+    ((r.answer ->> 'grounded'::text))::boolean AS grounded,
+    ((r.answer ->> 'groundedness_score'::text))::double precision AS groundedness_score,
+    ((r.answer ->> 'source_deleted_at'::text))::timestamp with time zone AS source_deleted_at,
+    r.document_ids,
+    r.plan,
+    r.usage,
+    r.settings_revision,
+    r.epochs
+   FROM (rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)));
+
+ALTER VIEW analyst.retrieval_runs OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.retrieval_runs IS 'Searches and questions, one row each; what every leg found is in analyst.retrieval_hits.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.run_id IS 'Id of the run; the API calls it run_id or trace_id.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.started_at IS 'When it began. Partitions are days (UTC): a condition on this column makes queries fast.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.kind IS 'search (passages were wanted) or query (an answer was wanted).';
+
+COMMENT ON COLUMN analyst.retrieval_runs.collections IS 'Names of the collections that were searched.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.question IS 'What was asked.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.strategy IS 'How the question was answered; null for a plain search.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error or cancelled.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.error IS 'Why it failed; null otherwise.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.total_ms IS 'Time from start to end, in milliseconds; null where it was not measured.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.timings_ms IS 'Time of each stage, in milliseconds (JSON object).';
+
+COMMENT ON COLUMN analyst.retrieval_runs.legs_used IS 'Legs of the search that answered: vector, lexical.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.legs_failed IS 'Legs that failed, each with its reason (JSON object).';
+
+COMMENT ON COLUMN analyst.retrieval_runs.degraded IS 'What did not work as asked; empty when all did.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.answer IS 'Text of the answer; null for a search, or when a cited document was deleted since.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.confidence IS 'Confidence in the answer, 0 to 1; null for a search.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources support the answer; null where that was not checked.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.groundedness_score IS 'How far the sources support the answer, 0 to 1; null where that was not checked.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.source_deleted_at IS 'When a cited document was deleted, and the text of the answer with it.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.document_ids IS 'Documents that the answer cites; some may be deleted by now.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.plan IS 'How the run was planned: legs, weights, routing factors, request parameters (JSON object).';
+
+COMMENT ON COLUMN analyst.retrieval_runs.usage IS 'Chat model and tokens used (JSON object); empty where no model was called.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.settings_revision IS 'Which settings were in force: equal values, equal revision.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.epochs IS 'State of each collection that was read (JSON object): grows with every change of its content.';
+
+CREATE TABLE rag.alembic_version (
+    version_num character varying(32) NOT NULL
+);
+
+ALTER TABLE rag.alembic_version OWNER TO owner;
+
+CREATE TABLE rag.analyst_grant (
+    tenant_id bigint NOT NULL,
+    role_name text NOT NULL,
+    granted_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.analyst_grant FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.analyst_grant OWNER TO owner;
+
+COMMENT ON TABLE rag.analyst_grant IS 'Which database logins may read which tenant in the analyst views.';
+
+COMMENT ON COLUMN rag.analyst_grant.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.analyst_grant.role_name IS 'Login role (session_user) that may read this tenant through schema analyst.';
+
+COMMENT ON COLUMN rag.analyst_grant.granted_at IS 'When.';
+
+CREATE TABLE rag.document_texts (
+    tenant_id bigint NOT NULL,
+    document_id uuid NOT NULL,
+    version integer NOT NULL,
+    text text NOT NULL
+);
+
+ALTER TABLE ONLY rag.document_texts FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.document_texts OWNER TO owner;
+
+COMMENT ON TABLE rag.document_texts IS 'Normalised text of each indexed document.';
+
+COMMENT ON COLUMN rag.document_texts.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.document_texts.document_id IS 'The document.';
+
+COMMENT ON COLUMN rag.document_texts.version IS 'Version of the document that this text is.';
+
+COMMENT ON COLUMN rag.document_texts.text IS 'Normalised text; every span counts code points in it.';
 
 CREATE TABLE rag.embedding_models (
     id smallint NOT NULL,
@@ -900,161 +1466,6 @@ COMMENT ON COLUMN rag.originals.document_id IS 'The document.';
 
 COMMENT ON COLUMN rag.originals.content IS 'Original bytes, kept when ingest.keepOriginal is on.';
 
-CREATE TABLE rag.passages (
-    tenant_id bigint NOT NULL,
-    id uuid NOT NULL,
-    document_id uuid NOT NULL,
-    collection_id uuid NOT NULL,
-    ordinal integer NOT NULL,
-    char_start integer NOT NULL,
-    char_end integer NOT NULL,
-    page integer,
-    headings text[] NOT NULL,
-    token_count integer NOT NULL,
-    content text NOT NULL,
-    search_terms text NOT NULL,
-    regconfig regconfig NOT NULL,
-    search_vector tsvector GENERATED ALWAYS AS (to_tsvector(regconfig, ((content || ' '::text) || search_terms))) STORED NOT NULL
-);
-
-ALTER TABLE ONLY rag.passages FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.passages OWNER TO owner;
-
-COMMENT ON TABLE rag.passages IS 'Coherent pieces of documents: what BM25 ranks, fusion merges, results show and answers cite.';
-
-COMMENT ON COLUMN rag.passages.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.passages.id IS 'Passage id (UUIDv7).';
-
-COMMENT ON COLUMN rag.passages.document_id IS 'The document.';
-
-COMMENT ON COLUMN rag.passages.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.passages.ordinal IS 'Position in the document, from 0.';
-
-COMMENT ON COLUMN rag.passages.char_start IS 'First code point in the document text.';
-
-COMMENT ON COLUMN rag.passages.char_end IS 'One past the last code point.';
-
-COMMENT ON COLUMN rag.passages.page IS 'Page of the first character; null where there are no pages.';
-
-COMMENT ON COLUMN rag.passages.headings IS 'Heading path, outermost first.';
-
-COMMENT ON COLUMN rag.passages.token_count IS 'Tokens by the embedding model''s tokenizer.';
-
-COMMENT ON COLUMN rag.passages.content IS 'The text of the span.';
-
-COMMENT ON COLUMN rag.passages.search_terms IS 'Extra search terms: title, headings, parts of identifiers.';
-
-COMMENT ON COLUMN rag.passages.regconfig IS 'Text search configuration (language).';
-
-COMMENT ON COLUMN rag.passages.search_vector IS 'Lexemes of content and search terms, for phrases, boolean filters and BM25 weights.';
-
-CREATE TABLE rag.run_legs (
-    tenant_id bigint NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    run_id uuid NOT NULL,
-    leg text NOT NULL,
-    passage_ids uuid[] NOT NULL,
-    chunk_ids uuid[] NOT NULL,
-    scores double precision[] NOT NULL,
-    shares double precision[] NOT NULL,
-    fates text[] NOT NULL
-)
-PARTITION BY RANGE (started_at);
-
-ALTER TABLE ONLY rag.run_legs FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.run_legs OWNER TO owner;
-
-COMMENT ON TABLE rag.run_legs IS 'Candidates of each leg of a run as parallel arrays; analyst.retrieval_hits unnests them.';
-
-COMMENT ON COLUMN rag.run_legs.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.run_legs.started_at IS 'Start of the run; daily partitions.';
-
-COMMENT ON COLUMN rag.run_legs.run_id IS 'The run.';
-
-COMMENT ON COLUMN rag.run_legs.leg IS 'vector, lexical, graph, or fused (what fusion made of them).';
-
-COMMENT ON COLUMN rag.run_legs.passage_ids IS 'Candidates, best first.';
-
-COMMENT ON COLUMN rag.run_legs.chunk_ids IS 'Best chunk of each candidate; null where the leg ranks passages.';
-
-COMMENT ON COLUMN rag.run_legs.scores IS 'Raw score of the leg; for fused the RRF score.';
-
-COMMENT ON COLUMN rag.run_legs.shares IS 'Contribution to the RRF score; for fused the rerank score, if any.';
-
-COMMENT ON COLUMN rag.run_legs.fates IS 'For fused: kept, or why it was dropped.';
-
-CREATE TABLE rag.runs (
-    tenant_id bigint NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    id uuid NOT NULL,
-    kind text NOT NULL,
-    collections text[] NOT NULL,
-    question text NOT NULL,
-    strategy text,
-    plan jsonb DEFAULT '{}'::jsonb NOT NULL,
-    timings_ms jsonb DEFAULT '{}'::jsonb NOT NULL,
-    legs_used text[] NOT NULL,
-    legs_failed jsonb DEFAULT '{}'::jsonb NOT NULL,
-    degraded text[] NOT NULL,
-    settings_revision text NOT NULL,
-    epochs jsonb DEFAULT '{}'::jsonb NOT NULL,
-    outcome text NOT NULL,
-    error text,
-    answer jsonb DEFAULT '{}'::jsonb NOT NULL,
-    usage jsonb DEFAULT '{}'::jsonb NOT NULL,
-    document_ids uuid[] NOT NULL
-)
-PARTITION BY RANGE (started_at);
-
-ALTER TABLE ONLY rag.runs FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.runs OWNER TO owner;
-
-COMMENT ON TABLE rag.runs IS 'One row per search or question.';
-
-COMMENT ON COLUMN rag.runs.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.runs.started_at IS 'When the run began; daily partitions.';
-
-COMMENT ON COLUMN rag.runs.id IS 'Run id = trace id.';
-
-COMMENT ON COLUMN rag.runs.kind IS 'search or query.';
-
-COMMENT ON COLUMN rag.runs.collections IS 'Names of the collections searched.';
-
-COMMENT ON COLUMN rag.runs.question IS 'What was asked.';
-
-COMMENT ON COLUMN rag.runs.strategy IS 'Strategy that ran; null for a plain search.';
-
-COMMENT ON COLUMN rag.runs.plan IS 'Routing decision: legs, weights, factors, request parameters.';
-
-COMMENT ON COLUMN rag.runs.timings_ms IS 'Milliseconds per stage, and total.';
-
-COMMENT ON COLUMN rag.runs.legs_used IS 'Legs that answered.';
-
-COMMENT ON COLUMN rag.runs.legs_failed IS 'Leg to reason.';
-
-COMMENT ON COLUMN rag.runs.degraded IS 'What did not work as asked.';
-
-COMMENT ON COLUMN rag.runs.settings_revision IS 'Revision of the settings in force.';
-
-COMMENT ON COLUMN rag.runs.epochs IS 'Collection name to epoch that was read.';
-
-COMMENT ON COLUMN rag.runs.outcome IS 'ok, error or cancelled.';
-
-COMMENT ON COLUMN rag.runs.error IS 'Why it failed.';
-
-COMMENT ON COLUMN rag.runs.answer IS 'Answer with citations, confidence and groundedness; empty for a search.';
-
-COMMENT ON COLUMN rag.runs.usage IS 'Model, tokens and cost.';
-
-COMMENT ON COLUMN rag.runs.document_ids IS 'Documents that the answer cites; their deletion blanks it.';
-
 CREATE TABLE rag.schema_objects (
     name text NOT NULL,
     hash text NOT NULL,
@@ -1086,24 +1497,6 @@ COMMENT ON COLUMN rag.schema_revisions.revision IS 'Alembic revision.';
 COMMENT ON COLUMN rag.schema_revisions.breaking IS 'Code that does not know this revision must not serve the database.';
 
 COMMENT ON COLUMN rag.schema_revisions.applied_at IS 'When it was applied.';
-
-CREATE TABLE rag.tenants (
-    id bigint NOT NULL,
-    name text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE ONLY rag.tenants FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.tenants OWNER TO owner;
-
-COMMENT ON TABLE rag.tenants IS 'Tenants: who owns documents, runs and jobs.';
-
-COMMENT ON COLUMN rag.tenants.id IS 'Tenant id, first part of every key.';
-
-COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
-
-COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
 
 ALTER TABLE rag.tenants ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME rag.tenants_id_seq
@@ -1552,7 +1945,13 @@ GRANT USAGE ON SCHEMA rag TO cairn_app;
 GRANT USAGE ON SCHEMA rag TO cairn_definer;
 GRANT USAGE ON SCHEMA rag TO cairn_views;
 
-REVOKE ALL ON FUNCTION rag.add_partition(parent regclass, suffix text, bounds text, day_start timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION analyst.search_lexical(collection text, query text, k integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION analyst.search_lexical(collection text, query text, k integer) TO cairn_analyst;
+
+REVOKE ALL ON FUNCTION analyst.similar_chunks(chunk_id uuid, k integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION analyst.similar_chunks(chunk_id uuid, k integer) TO cairn_analyst;
+
+REVOKE ALL ON FUNCTION rag.add_partition(parent regclass, day date) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) TO cairn_app;
@@ -1606,9 +2005,6 @@ REVOKE ALL ON FUNCTION rag.secure_table(target regclass) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.set_policy(target regclass, policy_name text, clauses text) FROM PUBLIC;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.analyst_grant TO cairn_definer;
-GRANT SELECT ON TABLE rag.analyst_grant TO cairn_views;
-
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunks TO cairn_definer;
 GRANT SELECT ON TABLE rag.chunks TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunks TO cairn_app;
@@ -1617,13 +2013,42 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_definer;
-GRANT SELECT ON TABLE rag.document_texts TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenants TO cairn_definer;
+GRANT SELECT ON TABLE rag.tenants TO cairn_views;
+GRANT SELECT ON TABLE rag.tenants TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.chunks TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.documents TO cairn_definer;
 GRANT SELECT ON TABLE rag.documents TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.documents TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.documents TO cairn_analyst;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.passages TO cairn_definer;
+GRANT SELECT ON TABLE rag.passages TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.passages TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.passages TO cairn_analyst;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_definer;
+GRANT SELECT ON TABLE rag.run_legs TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.retrieval_hits TO cairn_analyst;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.runs TO cairn_definer;
+GRANT SELECT ON TABLE rag.runs TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.runs TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.retrieval_runs TO cairn_analyst;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.analyst_grant TO cairn_definer;
+GRANT SELECT ON TABLE rag.analyst_grant TO cairn_views;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_definer;
+GRANT SELECT ON TABLE rag.document_texts TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_app;
 
 GRANT SELECT ON TABLE rag.embedding_models TO cairn_app;
 GRANT SELECT ON TABLE rag.embedding_models TO cairn_views;
@@ -1652,22 +2077,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.lexical_terms TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.originals TO cairn_definer;
 GRANT SELECT ON TABLE rag.originals TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.originals TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.passages TO cairn_definer;
-GRANT SELECT ON TABLE rag.passages TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.passages TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_definer;
-GRANT SELECT ON TABLE rag.run_legs TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.runs TO cairn_definer;
-GRANT SELECT ON TABLE rag.runs TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.runs TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenants TO cairn_definer;
-GRANT SELECT ON TABLE rag.tenants TO cairn_views;
-GRANT SELECT ON TABLE rag.tenants TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.uploads TO cairn_definer;
 GRANT SELECT ON TABLE rag.uploads TO cairn_views;

@@ -16,7 +16,8 @@ from app.api.metrics import CONTENT_TYPE
 from app.api.models import example
 from app.api.running import Running, RunningDep, ServicesDep
 from app.domain.job import QueueState
-from app.errors import CairnError, NotFoundError
+from app.errors import NotFoundError
+from app.jobs.outcome import describe
 from app.store import jobs, upkeep
 from app.wiring import Services
 
@@ -87,8 +88,9 @@ async def _look(services: Services, blocking: list[str]) -> tuple[dict[str, Any]
         async with asyncio.timeout(ANSWER_SECONDS), services.database.connection() as connection:
             queue = await jobs.queue_state(connection)
             scan = await upkeep.iterative_scan(connection)
-    except (CairnError, TimeoutError) as error:
-        blocking.append(getattr(error, "detail", f"the database did not answer within {ANSWER_SECONDS:.0f} s"))
+    except Exception as error:  # whatever it is, this process cannot serve
+        log.warning("database.unready", problem=describe(error))
+        blocking.append(f"the database does not answer: {describe(error) or type(error).__name__}")
         return {"answer_ms": None}, None
     if scan != upkeep.EXPECTED_SCAN:
         blocking.append(f"hnsw.iterative_scan is {scan}, not {upkeep.EXPECTED_SCAN}: vector search would miss rows")

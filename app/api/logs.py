@@ -9,10 +9,8 @@ import structlog
 
 
 def configure() -> None:
-    """Unless somebody has done so already. INFO and above, with the request id, and never with local variables in
-    tracebacks: they hold documents and keys (T36)."""
-    if structlog.is_configured():
-        return
+    """INFO and above, with the request id, and never with local variables in tracebacks: they hold documents and
+    keys (T36)."""
     plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     structured = (structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
     structlog.configure(

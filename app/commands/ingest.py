@@ -90,11 +90,11 @@ def summary(report: Report) -> str:
 
 
 def show_failures(report: Report, limit: int | None) -> None:
-    """Each failed document with its reason, on stderr."""
+    """Each failed document with its reason, on stderr; at most `limit` of them."""
     for outcome in report.failed[:limit]:
         note(f"failed: {outcome.external_id}: {outcome.error}")
     if limit is not None and len(report.failed) > limit:
-        note(f"... and {len(report.failed) - limit:,} more (--verbose lists all)")
+        note(f"... and {len(report.failed) - limit:,} more (cairn ingest --verbose lists all)")
 
 
 def _show(report: Report, verbose: bool) -> None:

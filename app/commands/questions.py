@@ -9,16 +9,22 @@ from app import actions
 from app.domain.document import Document
 from app.wiring import Services
 
-_LOOKED_AT = 12
-_TEXT_START = 20_000
-"""Characters of each document that are searched for something to ask."""
-_DEFINITION = re.compile(r"(?:^|(?<=[.!?] ))([A-Z][\w-]*(?: [\w-]+){0,3}) (?:is|are) (?:an?|the) [a-z]", re.MULTILINE)
-_HEADING = re.compile(r"^#{1,4} +(?:\d+(?:\.\d+)*\.? +)?(.{6,70}?)\s*#*$", re.MULTILINE)
+LOOKED_AT = 40
+"""Documents that are searched for something to ask, spread over the collection."""
+TEXT_START = 30_000
+"""Characters of each document that are searched."""
+SECTION_PROSE = 150
+"""Characters below a heading from which it is worth a question."""
+
+_DEFINITION = re.compile(
+    r"(?:^|(?<=[.!?] ))([A-Z][\w-]*(?: [\w-]+){0,3}) (is|are) (?:an?|the) (?!same\b|only\b|one\b)[a-z]", re.MULTILINE
+)
 _POINTS_ELSEWHERE = re.compile(
     r"(?:this|that|these|those|it|its|there|here|he|she|they|we|you|one|what|which|who|if|when|where|each|all|our|my|"
-    r"his|her|their|but|and|so|in|on|for|as|at|by|with|another|both|such|some|most|to|of|only|then)\b",
+    r"his|her|their|but|and|so|in|on|for|as|at|by|with|another|both|such|some|most|to|of|only|then|not|no)\b",
     re.IGNORECASE,
 )
+_HEADING = re.compile(r"^#{2,4} +(?:\d+(?:\.\d+)*\.? +)?(.{6,70}?)[ #]*$", re.MULTILINE)
 _SAYS_NOTHING = re.compile(
     r"(?:table of )?contents|introduction|overview|summary|abstract|references|conclusions?|appendix|background|notes",
     re.IGNORECASE,
@@ -27,33 +33,38 @@ _WITH_HEADINGS = ("text/markdown", "text/html", "application/vnd.openxmlformats"
 
 
 async def questions_about(opened: Services, collection: str, wanted: int = 3) -> list[str]:
-    """At most `wanted` questions, about as many documents as possible."""
-    indexed = [document for document in await actions.list_documents(opened, collection, limit=200)
-               if document.status == "indexed"]  # fmt: skip
-    step = max(1, len(indexed) // _LOOKED_AT)
-    asked = [list(await _questions(opened, collection, document)) for document in indexed[::step][:_LOOKED_AT]]
-    # one of each document first, and among these the definitions first
-    ranked = [(turn, kind, text) for made in asked for turn, (kind, text) in enumerate(made)]
-    return list(dict.fromkeys(text for _, _, text in sorted(ranked, key=lambda item: item[:2])))[:wanted]
+    """At most `wanted` questions: of each document its best one, definitions first; then the second ones."""
+    listed = await actions.list_documents(opened, collection, limit=200)
+    indexed = [document for document in listed if document.status == "indexed"]
+    step = max(1, len(indexed) // LOOKED_AT)
+    made: list[tuple[int, int, str]] = []
+    for document in indexed[::step][:LOOKED_AT]:
+        _, text = await actions.get_document(opened, collection, document.id)
+        found = questions_in(document, (text or "")[:TEXT_START])
+        made += [(turn, kind, question) for turn, (kind, question) in enumerate(found)]
+    ordered = sorted(made, key=lambda item: item[:2])
+    return list(dict.fromkeys(question for _, _, question in ordered))[:wanted]
 
 
-async def _questions(opened: Services, collection: str, document: Document) -> list[tuple[int, str]]:
-    """(kind, question), best first; kind 0 asks for a definition, 1 for a section, 2 for the document."""
-    _, text = await actions.get_document(opened, collection, document.id)
-    start = (text or "")[:_TEXT_START]
-    made = [(0, f"What is {name}?") for name in _defined(start)][:2]
+def questions_in(document: Document, text: str) -> list[tuple[int, str]]:
+    """(kind, question), best first; kind 0 asks for a definition, 1 for a section, 2 for the document. Pure."""
+    made = [(0, question) for question in _definitions(text)][:2]
     if document.media_type.startswith(_WITH_HEADINGS):
-        made += [(1, f"What is said about {heading}?") for heading in _headings(start)][:2]
+        made += [(1, f"What is said about {heading}?") for heading in _sections(text)][:2]
     return [*made, (2, f"What is {document.title} about?")]
 
 
-def _defined(text: str) -> Iterator[str]:
+def _definitions(text: str) -> Iterator[str]:
     for found in _DEFINITION.finditer(" ".join(text.split())):
-        if not _POINTS_ELSEWHERE.match(found[1]):
-            yield found[1]
+        name, verb = found.groups()
+        if not _POINTS_ELSEWHERE.match(name):
+            yield f"What {verb} {re.sub(r'^(A|An|The) ', lambda article: article[0].lower(), name)}?"
 
 
-def _headings(text: str) -> Iterator[str]:
-    for found in _HEADING.finditer(text):
-        if not _SAYS_NOTHING.fullmatch(found[1]) and " " in found[1]:
-            yield found[1].strip("*_`")
+def _sections(text: str) -> Iterator[str]:
+    """Headings below the title that have something to say."""
+    found = list(_HEADING.finditer(text))
+    for heading, following in zip(found, [*found[1:], None], strict=True):
+        prose = text[heading.end() : following.start() if following else len(text)].strip()
+        if len(prose) >= SECTION_PROSE and " " in heading[1] and not _SAYS_NOTHING.fullmatch(heading[1]):
+            yield heading[1].strip("*_`")

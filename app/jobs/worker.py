@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import structlog
 
@@ -112,22 +112,11 @@ class Worker:
         sent_at = time.monotonic()
         claimed = await bounded(ANSWER_SECONDS, self._take(lease))
         self.last_progress = time.monotonic()
-        if claimed is None:
-            return None
-        principal, job = await bounded(ANSWER_SECONDS, self._load(*claimed))
-        # gone with its tenant, or so late that another worker has it: its fence is not ours to use
-        if job is None or job.worker != self.name:
-            return None
-        return JobContext(self._database, principal, job, lease, sent_at)
+        return claimed and JobContext(self._database, *claimed, lease, sent_at)
 
-    async def _take(self, lease: timedelta) -> tuple[int, UUID] | None:
+    async def _take(self, lease: timedelta) -> tuple[Principal, Job] | None:
         async with self._database.connection() as connection:
             return await jobs.claim(connection, self.name, list(self._handlers), lease)
-
-    async def _load(self, tenant_id: int, job_id: UUID) -> tuple[Principal, Job | None]:
-        async with self._database.transaction(Principal(tenant_id, "")) as connection:
-            principal = Principal(tenant_id, await jobs.tenant_name(connection, tenant_id))
-            return principal, await jobs.get(connection, principal, job_id)
 
     # --- one attempt --------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """rag.jobs: row in, domain value out. Who calls what, and when, is decided by app/jobs/worker.py and the API.
 
 Every function takes a connection inside a transaction of the principal's tenant, except `claim`, `queue_state` and
-`wakeups`, which concern all tenants and need none.
+`wakeups`, which concern all tenants and take a bare connection.
 """
 
 from __future__ import annotations
@@ -160,15 +160,19 @@ async def _requeue(
 # --- over all tenants -------------------------------------------------------------------------------------------------
 
 
-async def claim(connection: Any, worker: str, kinds: Sequence[str], lease: timedelta) -> tuple[int, UUID] | None:
-    """Tenant and id of the job that is now this worker's for the length of `lease`; None when nothing is due."""
-    row = await connection.fetchrow(_SQL["claim"], worker, list(kinds), lease)
-    return None if row is None else (row["tenant_id"], row["id"])
+async def claim(connection: Any, worker: str, kinds: Sequence[str], lease: timedelta) -> tuple[Principal, Job] | None:
+    """The job that is now this worker's for the length of `lease`, with its tenant; None when nothing is due.
 
-
-async def tenant_name(connection: Any, tenant_id: int) -> str:
-    name: str = await connection.fetchval(_SQL["tenant_name"], tenant_id)
-    return name
+    One transaction, begun without a tenant: a claim that could not be read is not made, and costs no attempt.
+    """
+    async with connection.transaction():
+        row = await connection.fetchrow(_SQL["claim"], worker, list(kinds), lease)
+        if row is None:
+            return None
+        tenant_id = row["tenant_id"]
+        await connection.execute(_SQL["enter_tenant"], str(tenant_id))
+        principal = Principal(tenant_id, await connection.fetchval(_SQL["tenant_name"], tenant_id))
+        return principal, _job(await connection.fetchrow(_SQL["get"], tenant_id, row["id"]))
 
 
 async def queue_state(connection: Any) -> QueueState:

@@ -91,6 +91,10 @@ SELECT job.status, pg_notify('cairn_jobs', '') FROM job;
 -- name: claim
 SELECT tenant_id, id FROM rag.claim_job($1, $2, $3);
 
+-- name: enter_tenant
+-- The rest of the transaction is that tenant's, its own row in rag.tenants included.
+SELECT set_config('app.tenant', $1, true);
+
 -- name: tenant_name
 SELECT name FROM rag.tenants WHERE id = $1;
 

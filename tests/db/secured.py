@@ -75,7 +75,7 @@ def next_release(release: Release) -> Release:
 
 
 async def prepare(dsn: str, release: Release) -> None:
-    """Migrate twice; tenants 1 and 2 get a row in every table; `reader_1` and `reader_3` are analysts of tenants 1 and 3."""
+    """Migrate twice; tenants 1 and 2 get a row in every table; `reader_1` and `reader_3` are analysts of 1 and 3."""
     await migrate(dsn)
     await migrate(dsn, source=next_release(release).source)
     connection = await asyncpg.connect(dsn)

@@ -18,6 +18,10 @@ pytestmark = pytest.mark.fault
 # Sleeps until the test allows the next attempt to run through.
 WAIT = "SELECT pg_sleep(CASE WHEN to_regclass('public.go_on') IS NULL THEN 600 ELSE 0 END)"
 INDEX = "CREATE INDEX CONCURRENTLY IF NOT EXISTS killed_idx ON rag.passages (page)"
+GONE = "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'cairn-migrate'"
+# should a statement outlive its process after all, it does not hold up the end of the test
+TERMINATE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name = 'cairn-migrate' AND datname = current_database()"""
 
 
 def in_a_revision(release: Release) -> str:
@@ -63,9 +67,7 @@ async def test_a_killed_migration_is_finished_by_the_next_start(step: Any, datab
         process.kill()
         process.wait()
         # its statements end with it (client_connection_check_interval) and do not work on beside the next start
-        await until(
-            admin, "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'cairn-migrate'", seconds=10
-        )
+        await until(admin, GONE, seconds=10)
         await admin.execute("CREATE TABLE public.go_on ()")
         await snapshot.rollback()
         assert (await migrate(database, source=release.source, lock_seconds=30)).action == "migrated"
@@ -76,5 +78,6 @@ async def test_a_killed_migration_is_finished_by_the_next_start(step: Any, datab
     finally:
         process.kill()
         process.communicate()
+        await admin.execute(TERMINATE)
         await reader.close()
         await admin.close()

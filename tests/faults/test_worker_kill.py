@@ -224,9 +224,10 @@ async def test_t10_an_outage_while_idle_is_survived(yard: Yard, socket_folder: P
 
 
 async def test_t10_a_job_that_ends_during_an_outage_keeps_its_result(yard: Yard, socket_folder: Path) -> None:
-    finished = asyncio.Event()
+    started, finished = asyncio.Event(), asyncio.Event()
 
     async def handler(context: JobContext) -> dict[str, Any]:
+        started.set()
         await asyncio.sleep(1)
         finished.set()
         return {"attempt": context.job.attempts}
@@ -236,7 +237,7 @@ async def test_t10_a_job_that_ends_during_an_outage_keeps_its_result(yard: Yard,
         cut_off_worker(proxy.dsn, handler, leaseSeconds=30),
     ):
         job = await yard.enqueue()
-        await yard.until(job, "running")
+        await asyncio.wait_for(started.wait(), 10)
         await proxy.cut()
         await finished.wait()
         await asyncio.sleep(2)
@@ -246,9 +247,11 @@ async def test_t10_a_job_that_ends_during_an_outage_keeps_its_result(yard: Yard,
 
 
 async def test_t10_a_worker_on_a_silent_network_lets_go_when_its_lease_is_over(yard: Yard, socket_folder: Path) -> None:
+    started = asyncio.Event()
     interrupted_at: list[float] = []
 
     async def handler(context: JobContext) -> dict[str, Any]:
+        started.set()
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
@@ -258,7 +261,7 @@ async def test_t10_a_worker_on_a_silent_network_lets_go_when_its_lease_is_over(y
 
     async with database_proxy(yard.dsn, socket_folder) as proxy, cut_off_worker(proxy.dsn, handler):
         job = await yard.enqueue(seconds=1)
-        await yard.until(job, "running")
+        await asyncio.wait_for(started.wait(), 10)
         proxy.freeze()
         frozen_at = time.monotonic()
         yard.start()

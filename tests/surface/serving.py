@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,19 @@ class Api:
         fresh = self.folder / "settings.new"
         fresh.write_text(raw)
         fresh.replace(self.settings_file)
+
+    @property
+    def revision(self) -> str:
+        """Of the settings in force."""
+        revision: str = self.client.get("/health/ready").json()["settings"]["revision"]
+        return revision
+
+    def await_until(self, true: Callable[[], object], seconds: float = 10) -> None:
+        """Wait until it is true; fails with the log after so many seconds."""
+        until = time.monotonic() + seconds
+        while not true():
+            assert time.monotonic() < until, self.log[-3000:]
+            time.sleep(0.02)
 
     def index(self, collection: str, **texts: str) -> None:
         documents = [{"id": name, "text": text} for name, text in texts.items()]

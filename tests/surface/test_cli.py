@@ -419,7 +419,7 @@ def wait_for_documents(database: str) -> None:
         connection = await asyncpg.connect(database)
         try:
             async with asyncio.timeout(60):
-                while not await connection.fetchval("SELECT count(*) FROM rag.documents"):  # noqa: ASYNC110
+                while not await connection.fetchval("SELECT count(*) FROM rag.documents"):
                     await asyncio.sleep(0.05)
         finally:
             await connection.close()
