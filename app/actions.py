@@ -21,6 +21,7 @@ from app.domain.text import normalise
 from app.domain.trace import RunTrace
 from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
 from app.ingest.pipeline import OnOutcome, ingest
+from app.ingest.prepare import source_hash
 from app.jobs.index_uploads import KIND
 from app.retrieve.search import search
 from app.retrieve.trace import search_trace, succeeded
@@ -132,6 +133,7 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
             max_attempts=services.settings.current.jobs.max_attempts,
         )  # fmt: skip
         for source in sources:
+            await documents.register(connection, services.principal, target.id, source, source_hash(source))
             await uploads.add(connection, services.principal, job_id=job.id, collection_id=target.id, source=source)
     return job
 
@@ -157,7 +159,7 @@ async def delete_document(services: Services, collection: str, document_id: UUID
     """Remove it with everything derived from it. Raises NotFoundError."""
     found = await get_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
-        if not await documents.delete(connection, services.principal, found.id, document_id):
+        if not await documents.delete(connection, found.id, document_id):
             raise NotFoundError(f"no document {document_id} in collection {collection}")
 
 

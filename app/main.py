@@ -7,7 +7,9 @@ is no authentication, an end within 10 s of SIGTERM, and a failed start as one C
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -36,6 +38,9 @@ GRACEFUL_SECONDS = 4
 WORKER_SECONDS = 3.0
 """For the worker's job to be handed back after that; then its lease decides."""
 KEEP_ALIVE_SECONDS = 15
+EXIT_SECONDS = 9.5
+"""After SIGTERM the process ends, whatever still computes: threads cannot be stopped, and everything durable is in
+PostgreSQL (T8, T9)."""
 DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 PARTITION_DAYS = 7
@@ -99,13 +104,27 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
         for number in (signal.SIGTERM, signal.SIGINT):
             # beside uvicorn's own handler: streams and readiness learn of the end at once, and the signal that uvicorn
             # raises again when it is done does not kill the process before everything is closed
-            loop.add_signal_handler(number, running.stopping.set)
+            loop.add_signal_handler(number, _stop, running)
         config = uvicorn.Config(
             app, environment.host, environment.port, lifespan="off", log_config=None, access_log=False,
             server_header=False, timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )  # fmt: skip
         log.info("serving", url=f"http://{environment.host}:{environment.port}", docs="/docs")
         await uvicorn.Server(config).serve()
+
+
+def _stop(running: Running) -> None:
+    if running.stopping.is_set():
+        return
+    running.stopping.set()
+    last_resort = threading.Timer(EXIT_SECONDS, _end)
+    last_resort.daemon = True
+    last_resort.start()
+
+
+def _end() -> None:
+    log.warning("serving.cut_off", seconds=EXIT_SECONDS)
+    os._exit(0)
 
 
 # --- beside the requests ----------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def _collection(path: Path) -> str:
 async def _ask_all(opened: Services, report: Report, *, own: bool) -> None:
     questions = QUESTIONS if own else await questions_about(opened, report.collection)
     if not own:
-        say("\nThree questions made from what is there (definitions, headings, titles):")
+        say("\nQuestions made from what is there (definitions, headings, titles):")
     for question in questions:
         say(f"\n> {question}\n", style="bold")
         show_sources(await answer_question(opened, question, report.collection))

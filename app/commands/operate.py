@@ -7,13 +7,14 @@ import contextlib
 import os
 import signal
 import socket
-import sys
 
 import structlog
 
-from app.commands.terminal import note, quiet_logs, say, services
+from app.commands.terminal import quiet_logs, say, services
 from app.errors import CairnError
 from app.settings import Environment, SettingsStore, read_environment
+
+log = structlog.get_logger(__name__)
 
 _SAID = {
     "none": "is up to date",
@@ -31,7 +32,6 @@ def serve(host: str | None, port: int | None, worker: bool) -> int:
     environment = read_environment()
     store = SettingsStore(environment.settings_path)
     _check_address(environment)
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     from app.main import serve as serve_http
 
     serve_http(environment, store, worker=worker)
@@ -59,15 +59,19 @@ def _check_address(environment: Environment) -> None:
 
 async def work() -> int:
     """Run jobs until SIGTERM or Ctrl-C; a stop that was asked for is no failure. The current job gets time to end."""
+    from app.api import logs
+
     async with services() as opened:
+        logs.configure()
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
         watching = asyncio.create_task(opened.settings.watch())
-        note("Worker started; Ctrl-C ends it.")
+        worker = opened.worker()
+        log.info("worker.started", worker=worker.name)
         try:
-            await opened.worker().run(stop)
+            await worker.run(stop)
         finally:
             watching.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -48,23 +48,32 @@ async def questions_about(opened: Services, collection: str, wanted: int = 3) ->
 
 def questions_in(document: Document, text: str) -> list[tuple[int, str]]:
     """(kind, question), best first; kind 0 asks for a definition, 1 for a section, 2 for the document. Pure."""
-    made = [(0, question) for question in _definitions(text)][:2]
+    made = [(0, question) for question in _definitions(text)][:3]
     if document.media_type.startswith(_WITH_HEADINGS):
-        made += [(1, f"What is said about {heading}?") for heading in _sections(text)][:2]
+        made += [(1, f"What is said about {heading}?") for heading in _sections(text)][:3]
     return [*made, (2, f"What is {document.title} about?")]
 
 
 def _definitions(text: str) -> Iterator[str]:
     for found in _DEFINITION.finditer(" ".join(text.split())):
-        name, verb = found.groups()
-        if not _POINTS_ELSEWHERE.match(name):
+        name, verb = re.split(r" (?=(?:A|An|The) )", found[1])[-1], found[2]
+        if not _POINTS_ELSEWHERE.match(name) and not _POINTS_ELSEWHERE.fullmatch(name.split()[-1]):
             yield f"What {verb} {re.sub(r'^(A|An|The) ', lambda article: article[0].lower(), name)}?"
 
 
 def _sections(text: str) -> Iterator[str]:
-    """Headings below the title that have something to say."""
+    """Headings below the title whose section speaks of them."""
     found = list(_HEADING.finditer(text))
-    for heading, following in zip(found, [*found[1:], None], strict=True):
-        prose = text[heading.end() : following.start() if following else len(text)].strip()
-        if len(prose) >= SECTION_PROSE and " " in heading[1] and not _SAYS_NOTHING.fullmatch(heading[1]):
-            yield heading[1].strip("*_`")
+    ends = [*(following.start() for following in found[1:]), len(text)]
+    for heading, end in zip(found, ends, strict=False):
+        name, prose = heading[1].strip("*_`:"), text[heading.end() : end].strip().lower()
+        words = re.findall(r"\w{4,}", name.lower())
+        spoken_of = sum(word[:5] in prose for word in words) * 3 >= len(words) * 2
+        if (
+            words
+            and spoken_of
+            and name[0].isalpha()
+            and len(prose) >= SECTION_PROSE
+            and not _SAYS_NOTHING.fullmatch(name)
+        ):
+            yield name

@@ -33,6 +33,10 @@ GROUP_CHUNKS = 128
 """Chunks embedded together: short texts of many documents share batches, and progress shows between groups."""
 
 
+NOT_DURABLE = {"synchronous_commit": "off"}
+"""For notes on the way: losing one in a crash costs nothing, waiting for the disk at each would."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where documents go: collection, embedding model, and the settings snapshot of this run."""
@@ -123,16 +127,17 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
 async def _load(database: Database, target: Target, source: Source, report: OnOutcome) -> PreparedDocument | None:
     """Parse and cut one source; None when there is nothing to do (reported)."""
     digest = source_hash(source)
-    async with database.transaction(target.principal) as connection:
-        await connection.execute("SET LOCAL synchronous_commit = off")
-        known = await documents.register(connection, target.principal, target.collection_id, source, digest)
+    async with database.transaction(target.principal, config=NOT_DURABLE) as connection:
+        known = await documents.register(connection, target.principal, target.collection_id, source, digest, "parsing")
         if known.status == "indexed" and known.content_hash == digest:
-            await documents.update_metadata(connection, target.principal, known.id, source.metadata)
+            if known.metadata != source.metadata:
+                await documents.update_metadata(connection, target.principal, known.id, source.metadata)
             report(_duplicate(source, known))
             return None
-        await documents.set_status(
-            connection, target.principal, target.collection_id, source.external_id, "parsing", None
-        )
+        if known.status != "parsing":
+            await documents.set_status(
+                connection, target.principal, target.collection_id, source.external_id, "parsing", None
+            )
     try:
         loaded = await parse(source, target.settings.ingest)
         ready = await asyncio.to_thread(prepare, source, loaded, target.settings, target.embedder.tokens)
@@ -158,8 +163,7 @@ def _duplicate(source: Source, known: documents.Known) -> Indexed:
 
 
 async def _status(database: Database, target: Target, source: Source, status: Status, error: str | None = None) -> None:
-    async with database.transaction(target.principal) as connection:
-        await connection.execute("SET LOCAL synchronous_commit = off")
+    async with database.transaction(target.principal, config=NOT_DURABLE) as connection:
         await documents.set_status(
             connection, target.principal, target.collection_id, source.external_id, status, error
         )
@@ -208,8 +212,8 @@ async def _publish(database: Database, target: Target, item: _Embedded) -> Outco
             if known.status == "indexed" and known.content_hash == item.document.content_hash:
                 return _duplicate(source, known)  # another run was faster
             return await documents.publish(
-                connection, target.principal, target.collection_id, target.model.id, known, item.document,
-                item.vectors, keep_original=target.settings.ingest.keep_original,
+                connection, target.collection_id, target.model.id, known, item.document, item.vectors,
+                keep_original=target.settings.ingest.keep_original,
             )  # fmt: skip
     except DOCUMENT_ERRORS as error:
         return Rejected(source.external_id, source.name, error.code, error.detail)

@@ -21,7 +21,7 @@ async def reweight_if_drifted(
         drifted = await lexical.drifted(connection, principal, collection_id, settings.reweight_drift)
         if not drifted:
             return 0
-        await collections.touch(connection, principal, collection_id, documents=0, passages=0, chunks=0)
+        await collections.touch(connection, principal, collection_id)
         # read again: another writer may have renewed them while this one waited for the lock
         drifted = await lexical.drifted(connection, principal, collection_id, settings.reweight_drift)
         for config, _ in drifted:

@@ -1,4 +1,6 @@
-"""The job that indexes uploaded files. Run again after a crash it meets its finished files as duplicates."""
+"""The job that indexes uploaded files. Run again after a crash it meets its finished files as duplicates.
+
+The uploads stay until the statement that ends the job, so that no crash loses a file or its outcome."""
 
 from __future__ import annotations
 
@@ -32,9 +34,6 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
                     yield upload.source
 
         outcomes = await ingest(database, target, sources(), check=context.check_cancelled)
-        async with database.transaction(context.principal) as connection:
-            for upload_id in waiting:
-                await uploads.delete(connection, context.principal, upload_id)
         await context.progress(len(waiting), len(waiting), "done")
         return upload_result(outcomes)
 

@@ -49,9 +49,7 @@ async def delete(connection: Any, principal: Principal, name: str) -> bool:
     return await connection.fetchval(SQL["delete"], principal.tenant_id, name) is not None
 
 
-async def touch(
-    connection: Any, principal: Principal, collection_id: UUID, *, documents: int, passages: int, chunks: int
-) -> int | None:
-    """Take the lock between writers, count, and raise the epoch (returned; None when the collection is gone)."""
-    row = await connection.fetchrow(SQL["touch"], principal.tenant_id, collection_id, documents, passages, chunks)
-    return None if row is None else int(row["epoch"])
+async def touch(connection: Any, principal: Principal, collection_id: UUID) -> int | None:
+    """Take the lock between writers and raise the epoch (returned; None when the collection is gone)."""
+    epoch: int | None = await connection.fetchval(SQL["touch"], principal.tenant_id, collection_id)
+    return epoch

@@ -13,8 +13,6 @@ from app.db.queries import load_queries
 from app.domain.document import Document, Indexed, PreparedDocument, Source, Status
 from app.domain.ids import new_id
 from app.domain.principal import Principal
-from app.errors import NotFoundError
-from app.store import collections, lexical, traces
 
 SQL = load_queries("documents")
 
@@ -41,17 +39,27 @@ class Known:
 
 
 async def register(
-    connection: Any, principal: Principal, collection_id: UUID, source: Source, content_hash: bytes
+    connection: Any,
+    principal: Principal,
+    collection_id: UUID,
+    source: Source,
+    content_hash: bytes,
+    status: Status = "pending",
 ) -> Known:
-    """Make sure the identity has a row (status pending at first) and lock it."""
-    tenant = principal.tenant_id
-    await connection.fetchval(
-        SQL["register"], tenant, new_id(), collection_id, source.external_id, source.title or source.name,
-        content_hash, source.media_type or "application/octet-stream", dict(source.metadata), len(source.content),
-    )  # fmt: skip
-    row = await connection.fetchrow(SQL["lock_by_external_id"], tenant, collection_id, source.external_id)
-    if row is None:  # deleted meanwhile
-        return await register(connection, principal, collection_id, source, content_hash)
+    """The stored state of the identity, its row made with `status` if it is new, and locked."""
+    row = await connection.fetchrow(
+        SQL["register"],
+        principal.tenant_id,
+        new_id(),
+        collection_id,
+        source.external_id,
+        source.title or source.name,
+        status,
+        content_hash,
+        source.media_type or "application/octet-stream",
+        dict(source.metadata),
+        len(source.content),
+    )
     return Known(**dict(row))
 
 
@@ -70,7 +78,6 @@ async def update_metadata(
 
 async def publish(
     connection: Any,
-    principal: Principal,
     collection_id: UUID,
     model_id: int,
     known: Known,
@@ -79,42 +86,27 @@ async def publish(
     *,
     keep_original: bool,
 ) -> Indexed:
-    """Replace whatever `known` holds by this version. The caller's transaction makes it visible, all or nothing.
-
-    Everything slow comes first; the collection's lock, the only one that writers of different documents share, comes
-    last. Raises NotFoundError when the collection was deleted meanwhile.
-    """
-    tenant, key = principal.tenant_id, known.id
+    """Replace whatever `known` holds by this version. The caller's transaction makes it visible, all or nothing."""
     await _stage(connection, document, vectors)
-    await connection.execute(SQL["insert_passages"], tenant, key, collection_id)
-    await connection.execute(SQL["insert_chunks"], tenant, key, collection_id)
-    await connection.execute(SQL["insert_embeddings"], tenant, key, collection_id, model_id)
+    source = document.source
     version = await connection.fetchval(
-        SQL["publish"], tenant, key, document.title, document.content_hash, document.media_type, document.language,
-        dict(document.source.metadata), len(document.source.content), len(document.passages), len(document.chunks),
-        document.token_count,
-    )  # fmt: skip
-    await connection.execute(SQL["put_text"], tenant, key, version, document.text)
-    if keep_original:
-        await connection.execute(SQL["put_original"], tenant, key, document.source.content)
-    else:
-        await connection.execute(SQL["drop_original"], tenant, key)
-    await lexical.index(connection, principal, key, collection_id)
-    keep = [passage.id for passage in document.passages]
-    epoch = await collections.touch(
-        connection, principal, collection_id,
-        documents=0 if known.status == "indexed" else 1,
-        passages=len(document.passages) - known.passage_count,
-        chunks=len(document.chunks) - known.chunk_count,
-    )  # fmt: skip
-    if epoch is None:
-        raise NotFoundError("the collection was deleted while the document was being indexed")
-    await lexical.settle(connection, principal, key, collection_id, keep)
-    await connection.execute(SQL["delete_passages"], tenant, key, keep)
+        SQL["publish"],
+        known.id,
+        collection_id,
+        model_id,
+        document.title,
+        document.content_hash,
+        document.media_type,
+        document.language,
+        dict(source.metadata),
+        len(source.content),
+        document.text,
+        source.content if keep_original else None,
+    )
     return Indexed(
-        external_id=document.source.external_id,
-        name=document.source.name,
-        document_id=key,
+        external_id=source.external_id,
+        name=source.name,
+        document_id=known.id,
         version=version,
         passage_count=len(document.passages),
         chunk_count=len(document.chunks),
@@ -164,17 +156,6 @@ async def page(connection: Any, principal: Principal, collection_id: UUID, *, af
     return [Document(**dict(row)) for row in rows]
 
 
-async def delete(connection: Any, principal: Principal, collection_id: UUID, document_id: UUID) -> bool:
+async def delete(connection: Any, collection_id: UUID, document_id: UUID) -> bool:
     """Remove a document and everything derived from it in the caller's transaction; False when it is not there."""
-    row = await connection.fetchrow(SQL["lock"], principal.tenant_id, collection_id, document_id)
-    if row is None:
-        return False
-    await collections.touch(
-        connection, principal, collection_id,
-        documents=-1 if row["status"] == "indexed" else 0,
-        passages=-row["passage_count"], chunks=-row["chunk_count"],
-    )  # fmt: skip
-    await lexical.settle(connection, principal, document_id, collection_id, keep=())
-    await traces.forget(connection, document_id)
-    await connection.execute(SQL["delete"], principal.tenant_id, document_id)
-    return True
+    return bool(await connection.fetchval(SQL["remove"], document_id, collection_id))

@@ -1,4 +1,4 @@
-"""BM25: postings, statistics and search. The formulas are in sql/functions/lexical.sql."""
+"""BM25: renewing weights, and search. The formulas are in sql/functions/lexical.sql."""
 
 from __future__ import annotations
 
@@ -12,27 +12,6 @@ from app.domain.principal import Principal
 from app.settings import LexicalSettings
 
 SQL = load_queries("lexical")
-
-
-async def index(connection: Any, principal: Principal, document_id: UUID, collection_id: UUID) -> None:
-    """Post the staged passages. Statistics follow in `settle`, under the collection's lock."""
-    await connection.execute(SQL["create_stage"])
-    await connection.execute(SQL["index"], principal.tenant_id, document_id, collection_id)
-
-
-async def settle(
-    connection: Any, principal: Principal, document_id: UUID, collection_id: UUID, keep: Sequence[UUID]
-) -> None:
-    """Remove postings of other passages than `keep` and bring the statistics up to date. Needs the collection's lock."""
-    tenant = principal.tenant_id
-    await connection.execute(SQL["create_stage"])
-    await connection.execute(SQL["unindex"], tenant, document_id, list(keep))
-    for name in ("apply_terms", "drop_terms"):
-        await connection.execute(SQL[name], tenant, collection_id)
-    for name in ("apply_totals", "drop_totals"):
-        await connection.execute(SQL[name], tenant, collection_id)
-    if keep:
-        await connection.execute(SQL["align"], tenant, document_id)
 
 
 async def drifted(connection: Any, principal: Principal, collection_id: UUID, ratio: float) -> list[tuple[str, int]]:

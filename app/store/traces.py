@@ -51,13 +51,8 @@ def _values(row: Any) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
 
 
-async def forget(connection: Any, document_id: UUID) -> None:
-    """Blank what traced answers quote from a document; part of its deletion."""
-    await connection.execute(SQL["forget"], document_id)
-
-
 async def forget_collection(connection: Any, principal: Principal, collection_id: UUID) -> None:
-    """The same for all documents of a collection."""
+    """Blank what traced answers quote from the documents of a collection; part of its deletion."""
     await connection.execute(SQL["forget_collection"], principal.tenant_id, collection_id)
 
 

@@ -21,9 +21,5 @@ FROM rag.collections WHERE tenant_id = $1 AND name > $2 ORDER BY name LIMIT $3
 DELETE FROM rag.collections WHERE tenant_id = $1 AND name = $2 RETURNING id
 
 -- name: touch
--- The one lock between writers of a collection: taken last, held until commit.
-UPDATE rag.collections
-SET epoch = epoch + 1, document_count = document_count + $3, passage_count = passage_count + $4,
-    chunk_count = chunk_count + $5
-WHERE tenant_id = $1 AND id = $2
-RETURNING epoch, passage_count
+-- The one lock between writers of a collection, held until commit.
+UPDATE rag.collections SET epoch = epoch + 1 WHERE tenant_id = $1 AND id = $2 RETURNING epoch

@@ -1,16 +1,13 @@
 -- Documents, their text, passages and chunks.
 
 -- name: register
--- A new document in its first state; nothing if the identity is known already.
-INSERT INTO rag.documents (tenant_id, id, collection_id, external_id, title, version, status, content_hash, media_type,
-  metadata, byte_size)
-VALUES ($1, $2, $3, $4, $5, 0, 'pending', $6, $7, $8, $9)
-ON CONFLICT (tenant_id, collection_id, external_id) DO NOTHING
-RETURNING id
-
--- name: lock_by_external_id
-SELECT id, version, status, content_hash, passage_count, chunk_count, metadata
-FROM rag.documents WHERE tenant_id = $1 AND collection_id = $2 AND external_id = $3 FOR UPDATE
+-- The row of an identity, made if it is new, locked until the transaction ends. The assignment changes nothing; it is what
+-- locks and returns a row that is there already.
+INSERT INTO rag.documents AS d (tenant_id, id, collection_id, external_id, title, version, status, content_hash,
+  media_type, metadata, byte_size)
+VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10)
+ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET external_id = d.external_id
+RETURNING id, version, status, content_hash, passage_count, chunk_count, metadata
 
 -- name: set_metadata
 UPDATE rag.documents SET metadata = $3, updated_at = now() WHERE tenant_id = $1 AND id = $2
@@ -20,26 +17,8 @@ UPDATE rag.documents SET metadata = $3, updated_at = now() WHERE tenant_id = $1 
 UPDATE rag.documents SET status = $4, error = $5, updated_at = now()
 WHERE tenant_id = $1 AND collection_id = $2 AND external_id = $3 AND status <> 'indexed'
 
--- name: publish
-UPDATE rag.documents
-SET title = $3, version = version + 1, status = 'indexed', content_hash = $4, media_type = $5, language = $6,
-    metadata = $7, error = NULL, byte_size = $8, passage_count = $9, chunk_count = $10, token_count = $11,
-    updated_at = now()
-WHERE tenant_id = $1 AND id = $2
-RETURNING version
-
--- name: put_text
-INSERT INTO rag.document_texts (tenant_id, document_id, version, text) VALUES ($1, $2, $3, $4)
-ON CONFLICT (tenant_id, document_id) DO UPDATE SET version = excluded.version, text = excluded.text
-
--- name: put_original
-INSERT INTO rag.originals (tenant_id, document_id, content) VALUES ($1, $2, $3)
-ON CONFLICT (tenant_id, document_id) DO UPDATE SET content = excluded.content
-
--- name: drop_original
-DELETE FROM rag.originals WHERE tenant_id = $1 AND document_id = $2
-
 -- name: create_stage
+-- Per session; what rag.publish_document reads, and where it collects what changes in the statistics.
 CREATE TEMP TABLE IF NOT EXISTS stage_passages (
   id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[], token_count integer,
   content text, search_terms text, config text
@@ -47,28 +26,15 @@ CREATE TEMP TABLE IF NOT EXISTS stage_passages (
 CREATE TEMP TABLE IF NOT EXISTS stage_chunks (
   id uuid, passage_id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[],
   token_count integer, token_counter text, content text, content_hash bytea, embedding halfvec
-) ON COMMIT DELETE ROWS
+) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS stage_terms (key integer, delta bigint, max_weight real) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS stage_totals (config regconfig, passages bigint, length bigint) ON COMMIT DELETE ROWS
 
--- name: insert_passages
-INSERT INTO rag.passages (tenant_id, id, document_id, collection_id, ordinal, char_start, char_end, page, headings,
-  token_count, content, search_terms, regconfig)
-SELECT $1, id, $2, $3, ordinal, char_start, char_end, page, headings, token_count, content, search_terms,
-  config::regconfig
-FROM stage_passages ORDER BY ordinal
+-- name: publish
+SELECT rag.publish_document($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 
--- name: insert_chunks
-INSERT INTO rag.chunks (tenant_id, id, passage_id, document_id, collection_id, ordinal, char_start, char_end, page,
-  headings, token_count, token_counter, content)
-SELECT $1, id, passage_id, $2, $3, ordinal, char_start, char_end, page, headings, token_count, token_counter, content
-FROM stage_chunks ORDER BY ordinal
-
--- name: insert_embeddings
-INSERT INTO rag.embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
-SELECT $1, id, $4, $2, $3, content_hash, embedding FROM stage_chunks ORDER BY ordinal
-
--- name: delete_passages
--- Chunks, vectors and postings go with their passages. Passages of the version being written have other ids.
-DELETE FROM rag.passages WHERE tenant_id = $1 AND document_id = $2 AND NOT id = ANY ($3::uuid[])
+-- name: remove
+SELECT rag.remove_document($1, $2)
 
 -- name: get
 SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
@@ -85,10 +51,3 @@ ORDER BY d.external_id LIMIT $4
 
 -- name: text
 SELECT version, text FROM rag.document_texts WHERE tenant_id = $1 AND document_id = $2
-
--- name: lock
-SELECT id, collection_id, status, passage_count, chunk_count FROM rag.documents
-WHERE tenant_id = $1 AND collection_id = $2 AND id = $3 FOR UPDATE
-
--- name: delete
-DELETE FROM rag.documents WHERE tenant_id = $1 AND id = $2

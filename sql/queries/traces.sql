@@ -20,12 +20,9 @@ FROM rag.runs WHERE tenant_id = $1 AND id = $2
 SELECT leg, passage_ids, chunk_ids, scores, shares, fates
 FROM rag.run_legs WHERE tenant_id = $1 AND run_id = $2 ORDER BY leg
 
--- name: forget
--- Answers that cite a deleted document lose their text; ids stay, so that the run can still be counted.
-SELECT rag.forget_document($1)
-
 -- name: forget_stale
--- The same for traces that were still waiting to be written when the document went.
+-- Answers that cite a deleted document lose their text; ids stay, so that the run can still be counted. This is for traces
+-- that were still waiting to be written when the document went.
 SELECT rag.forget_document(cited.id)
 FROM (SELECT DISTINCT unnest($2::uuid[]) AS id) AS cited
 WHERE NOT EXISTS (SELECT FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = cited.id)

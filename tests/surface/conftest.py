@@ -13,8 +13,8 @@ from serving import Api, serving
 from app.db.embedded import EmbeddedServer
 from app.providers.minilm import find_model
 
-# the scripted model server lives with the contract tests
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "contract"))
+# the scripted model server and the breakable network live with the tests that they were made for
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / folder) for folder in ("contract", "faults")]
 
 _numbers = itertools.count(1)
 

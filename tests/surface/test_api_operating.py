@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -9,10 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from database_proxy import database_proxy
 from serving import REPO, Api, serving
 
 from app.api.guards import check_listen, host_name, is_loopback, refuse_length
@@ -21,8 +24,6 @@ from app.errors import InputError, SettingsError
 from app.settings import read_environment
 
 PROBLEM = "application/problem+json"
-
-Psql = Callable[..., str]
 
 
 # --- where it listens ---------------------------------------------------------------------------------------------------
@@ -216,28 +217,39 @@ def test_logs_are_structured_and_hold_no_text_T36(api: Api) -> None:
 # --- outages ------------------------------------------------------------------------------------------------------------
 
 
-def test_database_that_goes_and_comes_back_T13(api: Api, psql: Psql) -> None:
-    api.index("outage", a="Stones.")
-    database = api.database
-    psql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
-    psql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")
-    try:
+async def test_database_that_goes_and_comes_back_T13(
+    fresh_database: Callable[[], str], tmp_path: Path, model: Path
+) -> None:
+    search = {"query": "stones", "collection": "outage"}
+
+    def during(api: Api) -> None:
         assert api.client.get("/health/live").status_code == 200
         ready = api.client.get("/health/ready")
         assert (ready.status_code, ready.headers["content-type"]) == (503, PROBLEM)
         assert ready.json()["code"] == "not-ready"
-        failed = api.client.post("/search", json={"query": "stones", "collection": "outage"})
-        assert (failed.status_code, failed.headers["content-type"]) == (503, PROBLEM)
-        assert int(failed.headers["retry-after"]) > 0
+        for path, body in (("/search", search), ("/query", {"question": "stones?", "collection": "outage"})):
+            failed = api.client.post(path, json=body)
+            assert (failed.status_code, failed.headers["content-type"]) == (503, PROBLEM)
+            assert int(failed.headers["retry-after"]) > 0
         assert "cairn_database_up 0.0" in api.client.get("/metrics").text
-    finally:
-        psql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
-    api.await_until(lambda: api.client.get("/health/ready").status_code == 200)
-    for _ in range(10):
-        assert api.client.post("/search", json={"query": "stones", "collection": "outage"}).status_code == 200
+
+    def after(api: Api) -> None:
+        api.await_until(lambda: api.client.get("/health/ready").status_code == 200)
+        assert [api.client.post("/search", json=search).status_code for _ in range(10)] == [200] * 10
+        assert api.client.post("/collections/outage/documents", files=[("files", ("a.txt", b"x"))]).status_code == 202
+
+    async with database_proxy(fresh_database(), tmp_path) as proxy:
+        with ExitStack() as stack:
+            process = serving(proxy.dsn, tmp_path / "api", CAIRN_MODEL_DIR=str(model))
+            api = await asyncio.to_thread(stack.enter_context, process)
+            await asyncio.to_thread(api.index, "outage", a="Stones.")
+            await proxy.cut()
+            await asyncio.to_thread(during, api)
+            await proxy.connect()
+            await asyncio.to_thread(after, api)
 
 
-def test_slow_statement_is_a_503_that_says_so_T31(api: Api, psql: Psql) -> None:
+def test_slow_statement_is_a_503_that_says_so_T31(api: Api) -> None:
     api.index("locked", a="Stones.")
     locker = subprocess.Popen(
         [sys.executable, "-c", _LOCK, api.dsn], stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(REPO)}

@@ -129,10 +129,12 @@ def test_leaving_a_stream_cancels_the_run_within_a_second_T19(talking: Api, chat
 
 def test_leaving_while_the_model_is_silent_cancels_too_T19(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
     chat.script("stall")
+    asked = len(chat.requests)
     run_id = str(uuid4())
     with talking.client.stream("POST", "/query", json=QUESTION | {"stream": True, "run_id": run_id}) as stream:
         events = read_events(stream)
         assert any(event.event == "sources" for event in events)
+        talking.await_until(lambda: len(chat.requests) > asked)
     talking.await_until(lambda: outcome(talking, psql, run_id) == "cancelled", seconds=3)
 
 
@@ -175,7 +177,7 @@ def test_many_who_leave_leave_nothing_behind_T19(talking: Api, chat: ScriptedSer
     cancelled = "SELECT count(*) FROM rag.runs WHERE outcome = 'cancelled'"
     talking.await_until(lambda: int(psql(cancelled, talking.database)) == before + 30)
     busy = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle'"
-    assert psql(busy, talking.database) == "1"  # the one that asks
+    talking.await_until(lambda: psql(busy, talking.database) == "1")  # the one that asks
 
 
 # --- jobs ---------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,10 @@ import pytest
 import structlog
 
 from app.cli import run
+from app.commands.questions import questions_in
 from app.db.migrate import migration_sql
+from app.domain.document import Document
+from app.domain.ids import new_id
 
 REPO = Path(__file__).resolve().parents[2]
 GUIDE = """# Field guide
@@ -346,6 +349,26 @@ def test_demo_asks_about_documents_of_ones_own(cairn: Cairn, library: Path) -> N
     assert cairn("demo", library.parent / "void").code == 1
 
 
+@pytest.mark.parametrize(
+    ("media_type", "text", "asked"),
+    [
+        ("text/plain", "It is a pity. The Matterhorn is a mountain. Ropes are the lifeline.",
+         ["What is the Matterhorn?", "What are Ropes?", "What is T about?"]),
+        ("application/pdf", "It is late. Safety A harness is a set of straps.", ["What is a harness?", "What is T about?"]),
+        ("text/markdown", "# T\n\n## Knots and ropes\n\n" + "Knots hold ropes together. " * 9 + "\n## Notes\n\n" + "x " * 99,
+         ["What is said about Knots and ropes?", "What is T about?"]),
+        ("text/x-python", "## Knots and ropes\n" + "# Knots hold ropes together. " * 9, ["What is T about?"]),
+    ],
+)  # fmt: skip
+def test_questions_are_made_of_the_documents_own_words(media_type: str, text: str, asked: list[str]) -> None:
+    document = Document(
+        id=new_id(), collection="c", external_id="t", title="T", version=1, status="indexed", media_type=media_type,
+        language=None, metadata={}, error=None, byte_size=1, passage_count=1, chunk_count=1, token_count=1,
+        created_at=None, updated_at=None,
+    )  # fmt: skip
+    assert [question for _, question in questions_in(document, text)] == asked
+
+
 # --- operating --------------------------------------------------------------------------------------------------------
 
 
@@ -442,7 +465,7 @@ def test_worker_stops_when_it_is_asked_to(database: str, model: Path, tmp_path: 
     for number in (signal.SIGTERM, signal.SIGINT):
         with started(database, model, tmp_path, "worker", stderr=subprocess.PIPE) as process:
             assert process.stderr
-            assert process.stderr.readline() == "Worker started; Ctrl-C ends it.\n"
+            assert json.loads(process.stderr.readline())["event"] == "worker.started"
             asked = time.monotonic()
             process.send_signal(number)
             assert process.wait(30) == 0

@@ -1,0 +1,174 @@
+-- Writing a document: everything between the binary COPY and the commit, in one round trip. Run with the rights of the
+-- caller, so row security decides what may be written.
+--
+-- Locks, in this order: the document's row (the caller has it), then the collection's row, last. While only the first is
+-- held, the new version is inserted beside the old one; under the second, which all writers of a collection share, the old
+-- postings go, statistics change by one net delta, and the old passages go. A separate decrement and increment would lock
+-- the same statistics rows in different orders and deadlock.
+
+-- Inserts the staged passages, chunks, vectors and postings of a new version.
+CREATE OR REPLACE FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  INSERT INTO passages (tenant_id, id, document_id, collection_id, ordinal, char_start, char_end, page, headings,
+    token_count, content, search_terms, regconfig)
+  SELECT tenant, id, document, collection, ordinal, char_start, char_end, page, headings, token_count, content,
+    search_terms, config::regconfig
+  FROM pg_temp.stage_passages ORDER BY ordinal;
+
+  INSERT INTO chunks (tenant_id, id, passage_id, document_id, collection_id, ordinal, char_start, char_end, page,
+    headings, token_count, token_counter, content)
+  SELECT tenant, id, passage_id, document, collection, ordinal, char_start, char_end, page, headings, token_count,
+    token_counter, content
+  FROM pg_temp.stage_chunks ORDER BY ordinal;
+
+  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
+  SELECT tenant, id, model, document, collection, content_hash, embedding FROM pg_temp.stage_chunks ORDER BY ordinal;
+
+  -- Weights use the average length on record, or the document's own where it is the first of its language.
+  WITH posting AS MATERIALIZED (
+    SELECT p.id, p.regconfig, reference.average, posted.*
+    FROM pg_temp.stage_passages new
+    JOIN passages p ON p.tenant_id = tenant AND p.id = new.id
+    JOIN collections c ON c.tenant_id = tenant AND c.id = collection
+    LEFT JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = p.regconfig
+    CROSS JOIN LATERAL (
+      SELECT coalesce(s.average_length, (
+        SELECT avg(lexical_length(o.search_vector)) FROM pg_temp.stage_passages n JOIN passages o ON o.id = n.id
+        WHERE o.tenant_id = tenant AND o.regconfig = p.regconfig)::real) AS average
+    ) AS reference
+    CROSS JOIN LATERAL lexical_posting(p.search_vector, p.regconfig::text, c.lex_seed, reference.average) AS posted
+  ), rows AS (
+    INSERT INTO lexical_index
+      (tenant_id, passage_id, document_id, collection_id, regconfig, length, average_length, keys, weights)
+    SELECT tenant, id, document, collection, regconfig, length, average, keys, weights FROM posting
+  ), totals AS (
+    INSERT INTO pg_temp.stage_totals SELECT regconfig, count(*), sum(length) FROM posting GROUP BY regconfig
+  )
+  INSERT INTO pg_temp.stage_terms
+  SELECT term.key, count(*), max(term.weight)
+  FROM posting, unnest(keys, key_weights) AS term (key, weight) GROUP BY term.key;
+END
+$$;
+COMMENT ON FUNCTION rag.insert_staged IS 'Inserts the staged passages, chunks, vectors and postings of a document.';
+
+-- Removes every passage of the document that is not in `keep`, and applies what is staged to the statistics. The caller
+-- holds the collection's row.
+CREATE OR REPLACE FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  shrinks boolean;
+BEGIN
+  WITH gone AS (
+    DELETE FROM lexical_index WHERE tenant_id = tenant AND document_id = document AND NOT passage_id = ANY (keep)
+    RETURNING regconfig, length, keys
+  ), totals AS (
+    INSERT INTO pg_temp.stage_totals SELECT regconfig, -count(*), -sum(length) FROM gone GROUP BY regconfig
+  )
+  INSERT INTO pg_temp.stage_terms SELECT key, -count(*), 0 FROM gone, unnest(keys) AS key GROUP BY key;
+  shrinks := FOUND;
+
+  INSERT INTO lexical_terms AS t (tenant_id, collection_id, key, document_frequency, max_weight)
+  SELECT tenant, collection, key, sum(delta), max(max_weight) FROM pg_temp.stage_terms
+  GROUP BY key HAVING sum(delta) <> 0 OR max(max_weight) > 0 ORDER BY key
+  ON CONFLICT (tenant_id, collection_id, key) DO UPDATE
+  SET document_frequency = t.document_frequency + excluded.document_frequency,
+      max_weight = greatest(t.max_weight, excluded.max_weight);
+
+  INSERT INTO lexical_stats AS s (tenant_id, collection_id, regconfig, passage_count, total_length, average_length)
+  SELECT tenant, collection, config, sum(passages), sum(length), greatest(sum(length)::real / greatest(sum(passages), 1), 1)
+  FROM pg_temp.stage_totals GROUP BY config ORDER BY config
+  ON CONFLICT (tenant_id, collection_id, regconfig) DO UPDATE
+  SET passage_count = s.passage_count + excluded.passage_count, total_length = s.total_length + excluded.total_length;
+
+  IF shrinks THEN
+    DELETE FROM lexical_terms
+    WHERE tenant_id = tenant AND collection_id = collection AND document_frequency <= 0
+      AND key IN (SELECT key FROM pg_temp.stage_terms GROUP BY key HAVING sum(delta) < 0);
+    DELETE FROM lexical_stats WHERE tenant_id = tenant AND collection_id = collection AND passage_count <= 0;
+    -- chunks, vectors and postings go with their passages
+    DELETE FROM passages WHERE tenant_id = tenant AND document_id = document AND NOT id = ANY (keep);
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION rag.settle_document IS 'Removes old passages of a document and brings the BM25 statistics up to date.';
+
+-- Makes the staged version the document. Returns its version number.
+CREATE OR REPLACE FUNCTION rag.publish_document(
+  document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text,
+  metadata jsonb, byte_size bigint, body text, original bytea
+) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  old record;
+  new_passages integer := (SELECT count(*) FROM pg_temp.stage_passages);
+  new_chunks integer := (SELECT count(*) FROM pg_temp.stage_chunks);
+  published integer;
+BEGIN
+  SELECT d.status, d.passage_count, d.chunk_count INTO STRICT old
+  FROM documents d WHERE d.tenant_id = tenant AND d.id = document;
+  PERFORM insert_staged(document, collection, model);
+  UPDATE documents d
+  SET title = $4, version = d.version + 1, status = 'indexed', content_hash = $5, media_type = $6, language = $7,
+      metadata = $8, error = NULL, byte_size = $9, passage_count = new_passages, chunk_count = new_chunks,
+      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), updated_at = now()
+  WHERE d.tenant_id = tenant AND d.id = document
+  RETURNING d.version INTO published;
+  INSERT INTO document_texts AS t (tenant_id, document_id, version, text) VALUES (tenant, document, published, body)
+  ON CONFLICT (tenant_id, document_id) DO UPDATE SET version = excluded.version, text = excluded.text;
+  IF original IS NULL THEN
+    DELETE FROM originals o WHERE o.tenant_id = tenant AND o.document_id = document;
+  ELSE
+    INSERT INTO originals AS o (tenant_id, document_id, content) VALUES (tenant, document, original)
+    ON CONFLICT (tenant_id, document_id) DO UPDATE SET content = excluded.content;
+  END IF;
+
+  -- from here on the lock of the collection is held, until the commit
+  UPDATE collections c
+  SET epoch = c.epoch + 1, document_count = c.document_count + (old.status <> 'indexed')::integer,
+      passage_count = c.passage_count + new_passages - old.passage_count,
+      chunk_count = c.chunk_count + new_chunks - old.chunk_count
+  WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
+
+  -- Another writer may have set the reference length while this one was weighting with its own.
+  UPDATE lexical_index l
+  SET weights = posted.weights, average_length = s.average_length
+  FROM passages p, collections c, lexical_stats s,
+       LATERAL lexical_posting(p.search_vector, p.regconfig::text, c.lex_seed, s.average_length) AS posted
+  WHERE l.tenant_id = tenant AND l.document_id = document AND p.tenant_id = tenant AND p.id = l.passage_id
+    AND c.tenant_id = tenant AND c.id = collection
+    AND s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
+    AND l.average_length <> s.average_length;
+  RETURN published;
+END
+$$;
+COMMENT ON FUNCTION rag.publish_document IS
+  'Makes the staged passages and chunks the indexed version of a document; returns its version.';
+
+-- Removes a document with everything derived from it, and blanks traced answers that cite it. False when it is not there.
+CREATE OR REPLACE FUNCTION rag.remove_document(document uuid, collection uuid) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  old record;
+BEGIN
+  SELECT d.status, d.passage_count, d.chunk_count INTO old
+  FROM documents d WHERE d.tenant_id = tenant AND d.id = document AND d.collection_id = collection FOR UPDATE;
+  IF NOT FOUND THEN RETURN false; END IF;
+  UPDATE collections c
+  SET epoch = c.epoch + 1, document_count = c.document_count - (old.status = 'indexed')::integer,
+      passage_count = c.passage_count - old.passage_count, chunk_count = c.chunk_count - old.chunk_count
+  WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM settle_document(document, collection, '{}');
+  PERFORM forget_document(document);
+  DELETE FROM documents d WHERE d.tenant_id = tenant AND d.id = document;
+  RETURN true;
+END
+$$;
+COMMENT ON FUNCTION rag.remove_document IS 'Removes a document of the current tenant with everything derived from it.';
