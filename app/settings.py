@@ -70,9 +70,14 @@ class RagSettings(Section):
     hybrid_search_weight: float = Field(0.6, ge=0, le=1, description="Share of the vector leg inside text fusion.")
     reranking_enabled: bool = Field(True, description="Rerank fused passages when a reranker is available.")
     reranker_provider: Literal["auto", "cohere", "llm", "cross-encoder", "none"] = Field(
-        "auto", description="auto: Cohere when COHERE_API_KEY is set, else none (reported)."
+        "auto",
+        description="auto: Cohere when COHERE_API_KEY is set, else the chat model, else a local cross-encoder, else none.",
     )
-    reranker_model: str = Field("", description="Empty: the provider's default model.")
+    reranker_model: str = Field(
+        "",
+        description="Cohere's model, the chat model of llm, or a cross-encoder by name or folder. "
+        "Empty: the provider's default (llm: qa.model, which auto always takes).",
+    )
     contextual_enrichment_enabled: bool = Field(False, description="Reserved: a model-written context per chunk.")
     adaptive_routing_enabled: bool = Field(False, description="Model-based query classifier; rules always work.")
     qa: QaSettings = Field(QaSettings(), description="Generation.")
@@ -121,6 +126,13 @@ class RetrieveSettings(Section):
     )
     rrf_k: int = Field(60, ge=1, description="Constant k of reciprocal rank fusion (A3.02).")
     rerank_candidates: int = Field(50, ge=1, le=200, description="Fused passages that are reranked at most (A3.01).")
+    rerank_seconds: float = Field(10, gt=0, description="Longest a reranking may take; then the fused order stays.")
+    reranker_download: bool = Field(
+        False, description="Fetch a cross-encoder that is named and not on disk from the Hugging Face hub."
+    )
+    relevance_threshold: float = Field(
+        0.3, ge=0, le=1, description="Answers after a failed reranking: least relative fused score of a source (A3.11)."
+    )
     statement_timeout_ms: int = Field(15000, ge=100, description="Longest a retrieval statement may run.")
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -19,11 +20,15 @@ from app.errors import MigrationError, SettingsError
 from app.ingest.pipeline import Target
 from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.worker import Worker
+from app.prompts import prompt
 from app.providers.cohere import CohereReranker
+from app.providers.cross_encoder import CrossEncoder, find_cross_encoder
+from app.providers.llm_reranker import LlmReranker
 from app.providers.minilm import MiniLM
 from app.providers.openai_chat import OpenAIChat
 from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.protocols import ChatModel, Embedder, Reranker
+from app.retrieve.rerank import Choice
 from app.retrieve.search import Retriever
 from app.settings import Environment, Settings, SettingsStore
 from app.store import vectors
@@ -77,13 +82,12 @@ async def open_services(
         database = await Database.open(environment.app_database_url or owner_dsn, max_size=pool_size)
         stack.push_async_callback(database.close)
         principal, model = await _identify(database, environment.tenant, name)
-        reranker = _reranker(environment, settings.current)
-        if reranker:
-            stack.push_async_callback(reranker.close)
         traces = TraceWriter(database, settings.current.trace.queue_size)
         stack.push_async_callback(traces.close)
         chats = _ChatModels(environment)
         stack.push_async_callback(chats.close)
+        reranker = _Rerankers(environment, settings, chats)
+        stack.push_async_callback(reranker.close)
         yield Services(
             environment, settings, principal, database, owner_dsn, Retriever(database, embedder, model, reranker),
             traces, chats.get,
@@ -128,16 +132,6 @@ async def _identify(database: Database, tenant: str, model_name: str) -> tuple[P
     return Principal(tenant_id, tenant), model
 
 
-def _reranker(environment: Environment, settings: Settings) -> Reranker | None:
-    """`auto` and `cohere` use Cohere when a key is set (A5.03); the other providers come with their issue."""
-    wanted = settings.rag.reranker_provider
-    if wanted in ("auto", "cohere") and environment.cohere_api_key:
-        return CohereReranker(environment.cohere_api_key, settings.rag.reranker_model, environment.cohere_base_url)
-    if wanted in ("cohere", "llm", "cross-encoder"):
-        log.warning("reranker.unavailable", provider=wanted, hint="set COHERE_API_KEY, or rerankerProvider to none")
-    return None
-
-
 class _ChatModels:
     """One client per model name, since settings may name another model while running."""
 
@@ -157,3 +151,78 @@ class _ChatModels:
     async def close(self) -> None:
         for client in self._clients.values():
             await client.close()
+
+
+class _Rerankers:
+    """One client per provider and model, made when settings first name it (A5.03)."""
+
+    def __init__(self, environment: Environment, settings: SettingsStore, chats: _ChatModels) -> None:
+        self._environment = environment
+        self._settings = settings
+        self._chats = chats
+        self._made: dict[tuple[object, ...], Reranker] = {}
+
+    @property
+    def name(self) -> str | None:
+        """Of the one in force now; None where there is none."""
+        chosen = self.get(self._settings.current).reranker
+        return chosen.name if chosen else None
+
+    def get(self, settings: Settings) -> Choice:
+        match settings.rag.reranker_provider:
+            case "cohere":
+                found = self._cohere(settings)
+                return Choice(found, None if found else _unusable("cohere", "COHERE_API_KEY is not set"))
+            case "llm":
+                found = self._llm(settings, settings.rag.reranker_model)
+                return Choice(found, None if found else _unusable("llm", "no chat model is configured"))
+            case "cross-encoder":
+                return Choice(self._cross_encoder(settings))
+            case "auto":
+                return self._auto(settings)
+        return Choice()
+
+    def _auto(self, settings: Settings) -> Choice:
+        if found := self._cohere(settings):
+            return Choice(found)
+        if found := self._llm(settings):
+            return Choice(found, on_request=True)
+        on_disk = find_cross_encoder(self._environment.home, settings.rag.reranker_model)
+        return Choice(self._cross_encoder(settings) if on_disk else None)
+
+    def _cohere(self, settings: Settings) -> Reranker | None:
+        key, url = self._environment.cohere_api_key, self._environment.cohere_base_url
+        model, seconds = settings.rag.reranker_model, settings.retrieve.rerank_seconds
+        if not key:
+            return None
+        return self._once(("cohere", model, seconds), lambda: CohereReranker(key, model, url, seconds=seconds))
+
+    def _llm(self, settings: Settings, model: str = "") -> Reranker | None:
+        """By the chat model of that name, else by the one that answers. Holds nothing, so it is made each time."""
+        if model:
+            qa = settings.rag.qa.model_copy(update={"model": model})
+            chat = self._chats.get(settings.model_copy(update={"rag": settings.rag.model_copy(update={"qa": qa})}))
+        else:
+            chat = self._chats.get(settings)
+        fill = partial(prompt, "rerank")
+        return LlmReranker(chat, fill, seconds=settings.retrieve.rerank_seconds) if chat else None
+
+    def _cross_encoder(self, settings: Settings) -> Reranker:
+        model, download = settings.rag.reranker_model, settings.retrieve.reranker_download
+        return self._once(
+            ("cross-encoder", model, download),
+            lambda: CrossEncoder(self._environment.home, model, may_download=download),
+        )
+
+    def _once(self, key: tuple[object, ...], make: Callable[[], Reranker]) -> Reranker:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    async def close(self) -> None:
+        for reranker in self._made.values():
+            await reranker.close()
+
+
+def _unusable(provider: str, reason: str) -> str:
+    return f"rag.rerankerProvider is {provider}, but {reason}: not reranked"

@@ -13,13 +13,18 @@ from typing import Final
 from app.answer.sentences import Span, split_sentences
 from app.answer.terms import words
 from app.domain.answer import Citation
+from app.domain.document import landmark_at
 from app.domain.passage import Passage
 
 
 def citation(n: int, passage: Passage, span: Span) -> Citation:
-    """`[n]` for a span of the passage's content. The chunk is named where it overlaps the quote."""
+    """`[n]` for a span of the passage's content, with the page and section of the quote itself.
+
+    The chunk is named where it overlaps the quote.
+    """
     start, end = passage.start + span[0], passage.start + span[1]
     matched = passage.matched
+    place = landmark_at(passage.landmarks, start) if passage.landmarks else None
     return Citation(
         n=n,
         document_id=passage.document_id,
@@ -27,8 +32,8 @@ def citation(n: int, passage: Passage, span: Span) -> Citation:
         passage_id=passage.passage_id,
         chunk_id=passage.chunk_id if matched and matched[0] < end and start < matched[1] else None,
         title=passage.title,
-        headings=passage.headings,
-        page=passage.page,
+        headings=place.headings if place else passage.headings,
+        page=place.page if place else passage.page,
         quote=passage.content[span[0] : span[1]],
         start=start,
         end=end,

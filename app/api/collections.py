@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import actions
+from app.api import problems
 from app.api.models import COLLECTION_EXAMPLE, Body, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.domain.collection import Collection
@@ -53,7 +54,7 @@ def _out(collection: Collection) -> CollectionOut:
     return CollectionOut(**{name: getattr(collection, name) for name in CollectionOut.model_fields})
 
 
-@router.post("/collections", status_code=201, summary="Create a collection")
+@router.post("/collections", status_code=201, responses=problems.declare(409), summary="Create a collection")
 async def create_collection(body: NewCollection, services: ServicesDep, response: Response) -> CollectionOut:
     """Not needed before adding documents: that creates the collection. 409 when the name is taken."""
     collection = await actions.create_collection(services, body.name)

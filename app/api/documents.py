@@ -15,6 +15,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from app import actions
+from app.api import problems
 from app.api.clean import cleaned
 from app.api.collections import CollectionName
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Metadata, example
@@ -113,7 +114,10 @@ def _fields(document: Document) -> dict[str, Any]:
     "/collections/{name}/documents",
     status_code=202,
     response_model=AcceptedOut,
-    responses={200: {"model": UploadOut, "description": "With ?wait=true: what became of each file."}},
+    responses={
+        200: {"model": UploadOut, "description": "With ?wait=true: what became of each file."},
+        **problems.declare(502, 504),
+    },
     summary="Upload files",
 )
 async def upload(

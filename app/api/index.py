@@ -11,6 +11,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import actions
+from app.api import problems
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, example
 from app.api.running import ServicesDep, TypedRoute
 from app.domain.document import Indexed, Rejected, Source
@@ -84,7 +85,7 @@ class IndexOut(BaseModel):
     failed: list[FailedOut]
 
 
-@router.post("/index", summary="Index texts")
+@router.post("/index", responses=problems.declare(502, 504), summary="Index texts")
 async def index(body: IndexBody, services: ServicesDep) -> IndexOut:
     """Answers when the documents are searchable. One that cannot be indexed stands in `failed`, alone."""
     settings = services.settings.current

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from app import actions
 from app.api.models import ID_EXAMPLE, JobOut, job_out
 from app.api.running import ServicesDep, TypedRoute
-from app.api.sse import Frame, event_stream
+from app.api.sse import Frame, describe, event_stream
 from app.domain.job import Job
 from app.wiring import Services
 
@@ -45,7 +45,7 @@ async def cancel_job(job_id: JobId, services: ServicesDep) -> JobOut:
     "/jobs/{job_id}/events",
     summary="Follow a job",
     response_class=Response,  # FastAPI takes functions under EventSourceResponse for generators
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}, "example": _STREAM_EXAMPLE}}}},
+    responses={200: {"content": describe(("progress", "done", "error"), _STREAM_EXAMPLE)}},
 )
 async def job_events(job_id: JobId, services: ServicesDep, request: Request) -> Response:
     """`progress` events with the whole job whenever it changed, then one `done`, also for a job that has ended already.

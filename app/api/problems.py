@@ -28,14 +28,17 @@ HTTP_CODES: dict[int, tuple[str, str]] = {
     403: ("foreign-origin", "Foreign origin"),
     404: ("unknown-route", "No such route"),
     405: ("method-not-allowed", "Method not allowed"),
+    409: ("conflict", "Conflict"),
     413: ("too-large", "Too large"),
     415: ("unsupported-type", "Unsupported type"),
     421: ("unknown-host", "Unknown host"),
     422: ("invalid-input", "Invalid input"),
     500: ("internal", "Internal error"),
+    502: ("provider-failed", "Model provider failed"),
     503: ("unavailable", "Unavailable"),
+    504: ("provider-timeout", "Model provider timed out"),
 }
-"""Code and title of errors that no CairnError stands for, by status."""
+"""Code and title of errors by status, where nothing more particular is known."""
 
 
 class FieldError(BaseModel):
@@ -203,9 +206,10 @@ def describe(schema: dict[str, Any]) -> None:
             if method not in ("get", "head"):
                 statuses |= {403}
             for status in sorted(statuses):
-                responses.setdefault(str(status), _declared(status))
+                responses.setdefault(str(status), *declare(status).values())
 
 
-def _declared(status: int) -> dict[str, Any]:
+def declare(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """`responses` of a route for errors that not every route has."""
     reference = {"schema": {"$ref": "#/components/schemas/Problem"}}
-    return {"description": HTTP_CODES[status][1], "content": {MEDIA_TYPE: reference}}
+    return {status: {"description": HTTP_CODES[status][1], "content": {MEDIA_TYPE: reference}} for status in statuses}

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
 from app import actions
+from app.api import problems
 from app.api.models import (
     COLLECTION_EXAMPLE,
     ID_EXAMPLE,
@@ -24,7 +25,7 @@ from app.api.models import (
     passage_fields,
 )
 from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_gone
-from app.api.sse import Frame, error_frame, event_stream
+from app.api.sse import Frame, describe, error_frame, event_stream
 from app.domain.answer import Answer
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
@@ -112,6 +113,7 @@ class AnswerOut(BaseModel):
     timings_ms: dict[str, float]
 
 
+_EVENTS = ("run", "progress", "sources", "token", "answer", "error", "cancelled")
 _STREAM_EXAMPLE = (
     f'event: run\ndata: {{"run_id": "{ID_EXAMPLE}", "strategy": "fast"}}\nid: 1\n\n'
     'event: progress\ndata: {"step": "retrieve", "percent": 40}\nid: 2\n\n'
@@ -124,7 +126,7 @@ _STREAM_EXAMPLE = (
 @router.post(
     "/query",
     response_model=AnswerOut,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}, "example": _STREAM_EXAMPLE}}}},
+    responses={200: {"content": describe(_EVENTS, _STREAM_EXAMPLE)}, **problems.declare(409, 502, 504)},
     summary="Ask a question",
 )
 async def query(body: QueryBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:

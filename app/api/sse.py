@@ -42,6 +42,20 @@ class Frame:
     terminal: bool = False
 
 
+def describe(events: tuple[str, ...], example: str) -> dict[str, Any]:
+    """A stream of these events, for the `content` of a response in OpenAPI."""
+    item = {
+        "type": "object",
+        "properties": {
+            "event": {"type": "string", "enum": list(events)},
+            "data": {"type": "string", "contentMediaType": "application/json"},
+            "id": {"type": "string"},
+        },
+        "required": ["event", "data"],
+    }
+    return {"text/event-stream": {"itemSchema": item, "example": example}}
+
+
 def error_frame(request: Request, error: CairnError) -> Frame:
     """A problem as the last event, since the status is 200 already."""
     request_id = problems.request_id_of(request.scope)

@@ -142,7 +142,7 @@ def read(
 
 
 def _rejected(found: Found, error: CairnError) -> Rejected:
-    return Rejected(found.external_id, found.path.name, error.code, error.detail)
+    return Rejected(found.external_id, normalise(found.path.name), error.code, error.detail)
 
 
 def _source(found: Found, max_bytes: int) -> Source:
@@ -161,4 +161,4 @@ def _source(found: Found, max_bytes: int) -> Source:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}") from None
     sniff(found.path.name, content)
-    return Source(found.external_id, found.path.name, content)
+    return Source(found.external_id, normalise(found.path.name), content)

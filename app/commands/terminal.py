@@ -14,6 +14,7 @@ import structlog
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from app.domain.text import normalise
 from app.settings import SettingsStore, read_environment
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ STDERR = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def printable(text: str) -> str:
-    """Without control characters: a document must not be able to steer the terminal."""
-    return _CONTROLS.sub("", text)
+    """Without control characters, because a document must not be able to steer the terminal, and in valid Unicode,
+    because the name of a file need not be."""
+    return _CONTROLS.sub("", normalise(text))
 
 
 def say(text: str = "", style: str | None = None, end: str = "\n") -> None:
@@ -45,7 +47,7 @@ def say(text: str = "", style: str | None = None, end: str = "\n") -> None:
 
 
 def say_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False, default=str), flush=True)
+    print(normalise(json.dumps(value, indent=2, ensure_ascii=False, default=str)), flush=True)
 
 
 def note(text: str) -> None:

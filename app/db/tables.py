@@ -214,6 +214,12 @@ passages = Table(
     _col("char_end", Integer, "One past the last code point."),
     _col("page", Integer, "Page of the first character; null where there are no pages.", nullable=True),
     _col("headings", ARRAY(Text), "Heading path, outermost first."),
+    _col(
+        "landmarks",
+        JSONB,
+        "Places where page or heading path change: [code point, page, heading path], the first at char_start.",
+        server_default=text("'[]'::jsonb"),
+    ),
     _col("token_count", Integer, "Tokens by the embedding model's tokenizer."),
     _col("content", Text, "The text of the span."),
     _col("search_terms", Text, "Extra search terms: title, headings, parts of identifiers."),
@@ -435,4 +441,51 @@ run_legs = Table(
     PrimaryKeyConstraint("tenant_id", "run_id", "leg", "started_at"),
     postgresql_partition_by="RANGE (started_at)",
     comment="Candidates of each leg of a run as parallel arrays; analyst.retrieval_hits unnests them.",
+)
+
+# --- evaluation -------------------------------------------------------------------------------------------------------
+
+eval_runs = Table(
+    "eval_runs",
+    metadata,
+    _tenant(),
+    _col("id", UUID, "Evaluation run id (UUIDv7)."),
+    _col("kind", Text, "What was measured: retrieval."),
+    _col("name", Text, "Name given to the run; empty where none was."),
+    _col("data_set", Text, "Name of the data set."),
+    _col("data_hash", Text, "SHA-256 of the queries and judgements; equal hashes compare like with like."),
+    # no foreign key: what was measured stays when the collection goes
+    _col("collection_id", UUID, "The collection searched; it may be gone by now."),
+    _col("collection", Text, "Its name."),
+    _json("epochs", "Collection name to epoch that was searched."),
+    _json("settings", "All settings in force."),
+    _col("settings_revision", Text, "Revision of these settings."),
+    _col("code_version", Text, "Version of cairn-rag that searched."),
+    _json("parameters", "Mode, legs, top_k, reranking and what else the searches were asked for."),
+    _time("started_at", "When the first query was sent."),
+    _time("finished_at", "When the last one was answered."),
+    _col("query_count", Integer, "Queries that were searched and judged."),
+    _json("metrics", "Metric to {mean, low, high}: mean over queries with its 95 % bootstrap interval."),
+    _json("timings_ms", "Milliseconds per search: mean, p50, p95."),
+    _col("degraded", ARRAY(Text), "What did not work as asked, each with the number of queries it concerned."),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    comment="Evaluation runs: a data set searched with one state of collection, settings and code.",
+)
+
+eval_results = Table(
+    "eval_results",
+    metadata,
+    _tenant(),
+    _col("run_id", UUID, "The evaluation run."),
+    _col("query_id", Text, "Id of the query in the data set."),
+    _col("query", Text, "The query."),
+    _col("ranking", ARRAY(Text), "External ids of the documents found, best first, at most 100."),
+    _json("judgements", "External id of each judged document to its grade; above 0 is relevant."),
+    _json("metrics", "Metric to value for this query."),
+    _col("total_ms", Double, "Milliseconds that the search took."),
+    PrimaryKeyConstraint("tenant_id", "run_id", "query_id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "run_id"], ["rag.eval_runs.tenant_id", "rag.eval_runs.id"], ondelete="CASCADE"
+    ),
+    comment="What an evaluation run found for each query, and how well.",
 )

@@ -5,7 +5,8 @@ All spans are half-open ranges of code points in the document's normalised text 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
@@ -54,6 +55,20 @@ class LoadedDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class Landmark:
+    """From code point `start` on: this page (None where there are no pages) and this heading path."""
+
+    start: int
+    page: int | None
+    headings: tuple[str, ...]
+
+
+def landmark_at(landmarks: Sequence[Landmark], position: int) -> Landmark:
+    """The landmark in force at a position; the first one before all."""
+    return landmarks[max(bisect_right(landmarks, position, key=lambda mark: mark.start) - 1, 0)]
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkDraft:
     """What the vector leg ranks (400 characters, 50 overlap; A4.01). Lies inside its passage."""
 
@@ -65,13 +80,17 @@ class ChunkDraft:
 
 @dataclass(frozen=True, slots=True)
 class PassageDraft:
-    """What the lexical leg ranks, fusion merges and answers cite (2000 characters, 200 overlap; A4.01)."""
+    """What the lexical leg ranks, fusion merges and answers cite (2000 characters, 200 overlap; A4.01).
+
+    `landmarks` tell page and headings of each place in it; the first stands at its start.
+    """
 
     ordinal: int
     start: int
     end: int
     headings: tuple[str, ...]
     page: int | None
+    landmarks: tuple[Landmark, ...]
     token_count: int
     chunks: tuple[ChunkDraft, ...]
 
@@ -117,8 +136,7 @@ class PreparedChunk:
     passage_id: UUID
     ordinal: int
     draft: ChunkDraft
-    page: int | None
-    headings: tuple[str, ...]
+    landmark: Landmark
     content: str
     embed_text: str
     content_hash: bytes

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
+from app.domain.document import Landmark
 from app.domain.trace import LegTrace
 
 Leg = Literal["vector", "lexical", "graph"]
@@ -52,6 +53,7 @@ class Fused:
 class Passage:
     """A result: text with where it stands. Spans are half-open ranges of code points in the document's text.
 
+    `page` and `headings` are those of its beginning, `landmarks` tell where they change within it.
     `matched` is the span of the chunk that the vector leg found, `chunk_id` its id.
     """
 
@@ -69,6 +71,7 @@ class Passage:
     collection: str
     media_type: str
     metadata: Mapping[str, Any]
+    landmarks: tuple[Landmark, ...] = ()
     chunk_id: UUID | None = None
     matched: tuple[int, int] | None = None
     score: float = 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
 from uuid import UUID
 
 from app.domain.document import (
@@ -13,6 +12,7 @@ from app.domain.document import (
     PreparedDocument,
     PreparedPassage,
     Source,
+    landmark_at,
 )
 from app.domain.identifiers import identifier_terms
 from app.domain.ids import new_id
@@ -51,12 +51,11 @@ def prepare(source: Source, loaded: LoadedDocument, settings: Settings, tokens: 
     language, config = detect_language(loaded.text, default) if detect else (None, default)
     passages: list[PreparedPassage] = []
     chunks: list[PreparedChunk] = []
-    page_starts = [page.start for page in loaded.pages]
     for draft in drafts:
         content = loaded.text[draft.start : draft.end]
         passage = PreparedPassage(new_id(), draft, content, search_terms(title, draft.headings, content), config)
         passages.append(passage)
-        chunks.extend(_chunks(loaded, page_starts, title, passage.id, draft, len(chunks)))
+        chunks.extend(_chunks(loaded.text, title, passage.id, draft, len(chunks)))
     return PreparedDocument(
         source=source,
         title=title or source.name,
@@ -70,19 +69,22 @@ def prepare(source: Source, loaded: LoadedDocument, settings: Settings, tokens: 
     )
 
 
-def _chunks(
-    loaded: LoadedDocument, page_starts: list[int], title: str | None, passage_id: UUID, draft: PassageDraft, first: int
-) -> list[PreparedChunk]:
+def _chunks(text: str, title: str | None, passage_id: UUID, draft: PassageDraft, first: int) -> list[PreparedChunk]:
     prepared = []
     for number, piece in enumerate(draft.chunks):
-        content = loaded.text[piece.start : piece.end]
-        page = loaded.pages[bisect_right(page_starts, piece.start) - 1].number if page_starts else None
-        text = embed_text(title, draft.headings, content)
+        content = text[piece.start : piece.end]
+        landmark = landmark_at(draft.landmarks, piece.start)
+        embedded = embed_text(title, landmark.headings, content)
         prepared.append(
             PreparedChunk(
-                id=new_id(), passage_id=passage_id, ordinal=first + number, draft=piece, page=page,
-                headings=draft.headings, content=content, embed_text=text,
-                content_hash=hashlib.sha256(text.encode()).digest(),
+                id=new_id(),
+                passage_id=passage_id,
+                ordinal=first + number,
+                draft=piece,
+                landmark=landmark,
+                content=content,
+                embed_text=embedded,
+                content_hash=hashlib.sha256(embedded.encode()).digest(),
             )
-        )  # fmt: skip
+        )
     return prepared

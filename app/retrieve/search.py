@@ -18,10 +18,10 @@ from app.domain.ids import new_id
 from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.errors import DatabaseUnavailableError, NotFoundError, ProviderError
-from app.providers.protocols import Embedder, Reranker
+from app.providers.protocols import Embedder
 from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
 from app.retrieve.legs import LegQuery, run_legs
-from app.retrieve.rerank import rerank
+from app.retrieve.rerank import Rerankers, relevant, rerank, wanted
 from app.retrieve.stopwatch import Stopwatch
 from app.retrieve.trace import leg_traces
 from app.settings import Settings
@@ -34,12 +34,12 @@ MAX_DEPTH = 5000
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
-    """What a search works with. `reranker` is None where none is configured."""
+    """What a search works with. `reranker` is chosen anew for each state of the settings."""
 
     database: Database
     embedder: Embedder
     model: vectors.EmbeddingModel
-    reranker: Reranker | None
+    reranker: Rerankers
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,15 @@ class _Found:
 
 
 async def search(
-    retriever: Retriever, principal: Principal, request: SearchRequest, settings: Settings, run_id: UUID | None = None
+    retriever: Retriever,
+    principal: Principal,
+    request: SearchRequest,
+    settings: Settings,
+    run_id: UUID | None = None,
+    *,
+    answering: bool = False,
 ) -> SearchResult:
-    """Passages for a query, best first.
+    """Passages for a query, best first. `answering`: an answer will be made of them, so a slow reranker may run.
 
     Raises NotFoundError for an unknown collection, DatabaseUnavailableError when no leg could answer, QueryTimeoutError.
     """
@@ -71,13 +77,14 @@ async def search(
         reasons = "; ".join(f"{leg}: {reason}" for leg, reason in failed.items())
         raise DatabaseUnavailableError(f"no retrieval leg could answer ({reasons})")
     shortlist, degraded = found.shortlist, tuple(f"leg {leg} failed: {why}" for leg, why in failed.items())
-    wanted = request.rerank if request.rerank is not None else settings.rag.reranking_enabled
-    if wanted and shortlist:
-        shortlist, problem = await stopwatch.measure(
-            "rerank", rerank(retriever.reranker, request, shortlist, settings.retrieve.rerank_candidates)
-        )
-        degraded += (problem,) if problem else ()
-    kept = tuple(shortlist[: request.top_k])
+    candidates, choice = shortlist, retriever.reranker.get(settings)
+    if shortlist and wanted(choice, request, settings, answering=answering):
+        done = await stopwatch.measure("rerank", rerank(choice, request, shortlist, settings.retrieve))
+        shortlist = candidates = done.passages
+        if done.problem:
+            degraded += (done.problem,)
+            candidates = relevant(shortlist, settings.retrieve) if answering and not done.reranker else shortlist
+    kept = tuple(candidates[: request.top_k])
     return SearchResult(
         passages=tuple(map(_chunk_only, kept)) if not request.expand_parents else kept,
         trace_id=run_id or new_id(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,8 @@ from app.domain.principal import Principal
 SQL = load_queries("documents")
 
 PASSAGE_COLUMNS = (
-    "id", "ordinal", "char_start", "char_end", "page", "headings", "token_count", "content", "search_terms", "config",
+    "id", "ordinal", "char_start", "char_end", "page", "headings", "landmarks", "token_count", "content",
+    "search_terms", "config",
 )  # fmt: skip
 CHUNK_COLUMNS = (
     "id", "passage_id", "ordinal", "char_start", "char_end", "page", "headings", "token_count", "token_counter",
@@ -123,7 +125,7 @@ async def _stage(connection: Any, document: PreparedDocument, vectors: Sequence[
         columns=PASSAGE_COLUMNS,
         records=[
             (p.id, p.draft.ordinal, p.draft.start, p.draft.end, p.draft.page, list(p.draft.headings),
-             p.draft.token_count, p.content, p.search_terms, p.config)
+             json.dumps([(m.start, m.page, m.headings) for m in p.draft.landmarks]), p.draft.token_count, p.content, p.search_terms, p.config)
             for p in document.passages
         ],
     )  # fmt: skip
@@ -132,8 +134,8 @@ async def _stage(connection: Any, document: PreparedDocument, vectors: Sequence[
         schema_name="pg_temp",
         columns=CHUNK_COLUMNS,
         records=[
-            (c.id, c.passage_id, c.ordinal, c.draft.start, c.draft.end, c.page, list(c.headings), c.draft.token_count,
-             document.token_counter, c.content, c.content_hash, vector)
+            (c.id, c.passage_id, c.ordinal, c.draft.start, c.draft.end, c.landmark.page, list(c.landmark.headings),
+             c.draft.token_count, document.token_counter, c.content, c.content_hash, vector)
             for c, vector in zip(document.chunks, vectors, strict=True)
         ],
     )  # fmt: skip

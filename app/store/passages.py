@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
+from app.domain.document import Landmark
 from app.domain.passage import Passage
 from app.domain.principal import Principal
 
@@ -31,6 +32,7 @@ def _passage(row: Any) -> Passage:
         end=row["char_end"],
         page=row["page"],
         headings=tuple(row["headings"]),
+        landmarks=tuple(Landmark(start, page, tuple(path)) for start, page, path in row["landmarks"]),
         token_count=row["token_count"],
         version=row["version"],
         collection=row["collection"],

@@ -598,6 +598,13 @@ def upgrade() -> None:
             "page", sa.Integer(), nullable=True, comment="Page of the first character; null where there are no pages."
         ),
         sa.Column("headings", postgresql.ARRAY(sa.Text()), nullable=False, comment="Heading path, outermost first."),
+        sa.Column(
+            "landmarks",
+            postgresql.JSONB(astext_type=sa.Text()),
+            server_default=sa.text("'[]'::jsonb"),
+            nullable=False,
+            comment="Places where page or heading path change: [code point, page, heading path], the first at char_start.",
+        ),
         sa.Column("token_count", sa.Integer(), nullable=False, comment="Tokens by the embedding model's tokenizer."),
         sa.Column("content", sa.Text(), nullable=False, comment="The text of the span."),
         sa.Column(

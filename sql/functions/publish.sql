@@ -13,9 +13,9 @@ DECLARE
   tenant bigint := current_tenant();
 BEGIN
   INSERT INTO passages (tenant_id, id, document_id, collection_id, ordinal, char_start, char_end, page, headings,
-    token_count, content, search_terms, regconfig)
-  SELECT tenant, id, document, collection, ordinal, char_start, char_end, page, headings, token_count, content,
-    search_terms, config::regconfig
+    landmarks, token_count, content, search_terms, regconfig)
+  SELECT tenant, id, document, collection, ordinal, char_start, char_end, page, headings, landmarks::jsonb, token_count,
+    content, search_terms, config::regconfig
   FROM pg_temp.stage_passages ORDER BY ordinal;
 
   INSERT INTO chunks (tenant_id, id, passage_id, document_id, collection_id, ordinal, char_start, char_end, page,

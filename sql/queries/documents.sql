@@ -20,8 +20,8 @@ WHERE tenant_id = $1 AND collection_id = $2 AND external_id = $3 AND status <> '
 -- name: create_stage
 -- Per session; what rag.publish_document reads, and where it collects what changes in the statistics.
 CREATE TEMP TABLE IF NOT EXISTS stage_passages (
-  id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[], token_count integer,
-  content text, search_terms text, config text
+  id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[], landmarks text,
+  token_count integer, content text, search_terms text, config text
 ) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE IF NOT EXISTS stage_chunks (
   id uuid, passage_id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[],

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from app.domain.document import ChunkDraft, LoadedDocument, PassageDraft
+from app.domain.document import ChunkDraft, Landmark, LoadedDocument, PassageDraft
 from app.ingest.chunkers import parent_child, tokens
 from app.ingest.chunkers.headings import Section, path_at
 from app.ingest.chunkers.spans import Span
@@ -44,6 +45,25 @@ def chunk(
     return _drafts(document, sections, spans, counts, children, chunk_counts)
 
 
+def _landmarks(document: LoadedDocument, sections: Sequence[Section]) -> list[Landmark]:
+    """Every place in the document where page or heading path changes, in order; the first is 0."""
+    page_starts = [page.start for page in document.pages]
+    section_starts = [section.start for section in sections]
+    marks: list[Landmark] = []
+    for start in sorted({0, *page_starts, *section_starts}):
+        page = document.pages[max(bisect_right(page_starts, start) - 1, 0)].number if page_starts else None
+        section = bisect_right(section_starts, start) - 1
+        marks.append(Landmark(start, page, sections[section].path if section >= 0 else ()))
+    return marks
+
+
+def _within(landmarks: Sequence[Landmark], start: int, end: int) -> tuple[Landmark, ...]:
+    """Those of a span; the one in force at its start is moved there."""
+    first = max(bisect_right(landmarks, start, key=lambda mark: mark.start) - 1, 0)
+    last = bisect_right(landmarks, end - 1, key=lambda mark: mark.start)
+    return (replace(landmarks[first], start=start), *landmarks[first + 1 : last])
+
+
 def _drafts(
     document: LoadedDocument,
     sections: Sequence[Section],
@@ -52,17 +72,19 @@ def _drafts(
     children: Sequence[Sequence[Span]],
     chunk_counts: Sequence[int],
 ) -> tuple[PassageDraft, ...]:
-    page_starts = [page.start for page in document.pages]
     remaining = iter(chunk_counts)
+    landmarks = _landmarks(document, sections)
     drafts = []
     for ordinal, ((start, end), count, parts) in enumerate(zip(spans, counts, children, strict=True)):
+        marks = _within(landmarks, start, end)
         drafts.append(
             PassageDraft(
                 ordinal=ordinal,
                 start=start,
                 end=end,
                 headings=path_at(sections, start, end),
-                page=document.pages[max(bisect_right(page_starts, start) - 1, 0)].number if page_starts else None,
+                page=marks[0].page,
+                landmarks=marks,
                 token_count=count,
                 chunks=tuple(ChunkDraft(i, *part, next(remaining)) for i, part in enumerate(parts)),
             )

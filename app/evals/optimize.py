@@ -1,0 +1,244 @@
+"""What search costs and yields, and which fusion suits the data (A16.03: average relevance, latency, reranking impact).
+
+Tune on several data sets together: what is best for one is seldom best for the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+import numpy as np
+from pgvector import HalfVector
+
+from app.domain.evaluation import Estimate
+from app.domain.passage import Fused, Leg, LegResult, SearchRequest, SearchResult
+from app.errors import DatabaseUnavailableError
+from app.evals.datasets import RetrievalSet
+from app.evals.metrics import Comparison, Floats, compare, estimate, interval, ndcg, resampled_means
+from app.evals.retrieval import MODES, Bench, Step, find_collection, ranking, search_all, timings
+from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
+from app.retrieve.legs import LegQuery, run_legs
+from app.retrieve.stopwatch import Stopwatch
+from app.store import evals
+
+Form = Literal["relative_score", "rrf"]
+TOP_K = 10
+"""Documents per search: what a caller of /search gets by default."""
+SHARES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+"""Of the vector leg (rag.hybridSearchWeight); the one in force is tried too."""
+EMBED_BATCH = 32
+
+
+# --- A16.03 -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RerankImpact:
+    """Searches with reranking against the same ones without. `ndcg` is None without judgements.
+
+    `top_changed`: share of the queries whose first document is another one; `added_ms`: difference of the medians.
+    """
+
+    reranker: str
+    ndcg: Comparison | None
+    top_changed: float
+    added_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReport:
+    """`relevance` is nDCG@10 where there are judgements (`judged`), else the score of the first result, 0..1 under
+    relative score fusion. `reranking` is None where no reranker is configured. Times in milliseconds."""
+
+    queries: int
+    judged: bool
+    relevance: Estimate
+    timings_ms: Mapping[str, float]
+    reranking: RerankImpact | None
+
+
+async def optimize_search(
+    bench: Bench,
+    queries: Mapping[str, str],
+    collection: str,
+    judgements: Mapping[str, Mapping[str, int]] | None,
+    step: Step,
+) -> SearchReport:
+    """Average relevance, latency and reranking impact of searches as they are now, one at a time (A16.03).
+
+    `step` is called once per search. Raises NotFoundError for an unknown collection, ValueError without queries.
+    """
+    plain = await _searches(bench, queries, collection, step, rerank=False)
+    reranker = bench.retriever.reranker
+    ranked = await _searches(bench, queries, collection, step, rerank=True) if reranker else None
+    used = ranked if ranked and bench.settings.rag.reranking_enabled else plain
+    return SearchReport(
+        queries=len(queries),
+        judged=judgements is not None,
+        relevance=estimate(_relevance(used, judgements)),
+        timings_ms=timings(_times(used)),
+        reranking=_impact(reranker.name, plain, ranked, judgements) if reranker and ranked else None,
+    )
+
+
+async def _searches(
+    bench: Bench, queries: Mapping[str, str], collection: str, step: Step, *, rerank: bool
+) -> dict[str, SearchResult]:
+    legs = MODES["hybrid"] if bench.settings.rag.hybrid_search_enabled else MODES["vector"]
+    return await search_all(bench, queries, collection, legs, TOP_K, step, rerank=rerank, concurrency=1)
+
+
+def _relevance(
+    found: Mapping[str, SearchResult], judgements: Mapping[str, Mapping[str, int]] | None
+) -> list[float]:
+    if judgements is not None:
+        return [ndcg(ranking(result), judgements[query], TOP_K) for query, result in found.items()]
+    return [result.passages[0].score if result.passages else 0.0 for result in found.values()]
+
+
+def _times(found: Mapping[str, SearchResult]) -> list[float]:
+    return [result.timings_ms["total"] for result in found.values()]
+
+
+def _impact(
+    name: str,
+    plain: Mapping[str, SearchResult],
+    ranked: Mapping[str, SearchResult],
+    judgements: Mapping[str, Mapping[str, int]] | None,
+) -> RerankImpact:
+    changed = sum(ranking(plain[query])[:1] != ranking(ranked[query])[:1] for query in plain)
+    return RerankImpact(
+        reranker=name,
+        ndcg=compare(_relevance(plain, judgements), _relevance(ranked, judgements)) if judgements else None,
+        top_changed=changed / len(plain),
+        added_ms=round(timings(_times(ranked))["p50"] - timings(_times(plain))["p50"], 3),
+    )
+
+
+# --- the fusion that suits ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """What both legs found for one query, before fusion: documents are external ids."""
+
+    results: Mapping[Leg, LegResult]
+    documents: Mapping[UUID, str]
+    judgements: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to fuse: its mean nDCG@10 over the sets (each set counts the same), and how it differs from the present
+    way, both with 95 % bootstrap intervals."""
+
+    fusion: Form
+    vector_share: float
+    ndcg: Estimate
+    versus_current: Estimate
+
+    @property
+    def clearly_better(self) -> bool:
+        """Whether the whole interval of the difference lies above 0."""
+        return self.versus_current.low > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """`candidates` best first; `current` is the one in force. `recommended` is another one only where it is clearly
+    better: differences within the noise are no reason to change."""
+
+    candidates: tuple[Candidate, ...]
+    current: Candidate
+    recommended: Candidate
+
+
+async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: Step) -> list[Legs]:
+    """Run both legs once for every query, so that any number of fusions can be tried on what they found.
+
+    Raises DatabaseUnavailableError when a leg fails: a fusion of one leg says nothing.
+    """
+    where = await find_collection(bench, collection)
+    names: dict[UUID, str] = {}
+    async with bench.retriever.database.transaction(bench.principal, readonly=True) as connection:
+        names = await evals.external_ids(connection, bench.principal, where.id)
+    found: list[Legs] = []
+    items = list(data.queries.items())
+    for start in range(0, len(items), EMBED_BATCH):
+        batch = items[start : start + EMBED_BATCH]
+        vectors = await bench.retriever.embedder.embed([text for _, text in batch])
+        for (query_id, text), vector in zip(batch, vectors, strict=True):
+            half = HalfVector(vector.astype(np.float16))
+            request = SearchRequest(query=text, collections=(collection,), top_k=TOP_K)
+            query = LegQuery(request, [where.id], where.chunk_count, half)
+            results = await _run_legs(bench, query)
+            documents = {hit.passage_id: names[hit.document_id] for leg in results.values() for hit in leg.hits}
+            found.append(Legs(results, documents, data.judgements[query_id]))
+            step(query_id)
+    return found
+
+
+async def _run_legs(bench: Bench, query: LegQuery) -> dict[Leg, LegResult]:
+    config = {"statement_timeout": str(bench.settings.retrieve.statement_timeout_ms)}
+    retriever = bench.retriever
+    async with retriever.database.transaction(bench.principal, readonly=True, config=config) as connection:
+        results, failed = await run_legs(
+            connection, bench.principal, retriever.model, query, 3 * TOP_K, bench.settings, Stopwatch()
+        )
+    if failed:
+        raise DatabaseUnavailableError("; ".join(f"leg {leg} failed: {why}" for leg, why in failed.items()))
+    return results
+
+
+def grid(bench: Bench, sets: Sequence[Sequence[Legs]]) -> Grid:
+    """Every form of fusion with every share of the vector leg, over all sets together. Raises ValueError without sets.
+
+    Both forms are tried on the same candidates; means are resampled within each set.
+    """
+    if not sets:
+        raise ValueError("no data sets")
+    settings = bench.settings
+    present: tuple[Form, float] = (settings.retrieve.fusion, settings.rag.hybrid_search_weight)
+    ways: list[tuple[Form, float]] = [
+        (form, share) for form in ("relative_score", "rrf") for share in sorted({*SHARES, present[1]})
+    ]
+    values = {way: [_values(legs, way, settings.retrieve.rrf_k) for legs in sets] for way in ways}
+    candidates = [
+        Candidate(*way, macro(values[way]), macro([new - old for new, old in zip(values[way], values[present], strict=True)]))
+        for way in ways
+    ]
+    ordered = tuple(sorted(candidates, key=lambda item: -item.ndcg.mean))
+    current = next(item for item in ordered if (item.fusion, item.vector_share) == present)
+    return Grid(ordered, current, ordered[0] if ordered[0].clearly_better else current)
+
+
+def macro(sets: Sequence[Floats]) -> Estimate:
+    """Mean of the means of several sets; queries are resampled within their set."""
+    means = np.mean([resampled_means(values) for values in sets], axis=0)
+    return Estimate(float(np.mean([values.mean() for values in sets])), *interval(means))
+
+
+def _values(queries: Sequence[Legs], way: tuple[Form, float], rrf_k: int) -> Floats:
+    return np.array([ndcg(_documents(legs, way, rrf_k), legs.judgements, TOP_K) for legs in queries])
+
+
+def _documents(legs: Legs, way: tuple[Form, float], rrf_k: int) -> list[str]:
+    """Documents by their best passage, as a search with group_by document orders them."""
+    form, share = way
+    weights: dict[Leg, float] = {"vector": share, "lexical": 1 - share}
+    fused: list[Fused] = (
+        reciprocal_rank_fusion(legs.results, weights, rrf_k)
+        if form == "rrf"
+        else relative_score_fusion(legs.results, weights)
+    )
+    return list(dict.fromkeys(legs.documents[item.passage_id] for item in fused))
+
+
+def as_json(value: Any) -> Any:
+    """Reports and grids as plain values."""
+    from dataclasses import asdict
+
+    return asdict(value)

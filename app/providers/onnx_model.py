@@ -1,0 +1,80 @@
+"""What models on ONNX Runtime share: the session, the thread that all their work is done in, batches of like length.
+
+One worker thread does all the work of a model, batch by batch and first come, first served: two callers never compete
+for the cores, and a short call that arrives during a long one waits for the batch that is running, not for the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import ProviderError
+
+T = TypeVar("T")
+Ids = list[int]
+
+BATCH_TEXTS: Final = 32
+BATCH_TOKENS: Final = 4096
+"""Padded tokens of one batch: about 0.3 s on two cores, which is what a query may have to wait for."""
+MOST_THREADS: Final = 4
+"""More gain nothing on batches this small, and in a container the CPU count says more than the quota allows."""
+
+
+def open_session(file: Path, threads: int | None = None) -> Any:
+    """An inference session on the CPU. Raises whatever ONNX Runtime raises: run it by a `ModelThread`."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or min(MOST_THREADS, os.cpu_count() or 1)
+    options.log_severity_level = 3
+    # Idle threads that spin take the cores from PostgreSQL, which shares them.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+
+
+class ModelThread:
+    """The worker thread of one model; `what` names the model in errors."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="onnx")
+
+    async def run(self, task: Callable[[Any], T], argument: Any) -> T:
+        """`task(argument)` behind what was asked before. Raises ProviderError, whatever the task raised."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, task, argument)
+        except ProviderError:
+            raise
+        except Exception as error:  # the libraries raise bare Exception and RuntimeError
+            raise ProviderError(f"{self._what} failed: {error}") from error
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def batches(lengths: Sequence[int], texts: int = BATCH_TEXTS, tokens: int = BATCH_TOKENS) -> list[list[int]]:
+    """Indexes grouped by similar length: each group within so many texts and padded tokens (a longer text alone)."""
+    groups: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        # Ascending order: this text is the longest of its group, so its length is what all are padded to.
+        if groups and len(groups[-1]) < min(texts, tokens // max(1, lengths[index])):
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
+
+
+def padded(rows: Sequence[Sequence[int]], fill: int = 0) -> NDArray[np.int64]:
+    """Rows of different length as one array (rows, longest)."""
+    out = np.full((len(rows), max(map(len, rows))), fill, np.int64)
+    for number, row in enumerate(rows):
+        out[number, : len(row)] = row
+    return out
