@@ -15,6 +15,8 @@ from typing import Annotated, Any
 
 import typer
 
+from app.commands import evaluate
+
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
     help="Answers questions from your own documents, with citations that can be checked, out of one PostgreSQL.",
@@ -22,6 +24,8 @@ app = typer.Typer(
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+
+app.add_typer(evaluate.group, name="eval")
 
 
 class SearchMode(StrEnum):

@@ -360,6 +360,58 @@ ALTER FUNCTION rag.grant_analyst(role_name text, tenant text) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.grant_analyst(role_name text, tenant text) IS 'For the owner: lets a login read one tenant through schema analyst. Grants follow the name of the login.';
 
+CREATE FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  INSERT INTO passages (tenant_id, id, document_id, collection_id, ordinal, char_start, char_end, page, headings,
+    landmarks, token_count, content, search_terms, regconfig)
+  SELECT tenant, id, document, collection, ordinal, char_start, char_end, page, headings, landmarks::jsonb, token_count,
+    content, search_terms, config::regconfig
+  FROM pg_temp.stage_passages ORDER BY ordinal;
+
+  INSERT INTO chunks (tenant_id, id, passage_id, document_id, collection_id, ordinal, char_start, char_end, page,
+    headings, token_count, token_counter, content)
+  SELECT tenant, id, passage_id, document, collection, ordinal, char_start, char_end, page, headings, token_count,
+    token_counter, content
+  FROM pg_temp.stage_chunks ORDER BY ordinal;
+
+  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
+  SELECT tenant, id, model, document, collection, content_hash, embedding FROM pg_temp.stage_chunks ORDER BY ordinal;
+
+  -- Weights use the average length on record, or the document's own where it is the first of its language.
+  WITH posting AS MATERIALIZED (
+    SELECT p.id, p.regconfig, reference.average, posted.*
+    FROM pg_temp.stage_passages new
+    JOIN passages p ON p.tenant_id = tenant AND p.id = new.id
+    JOIN collections c ON c.tenant_id = tenant AND c.id = collection
+    LEFT JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = p.regconfig
+    CROSS JOIN LATERAL (
+      SELECT coalesce(s.average_length, (
+        SELECT avg(lexical_length(o.search_vector)) FROM pg_temp.stage_passages n JOIN passages o ON o.id = n.id
+        WHERE o.tenant_id = tenant AND o.regconfig = p.regconfig)::real) AS average
+    ) AS reference
+    CROSS JOIN LATERAL lexical_posting(p.search_vector, p.regconfig::text, c.lex_seed, reference.average) AS posted
+  ), rows AS (
+    INSERT INTO lexical_index
+      (tenant_id, passage_id, document_id, collection_id, regconfig, length, average_length, keys, weights)
+    SELECT tenant, id, document, collection, regconfig, length, average, keys, weights FROM posting
+  ), totals AS (
+    INSERT INTO pg_temp.stage_totals SELECT regconfig, count(*), sum(length) FROM posting GROUP BY regconfig
+  )
+  INSERT INTO pg_temp.stage_terms
+  SELECT term.key, count(*), max(term.weight)
+  FROM posting, unnest(keys, key_weights) AS term (key, weight) GROUP BY term.key;
+END
+$$;
+
+ALTER FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) IS 'Inserts the staged passages, chunks, vectors and postings of a document.';
+
 CREATE FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN (1 + ((hashtextextended(((config || ':'::text) || lexeme), (seed)::bigint) & (536870911)::bigint))::integer);
@@ -484,6 +536,61 @@ ALTER FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget
 
 COMMENT ON FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb) IS 'BM25 search of one collection of the current tenant; see sql/functions/lexical.sql.';
 
+CREATE FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  old record;
+  new_passages integer := (SELECT count(*) FROM pg_temp.stage_passages);
+  new_chunks integer := (SELECT count(*) FROM pg_temp.stage_chunks);
+  published integer;
+BEGIN
+  SELECT d.status, d.passage_count, d.chunk_count INTO STRICT old
+  FROM documents d WHERE d.tenant_id = tenant AND d.id = document;
+  PERFORM insert_staged(document, collection, model);
+  UPDATE documents d
+  SET title = $4, version = d.version + 1, status = 'indexed', content_hash = $5, media_type = $6, language = $7,
+      metadata = $8, error = NULL, byte_size = $9, passage_count = new_passages, chunk_count = new_chunks,
+      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), updated_at = now()
+  WHERE d.tenant_id = tenant AND d.id = document
+  RETURNING d.version INTO published;
+  INSERT INTO document_texts AS t (tenant_id, document_id, version, text) VALUES (tenant, document, published, body)
+  ON CONFLICT (tenant_id, document_id) DO UPDATE SET version = excluded.version, text = excluded.text;
+  IF original IS NULL THEN
+    DELETE FROM originals o WHERE o.tenant_id = tenant AND o.document_id = document;
+  ELSE
+    INSERT INTO originals AS o (tenant_id, document_id, content) VALUES (tenant, document, original)
+    ON CONFLICT (tenant_id, document_id) DO UPDATE SET content = excluded.content;
+  END IF;
+
+  -- from here on the lock of the collection is held, until the commit
+  UPDATE collections c
+  SET epoch = c.epoch + 1, document_count = c.document_count + (old.status <> 'indexed')::integer,
+      passage_count = c.passage_count + new_passages - old.passage_count,
+      chunk_count = c.chunk_count + new_chunks - old.chunk_count
+  WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
+
+  -- Another writer may have set the reference length while this one was weighting with its own.
+  UPDATE lexical_index l
+  SET weights = posted.weights, average_length = s.average_length
+  FROM passages p, collections c, lexical_stats s,
+       LATERAL lexical_posting(p.search_vector, p.regconfig::text, c.lex_seed, s.average_length) AS posted
+  WHERE l.tenant_id = tenant AND l.document_id = document AND p.tenant_id = tenant AND p.id = l.passage_id
+    AND c.tenant_id = tenant AND c.id = collection
+    AND s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
+    AND l.average_length <> s.average_length;
+  RETURN published;
+END
+$_$;
+
+ALTER FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) IS 'Makes the staged passages and chunks the indexed version of a document; returns its version.';
+
 CREATE FUNCTION rag.queue_state() RETURNS TABLE(queued bigint, running bigint, runnable bigint, oldest_runnable_seconds double precision)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -505,6 +612,32 @@ $$;
 ALTER FUNCTION rag.queue_state() OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.queue_state() IS 'Unfinished jobs of all tenants, how many could run now, and since how many seconds the oldest of these waits.';
+
+CREATE FUNCTION rag.remove_document(document uuid, collection uuid) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  old record;
+BEGIN
+  SELECT d.status, d.passage_count, d.chunk_count INTO old
+  FROM documents d WHERE d.tenant_id = tenant AND d.id = document AND d.collection_id = collection FOR UPDATE;
+  IF NOT FOUND THEN RETURN false; END IF;
+  UPDATE collections c
+  SET epoch = c.epoch + 1, document_count = c.document_count - (old.status = 'indexed')::integer,
+      passage_count = c.passage_count - old.passage_count, chunk_count = c.chunk_count - old.chunk_count
+  WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM settle_document(document, collection, '{}');
+  PERFORM forget_document(document);
+  DELETE FROM documents d WHERE d.tenant_id = tenant AND d.id = document;
+  RETURN true;
+END
+$$;
+
+ALTER FUNCTION rag.remove_document(document uuid, collection uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.remove_document(document uuid, collection uuid) IS 'Removes a document of the current tenant with everything derived from it.';
 
 CREATE FUNCTION rag.revoke_analyst(role_name text, tenant text) RETURNS void
     LANGUAGE sql
@@ -566,6 +699,51 @@ ALTER FUNCTION rag.set_policy(target regclass, policy_name text, clauses text) O
 
 COMMENT ON FUNCTION rag.set_policy(target regclass, policy_name text, clauses text) IS 'For the owner: makes the policy if it is missing or was made from other clauses.';
 
+CREATE FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  shrinks boolean;
+BEGIN
+  WITH gone AS (
+    DELETE FROM lexical_index WHERE tenant_id = tenant AND document_id = document AND NOT passage_id = ANY (keep)
+    RETURNING regconfig, length, keys
+  ), totals AS (
+    INSERT INTO pg_temp.stage_totals SELECT regconfig, -count(*), -sum(length) FROM gone GROUP BY regconfig
+  )
+  INSERT INTO pg_temp.stage_terms SELECT key, -count(*), 0 FROM gone, unnest(keys) AS key GROUP BY key;
+  shrinks := FOUND;
+
+  INSERT INTO lexical_terms AS t (tenant_id, collection_id, key, document_frequency, max_weight)
+  SELECT tenant, collection, key, sum(delta), max(max_weight) FROM pg_temp.stage_terms
+  GROUP BY key HAVING sum(delta) <> 0 OR max(max_weight) > 0 ORDER BY key
+  ON CONFLICT (tenant_id, collection_id, key) DO UPDATE
+  SET document_frequency = t.document_frequency + excluded.document_frequency,
+      max_weight = greatest(t.max_weight, excluded.max_weight);
+
+  INSERT INTO lexical_stats AS s (tenant_id, collection_id, regconfig, passage_count, total_length, average_length)
+  SELECT tenant, collection, config, sum(passages), sum(length), greatest(sum(length)::real / greatest(sum(passages), 1), 1)
+  FROM pg_temp.stage_totals GROUP BY config ORDER BY config
+  ON CONFLICT (tenant_id, collection_id, regconfig) DO UPDATE
+  SET passage_count = s.passage_count + excluded.passage_count, total_length = s.total_length + excluded.total_length;
+
+  IF shrinks THEN
+    DELETE FROM lexical_terms
+    WHERE tenant_id = tenant AND collection_id = collection AND document_frequency <= 0
+      AND key IN (SELECT key FROM pg_temp.stage_terms GROUP BY key HAVING sum(delta) < 0);
+    DELETE FROM lexical_stats WHERE tenant_id = tenant AND collection_id = collection AND passage_count <= 0;
+    -- chunks, vectors and postings go with their passages
+    DELETE FROM passages WHERE tenant_id = tenant AND document_id = document AND NOT id = ANY (keep);
+  END IF;
+END
+$$;
+
+ALTER FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) IS 'Removes old passages of a document and brings the BM25 statistics up to date.';
+
 CREATE TABLE rag.chunks (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -623,7 +801,8 @@ CREATE TABLE rag.collections (
     document_count integer DEFAULT 0 NOT NULL,
     passage_count integer DEFAULT 0 NOT NULL,
     chunk_count integer DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    model_id smallint
 );
 
 ALTER TABLE ONLY rag.collections FORCE ROW LEVEL SECURITY;
@@ -649,6 +828,8 @@ COMMENT ON COLUMN rag.collections.passage_count IS 'Passages of indexed document
 COMMENT ON COLUMN rag.collections.chunk_count IS 'Chunks of indexed documents.';
 
 COMMENT ON COLUMN rag.collections.created_at IS 'When it was created.';
+
+COMMENT ON COLUMN rag.collections.model_id IS 'Embedding model that serves it; null: that of the settings.';
 
 CREATE TABLE rag.tenants (
     id bigint NOT NULL,
@@ -840,6 +1021,267 @@ COMMENT ON COLUMN analyst.documents.created_at IS 'When the document was first h
 
 COMMENT ON COLUMN analyst.documents.updated_at IS 'When its row last changed.';
 
+CREATE TABLE rag.eval_results (
+    tenant_id bigint NOT NULL,
+    run_id uuid NOT NULL,
+    query_id text NOT NULL,
+    query text NOT NULL,
+    ranking text[] NOT NULL,
+    judgements jsonb DEFAULT '{}'::jsonb NOT NULL,
+    metrics jsonb DEFAULT '{}'::jsonb NOT NULL,
+    total_ms double precision NOT NULL
+);
+
+ALTER TABLE ONLY rag.eval_results FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.eval_results OWNER TO owner;
+
+COMMENT ON TABLE rag.eval_results IS 'What an evaluation run found for each query, and how well.';
+
+COMMENT ON COLUMN rag.eval_results.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.eval_results.run_id IS 'The evaluation run.';
+
+COMMENT ON COLUMN rag.eval_results.query_id IS 'Id of the query in the data set.';
+
+COMMENT ON COLUMN rag.eval_results.query IS 'The query.';
+
+COMMENT ON COLUMN rag.eval_results.ranking IS 'External ids of the documents found, best first, at most 100.';
+
+COMMENT ON COLUMN rag.eval_results.judgements IS 'External id of each judged document to its grade; above 0 is relevant.';
+
+COMMENT ON COLUMN rag.eval_results.metrics IS 'Metric to value for this query.';
+
+COMMENT ON COLUMN rag.eval_results.total_ms IS 'Milliseconds that the search took.';
+
+CREATE TABLE rag.eval_runs (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    name text NOT NULL,
+    data_set text NOT NULL,
+    data_hash text NOT NULL,
+    collection_id uuid NOT NULL,
+    collection text NOT NULL,
+    epochs jsonb DEFAULT '{}'::jsonb NOT NULL,
+    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
+    settings_revision text NOT NULL,
+    code_version text NOT NULL,
+    parameters jsonb DEFAULT '{}'::jsonb NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    query_count integer NOT NULL,
+    metrics jsonb DEFAULT '{}'::jsonb NOT NULL,
+    timings_ms jsonb DEFAULT '{}'::jsonb NOT NULL,
+    degraded text[] NOT NULL
+);
+
+ALTER TABLE ONLY rag.eval_runs FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.eval_runs OWNER TO owner;
+
+COMMENT ON TABLE rag.eval_runs IS 'Evaluation runs: a data set searched with one state of collection, settings and code.';
+
+COMMENT ON COLUMN rag.eval_runs.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.eval_runs.id IS 'Evaluation run id (UUIDv7).';
+
+COMMENT ON COLUMN rag.eval_runs.kind IS 'What was measured: retrieval.';
+
+COMMENT ON COLUMN rag.eval_runs.name IS 'Name given to the run; empty where none was.';
+
+COMMENT ON COLUMN rag.eval_runs.data_set IS 'Name of the data set.';
+
+COMMENT ON COLUMN rag.eval_runs.data_hash IS 'SHA-256 of the queries and judgements; equal hashes compare like with like.';
+
+COMMENT ON COLUMN rag.eval_runs.collection_id IS 'The collection searched; it may be gone by now.';
+
+COMMENT ON COLUMN rag.eval_runs.collection IS 'Its name.';
+
+COMMENT ON COLUMN rag.eval_runs.epochs IS 'Collection name to epoch that was searched.';
+
+COMMENT ON COLUMN rag.eval_runs.settings IS 'All settings in force.';
+
+COMMENT ON COLUMN rag.eval_runs.settings_revision IS 'Revision of these settings.';
+
+COMMENT ON COLUMN rag.eval_runs.code_version IS 'Version of cairn-rag that searched.';
+
+COMMENT ON COLUMN rag.eval_runs.parameters IS 'Mode, legs, top_k, reranking and what else the searches were asked for.';
+
+COMMENT ON COLUMN rag.eval_runs.started_at IS 'When the first query was sent.';
+
+COMMENT ON COLUMN rag.eval_runs.finished_at IS 'When the last one was answered.';
+
+COMMENT ON COLUMN rag.eval_runs.query_count IS 'Queries that were searched and judged.';
+
+COMMENT ON COLUMN rag.eval_runs.metrics IS 'Metric to {mean, low, high}: mean over queries with its 95 % bootstrap interval.';
+
+COMMENT ON COLUMN rag.eval_runs.timings_ms IS 'Milliseconds per search: mean, p50, p95.';
+
+COMMENT ON COLUMN rag.eval_runs.degraded IS 'What did not work as asked, each with the number of queries it concerned.';
+
+CREATE VIEW analyst.eval_results AS
+ SELECT t.name AS tenant,
+    q.run_id,
+    r.data_set,
+    (r.parameters ->> 'mode'::text) AS mode,
+    r.name,
+    r.started_at,
+    q.query_id,
+    q.query,
+    ((q.metrics ->> 'ndcg@10'::text))::double precision AS ndcg_at_10,
+    ((q.metrics ->> 'recall@10'::text))::double precision AS recall_at_10,
+    ((q.metrics ->> 'recall@100'::text))::double precision AS recall_at_100,
+    ((q.metrics ->> 'map'::text))::double precision AS average_precision,
+    (round((((1)::double precision / NULLIF(((q.metrics ->> 'mrr'::text))::double precision, (0)::double precision)))::numeric))::integer AS first_relevant_rank,
+    judged.relevant,
+    judged.missed,
+    q.ranking,
+    q.judgements,
+    q.metrics,
+    q.total_ms
+   FROM (((rag.eval_results q
+     JOIN rag.eval_runs r ON (((r.tenant_id = q.tenant_id) AND (r.id = q.run_id))))
+     JOIN rag.tenants t ON ((t.id = q.tenant_id)))
+     CROSS JOIN LATERAL ( SELECT COALESCE(array_agg(grade.key ORDER BY grade.key), '{}'::text[]) AS relevant,
+            COALESCE(array_agg(grade.key ORDER BY grade.key) FILTER (WHERE (grade.key <> ALL (q.ranking))), '{}'::text[]) AS missed
+           FROM jsonb_each_text(q.judgements) grade(key, value)
+          WHERE ((grade.value)::integer > 0)) judged);
+
+ALTER VIEW analyst.eval_results OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.eval_results IS 'Queries of evaluation runs, one row per run and query: what was found, what was missed, and the metrics.';
+
+COMMENT ON COLUMN analyst.eval_results.tenant IS 'Name of the tenant that evaluated.';
+
+COMMENT ON COLUMN analyst.eval_results.run_id IS 'The evaluation run (analyst.eval_runs).';
+
+COMMENT ON COLUMN analyst.eval_results.data_set IS 'Name of the data set.';
+
+COMMENT ON COLUMN analyst.eval_results.mode IS 'How was searched: hybrid, vector or lexical.';
+
+COMMENT ON COLUMN analyst.eval_results.name IS 'Name given to the run; empty where none was.';
+
+COMMENT ON COLUMN analyst.eval_results.started_at IS 'When the run began.';
+
+COMMENT ON COLUMN analyst.eval_results.query_id IS 'Id of the query in the data set; the same query of two runs has the same id.';
+
+COMMENT ON COLUMN analyst.eval_results.query IS 'The query as it was sent.';
+
+COMMENT ON COLUMN analyst.eval_results.ndcg_at_10 IS 'nDCG of the first ten documents, 0 to 1.';
+
+COMMENT ON COLUMN analyst.eval_results.recall_at_10 IS 'Share of the relevant documents among the first 10.';
+
+COMMENT ON COLUMN analyst.eval_results.recall_at_100 IS 'Share of the relevant documents among the first 100.';
+
+COMMENT ON COLUMN analyst.eval_results.average_precision IS 'Average precision of the first 100 documents.';
+
+COMMENT ON COLUMN analyst.eval_results.first_relevant_rank IS 'Rank of the first relevant document, from 1; null where none was found.';
+
+COMMENT ON COLUMN analyst.eval_results.relevant IS 'External ids of the relevant documents (analyst.documents.external_id in the collection of the run).';
+
+COMMENT ON COLUMN analyst.eval_results.missed IS 'Relevant documents that are not among those found.';
+
+COMMENT ON COLUMN analyst.eval_results.ranking IS 'External ids of the documents found, best first, at most 100.';
+
+COMMENT ON COLUMN analyst.eval_results.judgements IS 'Grade of each judged document (JSON object); above 0 is relevant.';
+
+COMMENT ON COLUMN analyst.eval_results.metrics IS 'All metrics of this query (JSON object).';
+
+COMMENT ON COLUMN analyst.eval_results.total_ms IS 'Time that the search took, in milliseconds.';
+
+CREATE VIEW analyst.eval_runs AS
+ SELECT t.name AS tenant,
+    r.id AS run_id,
+    r.kind,
+    r.name,
+    r.data_set,
+    (r.parameters ->> 'mode'::text) AS mode,
+    r.collection,
+    r.query_count,
+    (((r.metrics -> 'ndcg@10'::text) ->> 'mean'::text))::double precision AS ndcg_at_10,
+    (((r.metrics -> 'ndcg@10'::text) ->> 'low'::text))::double precision AS ndcg_at_10_low,
+    (((r.metrics -> 'ndcg@10'::text) ->> 'high'::text))::double precision AS ndcg_at_10_high,
+    (((r.metrics -> 'recall@5'::text) ->> 'mean'::text))::double precision AS recall_at_5,
+    (((r.metrics -> 'recall@10'::text) ->> 'mean'::text))::double precision AS recall_at_10,
+    (((r.metrics -> 'recall@100'::text) ->> 'mean'::text))::double precision AS recall_at_100,
+    (((r.metrics -> 'mrr'::text) ->> 'mean'::text))::double precision AS mrr,
+    (((r.metrics -> 'map'::text) ->> 'mean'::text))::double precision AS map,
+    ((r.timings_ms ->> 'p50'::text))::double precision AS median_ms,
+    ((r.timings_ms ->> 'p95'::text))::double precision AS p95_ms,
+    r.started_at,
+    r.finished_at,
+    r.degraded,
+    r.epochs,
+    r.settings_revision,
+    r.code_version,
+    r.data_hash,
+    r.parameters,
+    r.settings,
+    r.metrics
+   FROM (rag.eval_runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)));
+
+ALTER VIEW analyst.eval_runs OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.eval_runs IS 'Evaluation runs, one row each: a data set searched with one state of collection, settings and code.';
+
+COMMENT ON COLUMN analyst.eval_runs.tenant IS 'Name of the tenant that evaluated.';
+
+COMMENT ON COLUMN analyst.eval_runs.run_id IS 'Id of the evaluation run; cairn eval list and compare use it.';
+
+COMMENT ON COLUMN analyst.eval_runs.kind IS 'What was measured: retrieval.';
+
+COMMENT ON COLUMN analyst.eval_runs.name IS 'Name given to the run with --name; empty where none was.';
+
+COMMENT ON COLUMN analyst.eval_runs.data_set IS 'Name of the data set: its folder, and the split where there are several.';
+
+COMMENT ON COLUMN analyst.eval_runs.mode IS 'How was searched: hybrid, vector or lexical.';
+
+COMMENT ON COLUMN analyst.eval_runs.collection IS 'Name of the collection that was searched; it may be gone by now.';
+
+COMMENT ON COLUMN analyst.eval_runs.query_count IS 'Number of queries; with fewer than about 100 the means are noisy.';
+
+COMMENT ON COLUMN analyst.eval_runs.ndcg_at_10 IS 'nDCG of the first ten documents, 0 to 1, mean over queries (gain = grade, as trec_eval counts).';
+
+COMMENT ON COLUMN analyst.eval_runs.ndcg_at_10_low IS 'Lower end of its 95 % bootstrap interval.';
+
+COMMENT ON COLUMN analyst.eval_runs.ndcg_at_10_high IS 'Upper end of its 95 % bootstrap interval.';
+
+COMMENT ON COLUMN analyst.eval_runs.recall_at_5 IS 'Share of the relevant documents among the first 5, mean over queries.';
+
+COMMENT ON COLUMN analyst.eval_runs.recall_at_10 IS 'Share of the relevant documents among the first 10, mean over queries.';
+
+COMMENT ON COLUMN analyst.eval_runs.recall_at_100 IS 'Share of the relevant documents among the first 100, mean over queries.';
+
+COMMENT ON COLUMN analyst.eval_runs.mrr IS 'Mean of 1 / rank of the first relevant document; 0 where none was found.';
+
+COMMENT ON COLUMN analyst.eval_runs.map IS 'Mean average precision of the first 100 documents.';
+
+COMMENT ON COLUMN analyst.eval_runs.median_ms IS 'Median time of a search, in milliseconds.';
+
+COMMENT ON COLUMN analyst.eval_runs.p95_ms IS 'Time that 95 % of the searches stayed under, in milliseconds.';
+
+COMMENT ON COLUMN analyst.eval_runs.started_at IS 'When the first query was sent.';
+
+COMMENT ON COLUMN analyst.eval_runs.finished_at IS 'When the last query was answered.';
+
+COMMENT ON COLUMN analyst.eval_runs.degraded IS 'What did not work as asked, with the number of queries it concerned; empty when all did.';
+
+COMMENT ON COLUMN analyst.eval_runs.epochs IS 'State of the collection that was searched (JSON object): grows with every change of its content.';
+
+COMMENT ON COLUMN analyst.eval_runs.settings_revision IS 'Which settings were in force: equal values, equal revision.';
+
+COMMENT ON COLUMN analyst.eval_runs.code_version IS 'Version of cairn-rag that searched.';
+
+COMMENT ON COLUMN analyst.eval_runs.data_hash IS 'Identifies queries and judgements: runs with the same hash can be compared directly.';
+
+COMMENT ON COLUMN analyst.eval_runs.parameters IS 'What the searches were asked for: mode, legs, top_k, reranking (JSON object).';
+
+COMMENT ON COLUMN analyst.eval_runs.settings IS 'All settings in force (JSON object, keys as in settings.json).';
+
+COMMENT ON COLUMN analyst.eval_runs.metrics IS 'All metrics with their intervals (JSON object: metric to mean, low, high).';
+
 CREATE TABLE rag.passages (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -850,6 +1292,7 @@ CREATE TABLE rag.passages (
     char_end integer NOT NULL,
     page integer,
     headings text[] NOT NULL,
+    landmarks jsonb DEFAULT '[]'::jsonb NOT NULL,
     token_count integer NOT NULL,
     content text NOT NULL,
     search_terms text NOT NULL,
@@ -880,6 +1323,8 @@ COMMENT ON COLUMN rag.passages.char_end IS 'One past the last code point.';
 COMMENT ON COLUMN rag.passages.page IS 'Page of the first character; null where there are no pages.';
 
 COMMENT ON COLUMN rag.passages.headings IS 'Heading path, outermost first.';
+
+COMMENT ON COLUMN rag.passages.landmarks IS 'Places where page or heading path change: [code point, page, heading path], the first at char_start.';
 
 COMMENT ON COLUMN rag.passages.token_count IS 'Tokens by the embedding model''s tokenizer.';
 
@@ -1215,6 +1660,66 @@ COMMENT ON COLUMN rag.analyst_grant.role_name IS 'Login role (session_user) that
 
 COMMENT ON COLUMN rag.analyst_grant.granted_at IS 'When.';
 
+CREATE TABLE rag.cache_counters (
+    tenant_id bigint NOT NULL,
+    hits bigint DEFAULT 0 NOT NULL,
+    semantic_hits bigint DEFAULT 0 NOT NULL,
+    misses bigint DEFAULT 0 NOT NULL,
+    bypassed bigint DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE ONLY rag.cache_counters FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.cache_counters OWNER TO owner;
+
+COMMENT ON TABLE rag.cache_counters IS 'What the retrieval cache did, per tenant.';
+
+COMMENT ON COLUMN rag.cache_counters.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.cache_counters.hits IS 'Searches answered from the cache.';
+
+COMMENT ON COLUMN rag.cache_counters.semantic_hits IS 'Those of them at the semantic level.';
+
+COMMENT ON COLUMN rag.cache_counters.misses IS 'Searches that were not.';
+
+COMMENT ON COLUMN rag.cache_counters.bypassed IS 'Searches that may not be cached (filters, or asked for).';
+
+CREATE SEQUENCE rag.cache_counters_tenant_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER SEQUENCE rag.cache_counters_tenant_id_seq OWNER TO owner;
+
+ALTER SEQUENCE rag.cache_counters_tenant_id_seq OWNED BY rag.cache_counters.tenant_id;
+
+CREATE TABLE rag.collection_models (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    model_id smallint NOT NULL,
+    state text NOT NULL,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT collection_models_state_check CHECK ((state = ANY (ARRAY['backfilling'::text, 'ready'::text, 'serving'::text, 'retired'::text])))
+);
+
+ALTER TABLE ONLY rag.collection_models FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.collection_models OWNER TO owner;
+
+COMMENT ON TABLE rag.collection_models IS 'Embedding models of a collection while it moves from one to another.';
+
+COMMENT ON COLUMN rag.collection_models.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.collection_models.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.collection_models.model_id IS 'An embedding model with vectors, or to have vectors, in it.';
+
+COMMENT ON COLUMN rag.collection_models.state IS 'backfilling, ready, serving or retired (served before; its vectors are kept for a roll-back).';
+
+COMMENT ON COLUMN rag.collection_models.changed_at IS 'When the state last changed.';
+
 CREATE TABLE rag.document_texts (
     tenant_id bigint NOT NULL,
     document_id uuid NOT NULL,
@@ -1466,6 +1971,114 @@ COMMENT ON COLUMN rag.originals.document_id IS 'The document.';
 
 COMMENT ON COLUMN rag.originals.content IS 'Original bytes, kept when ingest.keepOriginal is on.';
 
+CREATE TABLE rag.query_embeddings (
+    tenant_id bigint NOT NULL,
+    model_id smallint NOT NULL,
+    query_hash bytea NOT NULL,
+    embedding public.halfvec NOT NULL,
+    used_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.query_embeddings FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.query_embeddings OWNER TO owner;
+
+COMMENT ON TABLE rag.query_embeddings IS 'Embeddings of repeated queries (A3.14).';
+
+COMMENT ON COLUMN rag.query_embeddings.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.query_embeddings.model_id IS 'The embedding model.';
+
+COMMENT ON COLUMN rag.query_embeddings.query_hash IS 'SHA-256 of the query.';
+
+COMMENT ON COLUMN rag.query_embeddings.embedding IS 'Its vector.';
+
+COMMENT ON COLUMN rag.query_embeddings.used_at IS 'When it was last used, to 30 s.';
+
+CREATE TABLE rag.recall_checks (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    collection_id uuid NOT NULL,
+    model_id smallint NOT NULL,
+    regime text NOT NULL,
+    k integer NOT NULL,
+    sample integer NOT NULL,
+    recall double precision NOT NULL,
+    ef_search integer NOT NULL,
+    checked_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.recall_checks FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.recall_checks OWNER TO owner;
+
+COMMENT ON TABLE rag.recall_checks IS 'Sampled comparisons of the vector leg with the exact scan.';
+
+COMMENT ON COLUMN rag.recall_checks.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.recall_checks.id IS 'Check id (UUIDv7).';
+
+COMMENT ON COLUMN rag.recall_checks.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.recall_checks.model_id IS 'The embedding model.';
+
+COMMENT ON COLUMN rag.recall_checks.regime IS 'exact, dedicated or shared: which way the vector leg took.';
+
+COMMENT ON COLUMN rag.recall_checks.k IS 'Neighbours compared.';
+
+COMMENT ON COLUMN rag.recall_checks.sample IS 'Queries compared with the exact scan.';
+
+COMMENT ON COLUMN rag.recall_checks.recall IS 'Mean share of the exact neighbours that were found, 0 to 1.';
+
+COMMENT ON COLUMN rag.recall_checks.ef_search IS 'HNSW search breadth in force.';
+
+COMMENT ON COLUMN rag.recall_checks.checked_at IS 'When.';
+
+CREATE TABLE rag.retrieval_cache (
+    tenant_id bigint NOT NULL,
+    key text NOT NULL,
+    scope text NOT NULL,
+    query text NOT NULL,
+    query_vector public.halfvec,
+    guards text[] NOT NULL,
+    collection_ids uuid[] NOT NULL,
+    epochs bigint[] NOT NULL,
+    result jsonb NOT NULL,
+    hits integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    used_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.retrieval_cache FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.retrieval_cache OWNER TO owner;
+
+COMMENT ON TABLE rag.retrieval_cache IS 'Results of searches; an entry is only used while the epochs of its collections are unchanged.';
+
+COMMENT ON COLUMN rag.retrieval_cache.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.retrieval_cache.key IS 'MD5 over query, parameters, collections, model and settings (A7.02).';
+
+COMMENT ON COLUMN rag.retrieval_cache.scope IS 'MD5 over the same without the query: entries that may answer for one another.';
+
+COMMENT ON COLUMN rag.retrieval_cache.query IS 'Normalised query.';
+
+COMMENT ON COLUMN rag.retrieval_cache.query_vector IS 'Its embedding, for the semantic level; null where that is off.';
+
+COMMENT ON COLUMN rag.retrieval_cache.guards IS 'Numbers, negations and names of the query; they must agree at the semantic level.';
+
+COMMENT ON COLUMN rag.retrieval_cache.collection_ids IS 'Collections searched.';
+
+COMMENT ON COLUMN rag.retrieval_cache.epochs IS 'Their epochs when they were read, in the same order; other epochs: stale.';
+
+COMMENT ON COLUMN rag.retrieval_cache.result IS 'What was found.';
+
+COMMENT ON COLUMN rag.retrieval_cache.hits IS 'How often it answered.';
+
+COMMENT ON COLUMN rag.retrieval_cache.created_at IS 'When it was stored.';
+
+COMMENT ON COLUMN rag.retrieval_cache.used_at IS 'When it was last used, to 30 s.';
+
 CREATE TABLE rag.schema_objects (
     name text NOT NULL,
     hash text NOT NULL,
@@ -1550,14 +2163,56 @@ COMMENT ON COLUMN rag.uploads.content IS 'The bytes; deleted with the row when t
 
 COMMENT ON COLUMN rag.uploads.created_at IS 'When it arrived.';
 
+CREATE TABLE rag.vector_indexes (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    model_id smallint NOT NULL,
+    name text NOT NULL,
+    state text NOT NULL,
+    chunk_count integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    ready_at timestamp with time zone,
+    CONSTRAINT vector_indexes_state_check CHECK ((state = ANY (ARRAY['building'::text, 'ready'::text, 'dropping'::text])))
+);
+
+ALTER TABLE ONLY rag.vector_indexes FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.vector_indexes OWNER TO owner;
+
+COMMENT ON TABLE rag.vector_indexes IS 'Partial HNSW indexes of large collections.';
+
+COMMENT ON COLUMN rag.vector_indexes.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.vector_indexes.collection_id IS 'The collection that the index serves alone.';
+
+COMMENT ON COLUMN rag.vector_indexes.model_id IS 'The embedding model.';
+
+COMMENT ON COLUMN rag.vector_indexes.name IS 'Name of the partial HNSW index on rag.embeddings.';
+
+COMMENT ON COLUMN rag.vector_indexes.state IS 'building, ready or dropping; only ready ones are used.';
+
+COMMENT ON COLUMN rag.vector_indexes.chunk_count IS 'Chunks when it was built.';
+
+COMMENT ON COLUMN rag.vector_indexes.created_at IS 'When it was ordered.';
+
+COMMENT ON COLUMN rag.vector_indexes.ready_at IS 'When it could be used.';
+
+ALTER TABLE ONLY rag.cache_counters ALTER COLUMN tenant_id SET DEFAULT nextval('rag.cache_counters_tenant_id_seq'::regclass);
+
 ALTER TABLE ONLY rag.alembic_version
     ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
 
 ALTER TABLE ONLY rag.analyst_grant
     ADD CONSTRAINT analyst_grant_pkey PRIMARY KEY (tenant_id, role_name);
 
+ALTER TABLE ONLY rag.cache_counters
+    ADD CONSTRAINT cache_counters_pkey PRIMARY KEY (tenant_id);
+
 ALTER TABLE ONLY rag.chunks
     ADD CONSTRAINT chunks_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.collection_models
+    ADD CONSTRAINT collection_models_pkey PRIMARY KEY (tenant_id, collection_id, model_id);
 
 ALTER TABLE ONLY rag.collections
     ADD CONSTRAINT collections_pkey PRIMARY KEY (tenant_id, id);
@@ -1583,6 +2238,12 @@ ALTER TABLE ONLY rag.embedding_models
 ALTER TABLE ONLY rag.embeddings
     ADD CONSTRAINT embeddings_pkey PRIMARY KEY (tenant_id, chunk_id, model_id);
 
+ALTER TABLE ONLY rag.eval_results
+    ADD CONSTRAINT eval_results_pkey PRIMARY KEY (tenant_id, run_id, query_id);
+
+ALTER TABLE ONLY rag.eval_runs
+    ADD CONSTRAINT eval_runs_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY rag.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (tenant_id, id);
 
@@ -1600,6 +2261,15 @@ ALTER TABLE ONLY rag.originals
 
 ALTER TABLE ONLY rag.passages
     ADD CONSTRAINT passages_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.query_embeddings
+    ADD CONSTRAINT query_embeddings_pkey PRIMARY KEY (tenant_id, model_id, query_hash);
+
+ALTER TABLE ONLY rag.recall_checks
+    ADD CONSTRAINT recall_checks_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.retrieval_cache
+    ADD CONSTRAINT retrieval_cache_pkey PRIMARY KEY (tenant_id, key);
 
 ALTER TABLE ONLY rag.run_legs
     ADD CONSTRAINT run_legs_pkey PRIMARY KEY (tenant_id, run_id, leg, started_at);
@@ -1621,6 +2291,9 @@ ALTER TABLE ONLY rag.tenants
 
 ALTER TABLE ONLY rag.uploads
     ADD CONSTRAINT uploads_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.vector_indexes
+    ADD CONSTRAINT vector_indexes_pkey PRIMARY KEY (tenant_id, collection_id, model_id);
 
 CREATE INDEX chunks_tenant_id_document_id_idx ON rag.chunks USING btree (tenant_id, document_id);
 
@@ -1644,12 +2317,17 @@ CREATE INDEX passages_search_vector_idx ON rag.passages USING gin (search_vector
 
 CREATE INDEX passages_tenant_id_document_id_ordinal_idx ON rag.passages USING btree (tenant_id, document_id, ordinal);
 
+CREATE INDEX recall_checks_collection_idx ON rag.recall_checks USING btree (tenant_id, collection_id, checked_at);
+
 CREATE INDEX runs_document_ids_idx ON ONLY rag.runs USING gin (document_ids);
 
 CREATE INDEX uploads_tenant_id_job_id_idx ON rag.uploads USING btree (tenant_id, job_id);
 
 ALTER TABLE ONLY rag.chunks
     ADD CONSTRAINT chunks_tenant_id_passage_id_fkey FOREIGN KEY (tenant_id, passage_id) REFERENCES rag.passages(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.collection_models
+    ADD CONSTRAINT collection_models_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.document_texts
     ADD CONSTRAINT document_texts_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES rag.documents(tenant_id, id) ON DELETE CASCADE;
@@ -1662,6 +2340,9 @@ ALTER TABLE ONLY rag.embeddings
 
 ALTER TABLE ONLY rag.embeddings
     ADD CONSTRAINT embeddings_tenant_id_chunk_id_fkey FOREIGN KEY (tenant_id, chunk_id) REFERENCES rag.chunks(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.eval_results
+    ADD CONSTRAINT eval_results_tenant_id_run_id_fkey FOREIGN KEY (tenant_id, run_id) REFERENCES rag.eval_runs(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.lexical_index
     ADD CONSTRAINT lexical_index_tenant_id_passage_id_fkey FOREIGN KEY (tenant_id, passage_id) REFERENCES rag.passages(tenant_id, id) ON DELETE CASCADE;
@@ -1678,11 +2359,17 @@ ALTER TABLE ONLY rag.originals
 ALTER TABLE ONLY rag.passages
     ADD CONSTRAINT passages_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES rag.documents(tenant_id, id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY rag.recall_checks
+    ADD CONSTRAINT recall_checks_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY rag.uploads
     ADD CONSTRAINT uploads_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.uploads
     ADD CONSTRAINT uploads_tenant_id_job_id_fkey FOREIGN KEY (tenant_id, job_id) REFERENCES rag.jobs(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.vector_indexes
+    ADD CONSTRAINT vector_indexes_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE rag.analyst_grant ENABLE ROW LEVEL SECURITY;
 
@@ -1690,9 +2377,17 @@ CREATE POLICY app ON rag.analyst_grant TO cairn_app USING ((tenant_id = (NULLIF(
 
 COMMENT ON POLICY app ON rag.analyst_grant IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.cache_counters TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.cache_counters IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.chunks TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.chunks IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.collection_models TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.collection_models IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.collections TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -1709,6 +2404,14 @@ COMMENT ON POLICY app ON rag.documents IS 'TO cairn_app USING (tenant_id = nulli
 CREATE POLICY app ON rag.embeddings TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.embeddings IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.eval_results TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.eval_results IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.eval_runs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.eval_runs IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.jobs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -1734,6 +2437,18 @@ CREATE POLICY app ON rag.passages TO cairn_app USING ((tenant_id = (NULLIF(curre
 
 COMMENT ON POLICY app ON rag.passages IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.query_embeddings TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.query_embeddings IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.recall_checks TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.recall_checks IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.retrieval_cache TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.retrieval_cache IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.run_legs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.run_legs IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -1750,7 +2465,15 @@ CREATE POLICY app ON rag.uploads TO cairn_app USING ((tenant_id = (NULLIF(curren
 
 COMMENT ON POLICY app ON rag.uploads IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.vector_indexes TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.vector_indexes IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+ALTER TABLE rag.cache_counters ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.chunks ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.collection_models ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.collections ENABLE ROW LEVEL SECURITY;
 
@@ -1758,9 +2481,17 @@ CREATE POLICY definer ON rag.analyst_grant TO cairn_definer USING (true) WITH CH
 
 COMMENT ON POLICY definer ON rag.analyst_grant IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.cache_counters TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.cache_counters IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.chunks TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.chunks IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.collection_models TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.collection_models IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.collections TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -1777,6 +2508,14 @@ COMMENT ON POLICY definer ON rag.documents IS 'TO cairn_definer USING (true) WIT
 CREATE POLICY definer ON rag.embeddings TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.embeddings IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.eval_results TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.eval_results IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.eval_runs TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.eval_runs IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.jobs TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -1802,6 +2541,18 @@ CREATE POLICY definer ON rag.passages TO cairn_definer USING (true) WITH CHECK (
 
 COMMENT ON POLICY definer ON rag.passages IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.query_embeddings TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.query_embeddings IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.recall_checks TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.recall_checks IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.retrieval_cache TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.retrieval_cache IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.run_legs TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.run_legs IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -1818,11 +2569,19 @@ CREATE POLICY definer ON rag.uploads TO cairn_definer USING (true) WITH CHECK (t
 
 COMMENT ON POLICY definer ON rag.uploads IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.vector_indexes TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.vector_indexes IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 ALTER TABLE rag.document_texts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.documents ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.embeddings ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.eval_results ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.eval_runs ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.jobs ENABLE ROW LEVEL SECURITY;
 
@@ -1836,6 +2595,12 @@ ALTER TABLE rag.originals ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.passages ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.query_embeddings ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.recall_checks ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.retrieval_cache ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.run_legs ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.runs ENABLE ROW LEVEL SECURITY;
@@ -1844,15 +2609,29 @@ ALTER TABLE rag.tenants ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.uploads ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.vector_indexes ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY views ON rag.analyst_grant FOR SELECT TO cairn_views USING ((role_name = SESSION_USER));
 
 COMMENT ON POLICY views ON rag.analyst_grant IS 'FOR SELECT TO cairn_views USING (role_name = session_user)';
+
+CREATE POLICY views ON rag.cache_counters FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.cache_counters IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.chunks FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.chunks IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.collection_models FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.collection_models IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.collections FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -1877,6 +2656,18 @@ CREATE POLICY views ON rag.embeddings FOR SELECT TO cairn_views USING ((tenant_i
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.embeddings IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.eval_results FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.eval_results IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.eval_runs FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.eval_runs IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.jobs FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -1914,6 +2705,24 @@ CREATE POLICY views ON rag.passages FOR SELECT TO cairn_views USING ((tenant_id 
 
 COMMENT ON POLICY views ON rag.passages IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
+CREATE POLICY views ON rag.query_embeddings FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.query_embeddings IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.recall_checks FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.recall_checks IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.retrieval_cache FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.retrieval_cache IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
 CREATE POLICY views ON rag.run_legs FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
@@ -1937,6 +2746,12 @@ CREATE POLICY views ON rag.uploads FOR SELECT TO cairn_views USING ((tenant_id I
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.uploads IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.vector_indexes FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.vector_indexes IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 GRANT USAGE ON SCHEMA analyst TO cairn_analyst;
 GRANT USAGE ON SCHEMA analyst TO cairn_views;
@@ -1978,6 +2793,11 @@ GRANT ALL ON FUNCTION rag.forget_document(document uuid) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.grant_analyst(role_name text, tenant text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_app;
+GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) TO cairn_app;
 GRANT ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) TO cairn_definer;
@@ -1996,14 +2816,29 @@ GRANT ALL ON FUNCTION rag.lexical_posting(vector tsvector, config text, seed int
 REVOKE ALL ON FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb) TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) TO cairn_app;
+GRANT ALL ON FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.queue_state() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.queue_state() TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.revoke_analyst(role_name text, tenant text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.secure_table(target regclass) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.set_policy(target regclass, policy_name text, clauses text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) TO cairn_views;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunks TO cairn_definer;
 GRANT SELECT ON TABLE rag.chunks TO cairn_views;
@@ -2025,6 +2860,18 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.documents TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.documents TO cairn_analyst;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_results TO cairn_definer;
+GRANT SELECT ON TABLE rag.eval_results TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_results TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_runs TO cairn_definer;
+GRANT SELECT ON TABLE rag.eval_runs TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_runs TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.eval_results TO cairn_analyst;
+
+GRANT SELECT ON TABLE analyst.eval_runs TO cairn_analyst;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.passages TO cairn_definer;
 GRANT SELECT ON TABLE rag.passages TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.passages TO cairn_app;
@@ -2045,6 +2892,14 @@ GRANT SELECT ON TABLE analyst.retrieval_runs TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.analyst_grant TO cairn_definer;
 GRANT SELECT ON TABLE rag.analyst_grant TO cairn_views;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.cache_counters TO cairn_definer;
+GRANT SELECT ON TABLE rag.cache_counters TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.cache_counters TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collection_models TO cairn_definer;
+GRANT SELECT ON TABLE rag.collection_models TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collection_models TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_definer;
 GRANT SELECT ON TABLE rag.document_texts TO cairn_views;
@@ -2078,6 +2933,22 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.originals TO cairn_definer;
 GRANT SELECT ON TABLE rag.originals TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.originals TO cairn_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.query_embeddings TO cairn_definer;
+GRANT SELECT ON TABLE rag.query_embeddings TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.query_embeddings TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.recall_checks TO cairn_definer;
+GRANT SELECT ON TABLE rag.recall_checks TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.recall_checks TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_definer;
+GRANT SELECT ON TABLE rag.retrieval_cache TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.uploads TO cairn_definer;
 GRANT SELECT ON TABLE rag.uploads TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.uploads TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.vector_indexes TO cairn_definer;
+GRANT SELECT ON TABLE rag.vector_indexes TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.vector_indexes TO cairn_app;

@@ -111,7 +111,7 @@ def _report(
     services: Services, database: dict[str, Any], queue: QueueState | None, worker: dict[str, Any], blocking: list[str]
 ) -> Ready:
     settings, problem = services.settings.current, services.settings.problem
-    chat, reranker = services.chat_for(settings), services.retriever.reranker
+    chat = services.chat_for(settings)
     warnings = [f"settings: {problem}"] if problem else []
     return Ready(
         status="ready" if not blocking else "not ready",
@@ -123,7 +123,7 @@ def _report(
         models={
             "embedding": services.retriever.model.name,
             "chat": chat.name if chat else None,
-            "reranker": reranker.name if reranker else None,
+            "reranker": services.retriever.reranker.name,
         },
         vector={"efSearch": settings.vector.ef_search, "exactBelow": settings.vector.exact_below},
         traces_dropped=services.traces.dropped,

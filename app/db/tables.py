@@ -136,6 +136,7 @@ collections = Table(
     _count("passage_count", "Passages of indexed documents."),
     _count("chunk_count", "Chunks of indexed documents."),
     _time("created_at", "When it was created.", server_default=NOW),
+    _col("model_id", SmallInteger, "Embedding model that serves it; null: that of the settings.", nullable=True),
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "name"),
     comment="Named sets of documents that are searched together.",
@@ -488,4 +489,107 @@ eval_results = Table(
         ["tenant_id", "run_id"], ["rag.eval_runs.tenant_id", "rag.eval_runs.id"], ondelete="CASCADE"
     ),
     comment="What an evaluation run found for each query, and how well.",
+)
+
+# --- vector indexes and models of collections -------------------------------------------------------------------------
+
+vector_indexes = Table(
+    "vector_indexes",
+    metadata,
+    _tenant(),
+    _col("collection_id", UUID, "The collection that the index serves alone."),
+    _col("model_id", SmallInteger, "The embedding model."),
+    _col("name", Text, "Name of the partial HNSW index on rag.embeddings."),
+    _col("state", Text, "building, ready or dropping; only ready ones are used."),
+    _count("chunk_count", "Chunks when it was built."),
+    _time("created_at", "When it was ordered.", server_default=NOW),
+    _time("ready_at", "When it could be used.", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "collection_id", "model_id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"
+    ),
+    CheckConstraint("state IN ('building', 'ready', 'dropping')", name="state"),
+    comment="Partial HNSW indexes of large collections.",
+)
+
+recall_checks = Table(
+    "recall_checks",
+    metadata,
+    _tenant(),
+    _col("id", UUID, "Check id (UUIDv7)."),
+    _col("collection_id", UUID, "The collection."),
+    _col("model_id", SmallInteger, "The embedding model."),
+    _col("regime", Text, "exact, dedicated or shared: which way the vector leg took."),
+    _col("k", Integer, "Neighbours compared."),
+    _col("sample", Integer, "Queries compared with the exact scan."),
+    _col("recall", Double, "Mean share of the exact neighbours that were found, 0 to 1."),
+    _col("ef_search", Integer, "HNSW search breadth in force."),
+    _time("checked_at", "When.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"
+    ),
+    Index("recall_checks_collection_idx", "tenant_id", "collection_id", "checked_at"),
+    comment="Sampled comparisons of the vector leg with the exact scan.",
+)
+
+collection_models = Table(
+    "collection_models",
+    metadata,
+    _tenant(),
+    _col("collection_id", UUID, "The collection."),
+    _col("model_id", SmallInteger, "An embedding model with vectors, or to have vectors, in it."),
+    _col("state", Text, "backfilling, ready, serving or retired (served before; its vectors are kept for a roll-back)."),
+    _time("changed_at", "When the state last changed.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "collection_id", "model_id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"
+    ),
+    CheckConstraint("state IN ('backfilling', 'ready', 'serving', 'retired')", name="state"),
+    comment="Embedding models of a collection while it moves from one to another.",
+)
+
+# --- retrieval cache --------------------------------------------------------------------------------------------------
+
+retrieval_cache = Table(
+    "retrieval_cache",
+    metadata,
+    _tenant(),
+    _col("key", Text, "MD5 over query, parameters, collections, model and settings (A7.02)."),
+    _col("scope", Text, "MD5 over the same without the query: entries that may answer for one another."),
+    _col("query", Text, "Normalised query."),
+    _col("query_vector", HALFVEC, "Its embedding, for the semantic level; null where that is off.", nullable=True),
+    _col("guards", ARRAY(Text), "Numbers, negations and names of the query; they must agree at the semantic level."),
+    _col("collection_ids", ARRAY(UUID), "Collections searched."),
+    _col("epochs", ARRAY(BigInteger), "Their epochs when they were read, in the same order; other epochs: stale."),
+    _col("result", JSONB, "What was found."),
+    _count("hits", "How often it answered."),
+    _time("created_at", "When it was stored.", server_default=NOW),
+    _time("used_at", "When it was last used, to 30 s.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "key"),
+    comment="Results of searches; an entry is only used while the epochs of its collections are unchanged.",
+)
+
+cache_counters = Table(
+    "cache_counters",
+    metadata,
+    _tenant(),
+    _count("hits", "Searches answered from the cache.", BigInteger),
+    _count("semantic_hits", "Those of them at the semantic level.", BigInteger),
+    _count("misses", "Searches that were not.", BigInteger),
+    _count("bypassed", "Searches that may not be cached (filters, or asked for).", BigInteger),
+    PrimaryKeyConstraint("tenant_id"),
+    comment="What the retrieval cache did, per tenant.",
+)
+
+query_embeddings = Table(
+    "query_embeddings",
+    metadata,
+    _tenant(),
+    _col("model_id", SmallInteger, "The embedding model."),
+    _col("query_hash", LargeBinary, "SHA-256 of the query."),
+    _col("embedding", HALFVEC, "Its vector."),
+    _time("used_at", "When it was last used, to 30 s.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "model_id", "query_hash"),
+    comment="Embeddings of repeated queries (A3.14).",
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 import numpy as np
@@ -72,9 +72,11 @@ async def optimize_search(
     `step` is called once per search. Raises NotFoundError for an unknown collection, ValueError without queries.
     """
     plain = await _searches(bench, queries, collection, step, rerank=False)
-    reranker = bench.retriever.reranker
+    choice = bench.retriever.reranker.get(bench.settings)
+    reranker = choice.reranker
     ranked = await _searches(bench, queries, collection, step, rerank=True) if reranker else None
-    used = ranked if ranked and bench.settings.rag.reranking_enabled else plain
+    by_itself = bench.settings.rag.reranking_enabled and not choice.on_request
+    used = ranked if ranked and by_itself else plain
     return SearchReport(
         queries=len(queries),
         judged=judgements is not None,
@@ -91,9 +93,7 @@ async def _searches(
     return await search_all(bench, queries, collection, legs, TOP_K, step, rerank=rerank, concurrency=1)
 
 
-def _relevance(
-    found: Mapping[str, SearchResult], judgements: Mapping[str, Mapping[str, int]] | None
-) -> list[float]:
+def _relevance(found: Mapping[str, SearchResult], judgements: Mapping[str, Mapping[str, int]] | None) -> list[float]:
     if judgements is not None:
         return [ndcg(ranking(result), judgements[query], TOP_K) for query, result in found.items()]
     return [result.passages[0].score if result.passages else 0.0 for result in found.values()]
@@ -162,7 +162,6 @@ async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: St
     Raises DatabaseUnavailableError when a leg fails: a fusion of one leg says nothing.
     """
     where = await find_collection(bench, collection)
-    names: dict[UUID, str] = {}
     async with bench.retriever.database.transaction(bench.principal, readonly=True) as connection:
         names = await evals.external_ids(connection, bench.principal, where.id)
     found: list[Legs] = []
@@ -207,7 +206,9 @@ def grid(bench: Bench, sets: Sequence[Sequence[Legs]]) -> Grid:
     ]
     values = {way: [_values(legs, way, settings.retrieve.rrf_k) for legs in sets] for way in ways}
     candidates = [
-        Candidate(*way, macro(values[way]), macro([new - old for new, old in zip(values[way], values[present], strict=True)]))
+        Candidate(
+            *way, macro(values[way]), macro([new - old for new, old in zip(values[way], values[present], strict=True)])
+        )
         for way in ways
     ]
     ordered = tuple(sorted(candidates, key=lambda item: -item.ndcg.mean))
@@ -235,10 +236,3 @@ def _documents(legs: Legs, way: tuple[Form, float], rrf_k: int) -> list[str]:
         else relative_score_fusion(legs.results, weights)
     )
     return list(dict.fromkeys(legs.documents[item.passage_id] for item in fused))
-
-
-def as_json(value: Any) -> Any:
-    """Reports and grids as plain values."""
-    from dataclasses import asdict
-
-    return asdict(value)

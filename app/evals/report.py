@@ -142,7 +142,9 @@ def page(runs: Sequence[EvalRun]) -> str:
     head = "".join(f"<th>{title(metric)}</th>" for metric in HEADLINE)
     rows = "\n".join(
         f"<tr><td>{html.escape(run.data_set)}</td><td>{html.escape(_label(run))}</td><td>{run.query_count}</td>"
-        + "".join(f"<td>{run.metrics[metric].mean:.3f}<br><small>{_range(run, metric)}</small></td>" for metric in HEADLINE)
+        + "".join(
+            f"<td>{run.metrics[metric].mean:.3f}<br><small>{_range(run, metric)}</small></td>" for metric in HEADLINE
+        )
         + f"<td>{run.timings_ms['p50']:.1f}</td><td><small>{run.id}</small></td></tr>"
         for run in runs
     )

@@ -219,10 +219,11 @@ def _judged(data: RetrievalSet, query_id: str, result: SearchResult) -> EvalResu
 
 
 def _parameters(bench: Bench, mode: Mode) -> dict[str, Any]:
-    reranker = bench.retriever.reranker if bench.settings.rag.reranking_enabled else None
+    choice = bench.retriever.reranker.get(bench.settings)
+    used = bench.settings.rag.reranking_enabled and not choice.on_request
     return {
         "mode": mode, "legs": list(MODES[mode]), "top_k": TOP_K, "group_by": "document",
-        "reranker": reranker.name if reranker else None, "embedding_model": bench.retriever.model.name,
+        "reranker": choice.reranker.name if choice.reranker and used else None, "embedding_model": bench.retriever.model.name,
         "concurrency": CONCURRENCY,
     }  # fmt: skip
 

@@ -63,6 +63,12 @@ async def content_hashes(connection: Any, principal: Principal, collection_id: U
     return {row["external_id"]: bytes(row["content_hash"]) for row in rows}
 
 
+async def external_ids(connection: Any, principal: Principal, collection_id: UUID) -> dict[UUID, str]:
+    """Document id of each indexed document to its external id."""
+    rows = await connection.fetch(SQL["external_ids"], principal.tenant_id, collection_id)
+    return {row["id"]: row["external_id"] for row in rows}
+
+
 def _run(row: Any) -> EvalRun:
     values = dict(row)
     values["metrics"] = {name: Estimate(**value) for name, value in values["metrics"].items()}

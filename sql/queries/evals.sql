@@ -33,3 +33,6 @@ WHERE tenant_id = $1 AND collection_id = $2 AND epochs = $3 ORDER BY id LIMIT 1
 -- name: content_hashes
 SELECT external_id, content_hash FROM rag.documents
 WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed'
+
+-- name: external_ids
+SELECT id, external_id FROM rag.documents WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed'

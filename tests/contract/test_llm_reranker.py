@@ -113,7 +113,7 @@ async def test_ten_passages_a_call_and_three_calls_at_once_A5_02(chat: OpenAICha
     asked = [passages_of(request) for request in server.requests]
     assert (BATCH_PASSAGES, CONCURRENT_CALLS) == (10, 3)
     assert sorted(map(len, asked)) == [5, 10, 10, 10, 10]
-    assert sorted(sum(asked, [])) == sorted(documents)
+    assert sorted(text for batch in asked for text in batch) == sorted(documents)
     assert all(request.body["temperature"] == 0 for request in server.requests)
 
 

@@ -1,0 +1,97 @@
+"""`cairn eval ...`: options in, app.commands.evaluations out. Imports nothing heavy, because `cairn --help` does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+group = typer.Typer(rich_markup_mode=None, help="Measure retrieval on data sets, compare runs, tune fusion.")
+
+
+class EvalMode(StrEnum):
+    hybrid = "hybrid"
+    vector = "vector"
+    lexical = "lexical"
+    all = "all"
+
+
+Paths = Annotated[
+    list[Path], typer.Argument(metavar="PATH...", help="Folders with corpus.jsonl, queries.jsonl, qrels.tsv (BEIR).")
+]
+Collection = Annotated[
+    str | None, typer.Option("--collection", "-c", metavar="NAME", help="Default: eval-<folder>. One PATH only.")
+]
+Split = Annotated[str | None, typer.Option(metavar="NAME", help="Judgements of a split: test, dev, ...")]
+Limit = Annotated[int | None, typer.Option("--limit-queries", min=1, help="Only the first queries of each set.")]
+NoIndex = Annotated[bool, typer.Option("--no-index", help="Search the collection as it stands.")]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Empty the collection first: after a change of chunking or model.")
+]
+JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write JSON; - is stdout.")]
+Run = Annotated[
+    str, typer.Argument(metavar="RUN", help="Id of a run, or its last characters, as cairn eval list shows.")
+]
+
+
+@group.command()
+def retrieval(
+    paths: Paths,
+    mode: Annotated[EvalMode, typer.Option(help="What to search by.")] = EvalMode.hybrid,
+    collection: Collection = None,
+    split: Split = None,
+    limit_queries: Limit = None,
+    no_index: NoIndex = False,
+    fresh: Fresh = False,
+    json: JsonFile = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a chart: FILE.svg or FILE.html.")] = None,
+    name: Annotated[str, typer.Option(metavar="TEXT", help="Kept with the runs.")] = "",
+) -> int:
+    """Search all queries of data sets; store, judge and print what was found."""
+    from app.commands import evaluations
+
+    corpora = evaluations.Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
+    return _run(evaluations.retrieval(corpora, mode.value, name, json, plot))
+
+
+@group.command()
+def compare(first: Run, second: Run, json: JsonFile = None) -> int:
+    """Compare two runs query by query."""
+    from app.commands import evaluations
+
+    return _run(evaluations.compare(first, second, json))
+
+
+@group.command("list")
+def list_runs(
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, newest first.")] = 20, json: JsonFile = None
+) -> int:
+    """List stored runs."""
+    from app.commands import evaluations
+
+    return _run(evaluations.list_runs(limit, json))
+
+
+@group.command()
+def optimize(
+    paths: Paths,
+    collection: Collection = None,
+    split: Split = None,
+    limit_queries: Limit = None,
+    no_index: NoIndex = False,
+    fresh: Fresh = False,
+    json: JsonFile = None,
+) -> int:
+    """Relevance, latency and reranking impact of search; the fusion that suits the data sets together."""
+    from app.commands import evaluations
+
+    corpora = evaluations.Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
+    return _run(evaluations.optimize(corpora, json))
+
+
+def _run(work: Coroutine[Any, Any, int]) -> int:
+    return asyncio.run(work)

@@ -1,0 +1,287 @@
+"""Reranking as users of the API meet it: order, fallback that says so, providers chosen while running (A5, W7)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_replies import Reply, score_passages
+from scripted_server import ScriptedServer
+from serving import Api, serving
+from tiny_cross_encoder import make_cross_encoder
+
+from app.settings import parse_settings
+
+KEY = "co-secret-91d2"
+QUERY = "granite cairn on the ridge"
+TEXTS = {
+    "walls": "Granite walls. Granite roofs. Granite floors. Granite, granite and granite again.",
+    "bread": "Bread rises in a warm place for two hours.",
+    "ridge": "The granite cairn stands on the ridge.",
+    "paths": "A ridge has paths, and a cairn marks each.",
+    "notes": "Some notes on cairns: a cairn is a cairn is a cairn.",
+}
+BY_OVERLAP = ["ridge"]  # has all words of the query, which is how the scripted servers and the tiny model judge
+
+
+@pytest.fixture(scope="module")
+def remote() -> Iterator[ScriptedServer]:
+    """A Cohere and a chat model in one: it judges passages when asked to, and answers questions otherwise."""
+
+    def say(messages: list[dict[str, Any]]) -> str:
+        judging = str(messages[-1]["content"]).startswith("Question: ")
+        return score_passages(messages) if judging else "The cairn stands on the ridge [1]."
+
+    with ScriptedServer(answer=say) as running:
+        yield running
+
+
+Serve = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def serve(fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path) -> Serve:
+    def start(**environment: str) -> Any:
+        folder = tmp_path_factory.mktemp("reranking")
+        return serving(fresh_database(), folder, CAIRN_MODEL_DIR=str(model), **environment)
+
+    return start
+
+
+def filled(api: Api) -> Api:
+    api.index("stones", **TEXTS)
+    return api
+
+
+@pytest.fixture(scope="module")
+def with_cohere(serve: Serve, remote: ScriptedServer) -> Iterator[Api]:
+    with serve(COHERE_API_KEY=KEY, COHERE_BASE_URL=remote.url) as api:
+        yield filled(api)
+
+
+@pytest.fixture(scope="module")
+def with_chat(serve: Serve, remote: ScriptedServer) -> Iterator[Api]:
+    with serve(OPENAI_BASE_URL=remote.openai_url) as api:
+        yield filled(api)
+
+
+@pytest.fixture(scope="module")
+def bare(serve: Serve) -> Iterator[Api]:
+    """Without a key or a model for reranking."""
+    with serve() as api:
+        yield filled(api)
+
+
+@pytest.fixture
+def calls(remote: ScriptedServer) -> list[Any]:
+    """What the server was asked in this test."""
+    remote.requests.clear()
+    return remote.requests
+
+
+def use(api: Api, rag: dict[str, Any] | None = None, **retrieve: Any) -> None:
+    """Put settings in force."""
+    raw = json.dumps({"rag": rag or {}, "retrieve": retrieve})
+    api.write_settings(raw)
+    revision = parse_settings(raw.encode()).revision
+    api.await_until(lambda: api.revision == revision)
+
+
+def search(api: Api, **more: Any) -> dict[str, Any]:
+    answer = api.client.post("/search", json={"query": QUERY, "collection": "stones"} | more)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def ask(api: Api) -> dict[str, Any]:
+    answer = api.client.post("/query", json={"question": QUERY, "collection": "stones"})
+    assert answer.status_code == 200, answer.text
+    said: dict[str, Any] = answer.json()
+    return said
+
+
+def order(found: dict[str, Any]) -> list[str]:
+    return [item["external_id"] for item in found["results"]]
+
+
+def in_force(api: Api) -> Any:
+    return api.client.get("/health/ready").json()["models"]["reranker"]
+
+
+# --- Cohere -----------------------------------------------------------------------------------------------------------
+
+
+def test_auto_takes_cohere_where_there_is_a_key_A5_03(with_cohere: Api, calls: list[Any]) -> None:
+    use(with_cohere)
+    found = search(with_cohere)
+    assert order(found) == ["ridge", "paths", "walls", "notes", "bread"]
+    assert [call.path for call in calls] == ["/v2/rerank"]
+    assert calls[0].body["query"] == QUERY
+    assert sorted(calls[0].body["documents"]) == sorted(TEXTS.values())
+    assert found["degraded"] == []
+    assert "rerank" in found["timings_ms"]
+    assert in_force(with_cohere) == calls[0].body["model"] == "rerank-v3.5"
+
+
+def test_the_trace_has_the_scores_of_the_reranker(with_cohere: Api) -> None:
+    use(with_cohere)
+    found = search(with_cohere, top_k=1)
+    trace = with_cohere.client.get(f"/traces/{found['trace_id']}").json()
+    fused = next(leg for leg in trace["legs"] if leg["leg"] == "fused")
+    shares = sorted((item["share"] for item in fused["candidates"]), reverse=True)
+    assert shares == pytest.approx([1.0, 0.4, 0.2, 0.2, 0.0], abs=0.21)
+    assert {item["fate"] for item in fused["candidates"]} == {"kept", "below top_k after reranking"}
+
+
+@pytest.mark.parametrize("kind", ["401", "malformed", "html_200", "wrong_shape", "out_of_range", "score"])
+def test_a_failure_leaves_the_fused_order_and_says_so_W7(
+    with_cohere: Api, remote: ScriptedServer, calls: list[Any], kind: str
+) -> None:
+    use(with_cohere)
+    remote.script(kind)
+    found = search(with_cohere)
+    assert len(calls) == 1
+    assert order(found) == order(search(with_cohere, rerank=False)) != order(search(with_cohere))
+    assert len(found["degraded"]) == 1
+    assert found["degraded"][0].startswith("reranker rerank-v3.5 failed: rerank-v3.5: ")
+    assert KEY not in json.dumps(found)
+    trace = with_cohere.client.get(f"/traces/{found['trace_id']}").json()
+    assert trace["degraded"] == found["degraded"]
+
+
+def test_an_answer_says_so_too_W7(with_cohere: Api, remote: ScriptedServer) -> None:
+    use(with_cohere)
+    remote.script("malformed")
+    assert any("reranker rerank-v3.5 failed" in reason for reason in ask(with_cohere)["degraded"])
+    assert ask(with_cohere)["degraded"] == []
+
+
+def test_a_reranker_that_hangs_costs_no_more_than_its_deadline(with_cohere: Api, remote: ScriptedServer) -> None:
+    use(with_cohere, rerankSeconds=0.5)
+    remote.script("stall")
+    started = time.monotonic()
+    found = search(with_cohere)
+    assert time.monotonic() - started < 3
+    assert len(found["results"]) == 5
+    assert "in time" in found["degraded"][0]
+
+
+def test_rerank_false_and_reranking_disabled_ask_nobody(with_cohere: Api, calls: list[Any]) -> None:
+    use(with_cohere)
+    plain = search(with_cohere, rerank=False)
+    use(with_cohere, {"rerankingEnabled": False})
+    assert order(search(with_cohere)) == order(plain)
+    assert not calls
+    search(with_cohere, rerank=True)
+    assert len(calls) == 1
+
+
+def test_only_the_first_candidates_are_reranked(with_cohere: Api, calls: list[Any]) -> None:
+    """A3.01: at most retrieve.rerankCandidates; the others keep their place behind them."""
+    use(with_cohere, rerankCandidates=2)
+    fused = order(search(with_cohere, rerank=False))
+    found = order(search(with_cohere))
+    assert sorted(calls[0].body["documents"]) == sorted(TEXTS[name] for name in fused[:2])
+    assert found[2:] == fused[2:]
+
+
+def test_settings_change_provider_and_model_while_running(with_cohere: Api, calls: list[Any]) -> None:
+    use(with_cohere, {"rerankerModel": "rerank-v9"})
+    search(with_cohere)
+    assert in_force(with_cohere) == calls[-1].body["model"] == "rerank-v9"
+    use(with_cohere, {"rerankerProvider": "none"})
+    assert in_force(with_cohere) is None
+    assert search(with_cohere)["degraded"] == []
+    assert len(calls) == 1
+    assert "no reranker is configured" in search(with_cohere, rerank=True)["degraded"][0]
+    use(with_cohere, {"rerankerProvider": "llm"})
+    assert "no chat model is configured" in search(with_cohere)["degraded"][0]
+    use(with_cohere, {"rerankerProvider": "cohere"})
+    search(with_cohere)
+    assert calls[-1].body["model"] == "rerank-v3.5"
+
+
+# --- the chat model ---------------------------------------------------------------------------------------------------
+
+
+def test_auto_asks_the_chat_model_only_when_a_search_asks_for_it_A5_03(with_chat: Api, calls: list[Any]) -> None:
+    use(with_chat)
+    assert in_force(with_chat) == "llm:gpt-4o-mini"
+    plain = search(with_chat)
+    assert not calls
+    assert plain["degraded"] == []
+    assert "rerank" not in plain["timings_ms"]
+    found = search(with_chat, rerank=True)
+    assert [call.path for call in calls] == ["/v1/chat/completions"]
+    assert order(found)[0] == "ridge"
+    assert found["degraded"] == []
+
+
+def test_llm_is_asked_for_every_search_A5_03(with_chat: Api, calls: list[Any]) -> None:
+    use(with_chat, {"rerankerProvider": "llm", "rerankerModel": "judge"})
+    assert order(search(with_chat))[0] == "ridge"
+    assert in_force(with_chat) == "llm:judge"
+    assert [call.body["model"] for call in calls] == ["judge"]
+
+
+def test_passages_that_the_model_forgot_stand_below_and_are_reported(with_chat: Api, remote: ScriptedServer) -> None:
+    use(with_chat, {"rerankerProvider": "llm"})
+    fused = order(search(with_chat, rerank=False))
+    remote.script(Reply(text="4: 2\n2: 9"))
+    found = search(with_chat)
+    assert order(found) == [fused[1], fused[3], fused[0], fused[2], fused[4]]
+    assert found["degraded"] == ["reranker llm:gpt-4o-mini scored 2 of 5 passages"]
+
+
+def test_a_model_that_rambles_leaves_the_fused_order_W7(with_chat: Api, remote: ScriptedServer) -> None:
+    use(with_chat, {"rerankerProvider": "llm"})
+    remote.script(Reply(text="All of these are fine passages."))
+    found = search(with_chat)
+    assert order(found) == order(search(with_chat, rerank=False))
+    assert found["degraded"] == ["reranker llm:gpt-4o-mini failed: llm:gpt-4o-mini: the reply has no scores"]
+
+
+# --- neither ----------------------------------------------------------------------------------------------------------
+
+
+def test_auto_without_anything_reranks_nothing_and_finds_nothing_wrong(bare: Api) -> None:
+    use(bare)
+    assert in_force(bare) is None
+    assert search(bare)["degraded"] == []
+    assert "no reranker is configured" in search(bare, rerank=True)["degraded"][0]
+
+
+@pytest.mark.parametrize(
+    ("provider", "reason"),
+    [
+        ("cohere", "rag.rerankerProvider is cohere, but COHERE_API_KEY is not set: not reranked"),
+        ("llm", "rag.rerankerProvider is llm, but no chat model is configured: not reranked"),
+        ("cross-encoder", "reranker own/model failed: cross-encoder own/model is not on disk"),
+    ],
+)
+def test_a_named_provider_that_cannot_work_is_reported_at_each_search_A5_03_W7(
+    bare: Api, provider: str, reason: str
+) -> None:
+    use(bare, {"rerankerProvider": provider, "rerankerModel": "own/model"})
+    for found in (search(bare), search(bare), ask(bare)):
+        assert [said for said in found["degraded"] if said.startswith(reason)]
+    assert search(bare, rerank=False)["degraded"] == []
+
+
+def test_a_cross_encoder_that_is_put_on_disk_is_used_A5_03_A5_04(bare: Api) -> None:
+    use(bare)
+    plain = search(bare)
+    make_cross_encoder(bare.folder / "models" / "ms-marco-MiniLM-L-6-v2", [QUERY, *TEXTS.values()])
+    assert in_force(bare) == "cross-encoder/ms-marco-MiniLM-L-6-v2"
+    found = search(bare)
+    assert found["degraded"] == []
+    assert order(found) != order(plain)
+    own = make_cross_encoder(bare.folder / "turned", [QUERY, *TEXTS.values()], slope=-1.0)
+    use(bare, {"rerankerProvider": "cross-encoder", "rerankerModel": str(own)})
+    assert order(search(bare))[0] == "bread"
+    assert in_force(bare) == "turned"
