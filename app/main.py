@@ -19,6 +19,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi_swagger import patch_fastapi
 
 from app.api import collections, documents, health, index, jobs, logs, problems, query, search, traces
 from app.api.edge import Edge
@@ -68,7 +69,8 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
             running.stopping.set()
 
     app = FastAPI(
-        title="Cairn", version=_version(), description=DESCRIPTION, lifespan=lifespan, redoc_url=None,
+        title="Cairn", version=_version(), description=DESCRIPTION, lifespan=lifespan, docs_url=None,
+        swagger_ui_oauth2_redirect_url=None, redoc_url=None,
         telemetry={"logs": False},
     )  # fmt: skip
     app.state.running = running
@@ -77,6 +79,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     for module in _ROUTERS:
         app.include_router(module.router)
     app.add_api_route("/", _root, include_in_schema=False)
+    patch_fastapi(app, redirect_from_root_to_docs=False)  # /docs from our own host: many of us have no way out
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 
@@ -139,7 +142,7 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
     ]
     working: asyncio.Task[None] | None = None
     if worker:
-        running.worker = services.worker()
+        running.worker = services.worker(grace_seconds=WORKER_SECONDS)
         working = asyncio.create_task(running.worker.run(running.stopping))
     try:
         yield

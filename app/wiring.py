@@ -56,12 +56,12 @@ class Services:
         """Where documents of a collection go, with the settings of this moment."""
         return Target(principal, collection_id, self.retriever.embedder, self.retriever.model, self.settings.current)
 
-    def worker(self) -> Worker:
-        """A worker for every kind of job."""
+    def worker(self, *, grace_seconds: float = 10.0) -> Worker:
+        """A worker for every kind of job. When stopped, the job it has may go on for so long."""
         handlers = {
             KIND: index_uploads(self.database, lambda context, target: self.target(context.principal, target)),
         }
-        return Worker(self.database, handlers, lambda: self.settings.current.jobs)
+        return Worker(self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds)
 
 
 @asynccontextmanager

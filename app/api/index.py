@@ -20,7 +20,7 @@ from app.settings import Settings
 
 router = APIRouter(tags=["documents"], route_class=TypedRoute)
 
-MAX_DOCUMENTS = 1000
+MAX_DOCUMENTS = 10_000
 
 
 class IndexDocument(BaseModel):

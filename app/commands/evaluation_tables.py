@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from io import StringIO
 
+from rich.console import Console
 from rich.table import Table
 
-from app.commands.terminal import STDOUT, count, note, say
+from app.commands.terminal import count, note, printable, say
 from app.domain.evaluation import Estimate, EvalRun
 from app.evals.metrics import Comparison
 from app.evals.optimize import Grid, SearchReport
@@ -14,12 +16,15 @@ from app.evals.report import HEADLINE, Versus, title
 
 SHORT_ID = 12
 """Last characters of a run's id that are shown: random, so they tell runs apart."""
+WIDEST = 400
+"""Characters; more than any table here needs."""
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+def _table(*columns: str, words: int = 2) -> Table:
+    """The first columns hold words, the others figures."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
     for number, column in enumerate(columns):
-        table.add_column(column, no_wrap=True, justify="left" if number < 2 else "right")
+        table.add_column(column, no_wrap=True, justify="left" if number < words else "right")
     return table
 
 
@@ -28,24 +33,33 @@ def _queries(number: int) -> str:
 
 
 def _print(table: Table) -> None:
-    """At full width also where stdout is no terminal: nothing is cut off."""
-    STDOUT.print(table, width=max(STDOUT.width, STDOUT.measure(table).maximum), crop=False)
+    """As wide as it needs to be, also where the terminal is narrow or there is none: nothing is cut off."""
+    page = Console(file=StringIO(), width=WIDEST, markup=False, highlight=False, color_system=None)
+    with page.capture() as captured:
+        page.print(table)
+    say("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def _short(value: float, form: str = ".3f") -> str:
+    """`.974`; a nought before the point says nothing."""
+    return f"{value:{form}}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:{form}}"
 
 
 def _two_lines(value: Estimate, form: str = ".3f") -> str:
-    return f"{value.mean:{form}}\n[{value.low:{form}}, {value.high:{form}}]"
+    """The mean, below it the interval."""
+    return f"{_short(value.mean, form)}\n{_short(value.low, form)}–{_short(value.high, form)}"
 
 
 def runs(found: Sequence[EvalRun]) -> None:
-    """One row per run: means with their intervals."""
-    table = _table("data set", "mode", "queries", *map(title, HEADLINE), "median ms", "run")
+    """One row per run: means, below them their intervals."""
+    table = _table("data set\nrun", "mode\nqueries", *map(title, HEADLINE), "ms\np50")
     for run in found:
-        named = f"{run.data_set}\n{run.name}" if run.name else run.data_set
+        named = f"{run.data_set} ({run.name})" if run.name else run.data_set
         figures = [_two_lines(run.metrics[metric]) for metric in HEADLINE]
-        table.add_row(named, run.mode, f"{run.query_count:,}", *figures, f"{run.timings_ms['p50']:.1f}",
-                      str(run.id)[-SHORT_ID:])  # fmt: skip
+        table.add_row(f"{printable(named)}\n{str(run.id)[-SHORT_ID:]}", f"{run.mode}\n{run.query_count:,}", *figures,
+                      f"{run.timings_ms['p50']:.1f}")  # fmt: skip
     _print(table)
-    say("Means over queries with 95 % bootstrap intervals.", style="dim")
+    say("Means over queries, below them their 95 % bootstrap intervals.", style="dim")
 
 
 def versus(result: Versus) -> None:
@@ -74,14 +88,19 @@ def _verdict(found: Comparison) -> str:
     return f"On nDCG@10 {'B' if found.difference.mean > 0 else 'A'} is better: the interval leaves out 0."
 
 
+def _difference(found: Comparison) -> str:
+    value = found.difference
+    return f"{value.mean:+.3f}\n[{value.low:+.3f}, {value.high:+.3f}]"
+
+
 def reports(measured: Mapping[str, SearchReport]) -> None:
     """What search costs and yields on each data set (A16.03)."""
     table = _table("data set", "queries", "nDCG@10", "median ms", "p95 ms", "reranking: nDCG@10", "adds ms")
     for name, found in measured.items():
         impact = found.reranking
-        gain = impact.ndcg.difference if impact and impact.ndcg else None
+        gain = _difference(impact.ndcg) if impact and impact.ndcg else "no reranker"
         table.add_row(name, f"{found.queries:,}", _two_lines(found.relevance), f"{found.timings_ms['p50']:.1f}",
-                      f"{found.timings_ms['p95']:.1f}", _two_lines(gain, "+.3f") if gain else "no reranker",
+                      f"{found.timings_ms['p95']:.1f}", gain,
                       f"{impact.added_ms:+.1f}" if impact else "")  # fmt: skip
     _print(table)
 

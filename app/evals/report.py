@@ -176,16 +176,19 @@ def _legend(colours: Mapping[str, str], top: int) -> Iterator[str]:
     left = _LABELS
     for label, colour in colours.items():
         yield f'<rect x="{left}" y="{top}" width="12" height="12" fill="{colour}"/>'
-        yield f'<text x="{left + 17}" y="{top + 10}">{html.escape(label)}</text>'
-        left += 40 + 7 * len(label)
+        yield f'<text x="{left + 17}" y="{top + 10}">{html.escape(_cut(label, 30))}</text>'
+        left += 40 + 7 * len(_cut(label, 30))
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def _panel(
     metric: str, groups: Mapping[str, Sequence[EvalRun]], colours: Mapping[str, str], height: int
 ) -> Iterator[str]:
     yield (
-        f'<text x="{_LABELS}" y="20" font-weight="600">{title(metric)}, mean over queries with 95 % bootstrap '
-        "interval</text>"
+        f'<text x="{_LABELS}" y="20" font-weight="600">{title(metric)}, X
     )
     for tenth in range(0, 11, 2):
         x = _LABELS + _PLOT * tenth / 10
@@ -194,9 +197,8 @@ def _panel(
     top = _HEAD - 6
     for data_set, runs in groups.items():
         middle = top + len(runs) * _BAR / 2 + 4
-        name = data_set if len(data_set) <= 26 else f"{data_set[:25]}…"
-        queries = f'<tspan fill="#666"> n={max(run.query_count for run in runs)}</tspan>'
-        yield f'<text x="{_LABELS - 10}" y="{middle:.0f}" text-anchor="end">{html.escape(name)}{queries}</text>'
+        name = f"{_cut(data_set, 22)} ({max(run.query_count for run in runs):,})"
+        yield f'<text x="{_LABELS - 10}" y="{middle:.0f}" text-anchor="end">{html.escape(name)}</text>'
         for number, run in enumerate(runs):
             yield from _bar(run, metric, colours[_label(run)], top + number * _BAR)
         top += len(runs) * _BAR + _GAP

@@ -247,6 +247,7 @@ async def test_database_that_goes_and_comes_back_T13(
             await asyncio.to_thread(during, api)
             await proxy.connect()
             await asyncio.to_thread(after, api)
+            await asyncio.to_thread(stack.close)  # while the proxy, which lives in this loop, still delivers
 
 
 def test_slow_statement_is_a_503_that_says_so_T31(api: Api) -> None:
