@@ -1114,7 +1114,7 @@ COMMENT ON COLUMN rag.eval_runs.finished_at IS 'When the last one was answered.'
 
 COMMENT ON COLUMN rag.eval_runs.query_count IS 'Queries that were searched and judged.';
 
-COMMENT ON COLUMN rag.eval_runs.metrics IS 'Metric to {mean, low, high}: mean over queries with its 95 % bootstrap interval.';
+COMMENT ON COLUMN rag.eval_runs.metrics IS 'Metric to {mean, low, high}: mean over queries with its 95 percent bootstrap interval.';
 
 COMMENT ON COLUMN rag.eval_runs.timings_ms IS 'Milliseconds per search: mean, p50, p95.';
 

@@ -116,7 +116,7 @@ def _source(document: IndexDocument) -> Source:
     if key is None:
         key = "sha256-" + hashlib.sha256((document.title or "").encode() + b"\0" + content).hexdigest()[:32]
     fields: dict[str, Any] = {"title": document.title, "media_type": "text/plain", "metadata": document.metadata}
-    return Source(key, key, content, **fields)
+    return Source(key, key, content, is_text=True, **fields)
 
 
 def _indexed(item: Indexed) -> IndexedOut:

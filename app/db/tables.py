@@ -466,7 +466,7 @@ eval_runs = Table(
     _time("started_at", "When the first query was sent."),
     _time("finished_at", "When the last one was answered."),
     _col("query_count", Integer, "Queries that were searched and judged."),
-    _json("metrics", "Metric to {mean, low, high}: mean over queries with its 95 % bootstrap interval."),
+    _json("metrics", "Metric to {mean, low, high}: mean over queries with its 95 percent bootstrap interval."),
     _json("timings_ms", "Milliseconds per search: mean, p50, p95."),
     _col("degraded", ARRAY(Text), "What did not work as asked, each with the number of queries it concerned."),
     PrimaryKeyConstraint("tenant_id", "id"),

@@ -19,7 +19,8 @@ Status = Literal["pending", "parsing", "embedding", "indexed", "failed"]
 class Source:
     """A document as the caller handed it over: raw bytes of a file, or text (`media_type` text/*).
 
-    `external_id` is its identity within a collection (the caller's id, or the relative path of a file).
+    `external_id` is its identity within a collection (the caller's id, or the relative path of a file). `is_text`: the
+    content is text that the caller wrote out, UTF-8; it is never taken for a file of another kind.
     """
 
     external_id: str
@@ -28,6 +29,7 @@ class Source:
     title: str | None = None
     media_type: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    is_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

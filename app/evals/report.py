@@ -188,7 +188,8 @@ def _panel(
     metric: str, groups: Mapping[str, Sequence[EvalRun]], colours: Mapping[str, str], height: int
 ) -> Iterator[str]:
     yield (
-        f'<text x="{_LABELS}" y="20" font-weight="600">{title(metric)}, X
+        f'<text x="{_LABELS}" y="20" font-weight="600">{title(metric)}, mean over queries with 95 % bootstrap '
+        "interval</text>"
     )
     for tenth in range(0, 11, 2):
         x = _LABELS + _PLOT * tenth / 10

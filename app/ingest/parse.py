@@ -30,7 +30,7 @@ from app.errors import (
     TooLargeError,
     UnsupportedTypeError,
 )
-from app.ingest.loaders import load, sniff
+from app.ingest.loaders import load, load_text, sniff
 from app.settings import IngestSettings
 
 _ERRORS: dict[str, type[CairnError]] = {
@@ -62,6 +62,8 @@ async def parse(source: Source, limits: IngestSettings) -> LoadedDocument:
         raise TooLargeError(
             f"the file has {len(source.content)} bytes, more than ingest.maxFileBytes ({limits.max_file_bytes})"
         )
+    if source.is_text:
+        return await asyncio.to_thread(load_text, source.content, source.name, limits)
     kind = sniff(source.name, source.content, source.media_type)
     if not kind.format.isolated:
         return await asyncio.to_thread(load, source.content, source.name, source.media_type, limits)

@@ -64,7 +64,7 @@ def upgrade() -> None:
             postgresql.JSONB(astext_type=sa.Text()),
             server_default=sa.text("'{}'::jsonb"),
             nullable=False,
-            comment="Metric to {mean, low, high}: mean over queries with its 95 % bootstrap interval.",
+            comment="Metric to {mean, low, high}: mean over queries with its 95 percent bootstrap interval.",
         ),
         sa.Column(
             "timings_ms",

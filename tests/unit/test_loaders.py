@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.document import LoadedDocument
+from app.domain.document import LoadedDocument, Source
 from app.errors import (
     EmptyDocumentError,
     EncryptedDocumentError,
@@ -17,6 +17,7 @@ from app.ingest.loaders import FORMATS, load, sniff
 from app.ingest.loaders.code import LANGUAGES
 from app.ingest.loaders.markdown import strip_images
 from app.ingest.loaders.text import decode
+from app.ingest.parse import parse
 from app.settings import IngestSettings
 
 LIMITS = IngestSettings()
@@ -198,3 +199,12 @@ def test_stripping_takes_linear_time(unit: str) -> None:
 )
 def test_markdown_titles(text: str, title: str | None) -> None:
     assert read(text, "a.md").title == title
+
+
+@pytest.mark.parametrize(
+    "text", ["%PDF-1.7 is how a PDF begins", "<html><body>as text</body></html>", "PK\x03\x04 zip", "GIF89a is a header"]
+)
+async def test_text_that_the_caller_wrote_out_is_taken_as_it_is(text: str) -> None:
+    """A text about file formats is no file of that format, and spans count in what was sent."""
+    source = Source("about.html", "about.html", text.encode(), is_text=True)
+    assert (await parse(source, IngestSettings())).text == text

@@ -98,7 +98,20 @@ def load(content: bytes, name: str, media_type: str | None, limits: Limits) -> L
 
     Raises UnsupportedTypeError or a ParseError that says why and what to do.
     """
-    kind = sniff(name, content, media_type)
+    return _load(content, sniff(name, content, media_type), limits)
+
+
+def load_text(content: bytes, name: str, limits: Limits) -> LoadedDocument:
+    """The same for text that the caller wrote out: Markdown or code if its name says so, else plain, whatever it holds."""
+    if not content.strip():
+        raise EmptyDocumentError("the text is empty")
+    kind = _textual(PurePosixPath(name).suffix.lower(), b"", "")
+    if kind.format.name == "html":
+        kind = Kind(_BY_NAME["text"], "text/plain")
+    return _load(content, kind, limits)
+
+
+def _load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
     loader = import_module(f"{__name__}.{kind.format.name}")
     document: LoadedDocument = loader.load(content, kind, limits)
     # paged text is normalised page by page already: doing it again changes nothing, so page starts stay right
