@@ -67,7 +67,7 @@ class RagSettings(Section):
     chunk_overlap: int = Field(50, ge=0, le=2000, description="Tokens shared by neighbours; chunking.strategy tokens.")
     top_k: int = Field(5, ge=1, le=50, description="Passages given to generation.")
     hybrid_search_enabled: bool = Field(True, description="Off: the vector leg only.")
-    hybrid_search_weight: float = Field(0.6, ge=0, le=1, description="Share of the vector leg inside text fusion.")
+    hybrid_search_weight: float = Field(0.7, ge=0, le=1, description="Share of the vector leg inside text fusion.")
     reranking_enabled: bool = Field(True, description="Rerank fused passages when a reranker is available.")
     reranker_provider: Literal["auto", "cohere", "llm", "cross-encoder", "none"] = Field(
         "auto",

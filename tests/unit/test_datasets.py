@@ -36,7 +36,12 @@ def test_a_set_is_read_whole(folder: Path) -> None:
     assert list(data.queries.items()) == [("q2", "second?"), ("q1", "first?")]
     assert data.judgements == {"q2": {"d2": 1}, "q1": {"d1": 2, "d2": 0}}
     first, second, third = data.documents()
-    assert (first.external_id, first.title, first.content, first.media_type) == ("d1", "One", b"First text.", "text/plain")
+    assert (first.external_id, first.title, first.content, first.media_type) == (
+        "d1",
+        "One",
+        b"First text.",
+        "text/plain",
+    )
     assert second.title is None
     assert (third.external_id, third.content) == ("3", b"Only a title")
 

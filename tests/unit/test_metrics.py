@@ -61,10 +61,12 @@ def test_a16_02_every_metric_equals_ir_measures(seed: int) -> None:
     mine = {query: score(ranked(scores.get(query, {})), grades) for query, grades in qrels.items()}
     # RR@10 comes from another library there, which breaks ties otherwise: it gets scores without ties, in our order
     untied = {
-        query: {document: -float(rank) for rank, document in enumerate(ranked(found))} for query, found in scores.items()
+        query: {document: -float(rank) for rank, document in enumerate(ranked(found))}
+        for query, found in scores.items()
     }
     expected = {
-        (item.query_id, item.measure): item.value for item in ir_measures.iter_calc(list(theirs.values()), qrels, untied)
+        (item.query_id, item.measure): item.value
+        for item in ir_measures.iter_calc(list(theirs.values()), qrels, untied)
     }
     assert any(query not in scores for query in qrels)
     assert any(query not in qrels for query in scores)

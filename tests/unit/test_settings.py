@@ -22,7 +22,7 @@ def test_a15_02_the_rag_block_has_the_documented_keys_and_defaults() -> None:
     shipped = json.loads((ROOT / "settings.json").read_text())["rag"]
     documented: dict[str, Any] = {
         "embeddingModel": "all-MiniLM-L6-v2", "collectionName": "default", "chunkSize": 500, "chunkOverlap": 50,
-        "topK": 5, "hybridSearchEnabled": True, "rerankingEnabled": True, "rerankerProvider": "auto",
+        "topK": 5, "hybridSearchEnabled": True, "hybridSearchWeight": 0.7, "rerankingEnabled": True, "rerankerProvider": "auto",
         "rerankerModel": "", "contextualEnrichmentEnabled": False, "adaptiveRoutingEnabled": False,
         "qa": {"model": "", "temperature": 0.1},
         "agenticRetrieval": {
@@ -31,8 +31,6 @@ def test_a15_02_the_rag_block_has_the_documented_keys_and_defaults() -> None:
             "webSearchFallbackEnabled": False, "confidenceThreshold": 0.5,
         },
     }  # fmt: skip
-    # the one documented default that measurement changed (docs/adr/0008-fusion.md)
-    assert shipped.pop("hybridSearchWeight") == 0.6
     assert shipped == documented
 
 
