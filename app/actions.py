@@ -226,7 +226,7 @@ async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
 
     async def retrieve(request: SearchRequest) -> SearchResult:
         nonlocal found
-        found = await search(services.retriever, services.principal, request, settings, question.run_id)
+        found = await search(services.retriever, services.principal, request, settings, question.run_id, answering=True)
         return found
 
     answerer = Answerer(services.retriever.embedder, services.chat_for(settings))

@@ -52,7 +52,10 @@ class SearchBody(Body):
         None, description="Default: vector and lexical, or vector alone when rag.hybridSearchEnabled is off."
     )
     mode: Mode | None = Field(None, description="Shorthand for `legs`; hybrid is vector and lexical.")
-    rerank: bool | None = Field(None, description="Default: the setting rag.rerankingEnabled.")
+    rerank: bool | None = Field(
+        None,
+        description="Default: the setting rag.rerankingEnabled. Under rerankerProvider auto, a chat model needs true.",
+    )
     filters: Metadata | None = Field(None, description="Only documents whose metadata contain this object.")
     group_by: Literal["passage", "document"] = Field("passage", description="document: the best passage of each.")
     expand_parents: bool = Field(True, description="false: the matched chunk's text where the vector leg found one.")
@@ -63,7 +66,7 @@ class SearchOut(BaseModel):
     model_config = example(
         {
             "results": [PASSAGE_EXAMPLE], "legs_used": ["vector", "lexical"], "legs_failed": {}, "exact": True,
-            "from_cache": False, "degraded": [], "confidence": {"vector": 0.71, "lexical": 0.9},
+            "from_cache": False, "degraded": [], "reranker": None, "confidence": {"vector": 0.71, "lexical": 0.9},
             "timings_ms": {"embed": 6.1, "vector": 2.0, "lexical": 3.4, "total": 14.2}, "trace_id": ID_EXAMPLE,
         }
     )  # fmt: skip
@@ -74,6 +77,7 @@ class SearchOut(BaseModel):
     exact: bool = Field(description="Whether each leg looked at everything that it might have returned.")
     from_cache: bool
     degraded: list[str] = Field(description="What did not work as asked.")
+    reranker: str | None = Field(description="What made the order, or null: the order is that of fusion.")
     confidence: dict[Leg, float] = Field(description="Per leg, 0 to 1.")
     timings_ms: dict[str, float]
     trace_id: UUID

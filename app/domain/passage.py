@@ -95,7 +95,8 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Passages best first, and how they were found. `confidence` per leg in 0..1; `timings_ms` per stage."""
+    """Passages best first, and how they were found. `confidence` per leg in 0..1; `timings_ms` per stage; `reranker`
+    is the name of the one that made the order."""
 
     passages: tuple[Passage, ...]
     trace_id: UUID
@@ -109,3 +110,4 @@ class SearchResult:
     visible_passages: int
     legs: tuple[LegTrace, ...] = ()
     from_cache: bool = False
+    reranker: str | None = None

@@ -29,7 +29,6 @@ TOP_K = 10
 """Documents per search: what a caller of /search gets by default."""
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 """Of the vector leg (rag.hybridSearchWeight); the one in force is tried too."""
-EMBED_BATCH = 32
 
 
 # --- A16.03 -----------------------------------------------------------------------------------------------------------
@@ -165,18 +164,15 @@ async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: St
     async with bench.retriever.database.transaction(bench.principal, readonly=True) as connection:
         names = await evals.external_ids(connection, bench.principal, where.id)
     found: list[Legs] = []
-    items = list(data.queries.items())
-    for start in range(0, len(items), EMBED_BATCH):
-        batch = items[start : start + EMBED_BATCH]
-        vectors = await bench.retriever.embedder.embed([text for _, text in batch])
-        for (query_id, text), vector in zip(batch, vectors, strict=True):
-            half = HalfVector(vector.astype(np.float16))
-            request = SearchRequest(query=text, collections=(collection,), top_k=TOP_K)
-            query = LegQuery(request, [where.id], where.chunk_count, half)
-            results = await _run_legs(bench, query)
-            documents = {hit.passage_id: names[hit.document_id] for leg in results.values() for hit in leg.hits}
-            found.append(Legs(results, documents, data.judgements[query_id]))
-            step(query_id)
+    for query_id, text in data.queries.items():
+        # one by one, as a search does: in int8 a vector depends a little on what else is in its batch
+        made = await bench.retriever.embedder.embed([text])
+        request = SearchRequest(query=text, collections=(collection,), top_k=TOP_K)
+        query = LegQuery(request, [where.id], where.chunk_count, HalfVector(made[0].astype(np.float16)))
+        results = await _run_legs(bench, query)
+        documents = {hit.passage_id: names[hit.document_id] for leg in results.values() for hit in leg.hits}
+        found.append(Legs(results, documents, data.judgements[query_id]))
+        step(query_id)
     return found
 
 

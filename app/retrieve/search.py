@@ -77,10 +77,11 @@ async def search(
         reasons = "; ".join(f"{leg}: {reason}" for leg, reason in failed.items())
         raise DatabaseUnavailableError(f"no retrieval leg could answer ({reasons})")
     shortlist, degraded = found.shortlist, tuple(f"leg {leg} failed: {why}" for leg, why in failed.items())
-    candidates, choice = shortlist, retriever.reranker.get(settings)
+    candidates, choice, reranker = shortlist, retriever.reranker.get(settings), None
     if shortlist and wanted(choice, request, settings, answering=answering):
         done = await stopwatch.measure("rerank", rerank(choice, request, shortlist, settings.retrieve))
         shortlist = candidates = done.passages
+        reranker = done.reranker
         if done.problem:
             degraded += (done.problem,)
             candidates = relevant(shortlist, settings.retrieve) if answering and not done.reranker else shortlist
@@ -96,6 +97,7 @@ async def search(
         confidence={leg: round(result.confidence, 4) for leg, result in found.legs.items()},
         epochs={collection.name: collection.epoch for collection in found.scope},
         visible_passages=sum(collection.passage_count for collection in found.scope),
+        reranker=reranker,
         legs=leg_traces(found.legs, found.fused, found.documents, shortlist, kept),
     )
 

@@ -48,6 +48,7 @@ def succeeded(trace: RunTrace, result: SearchResult) -> RunTrace:
         legs_used=result.legs_used,
         legs_failed={str(leg): why for leg, why in result.legs_failed.items()},
         degraded=result.degraded,
+        plan={**trace.plan, "reranker": result.reranker},
         epochs=result.epochs,
         legs=result.legs,
     )

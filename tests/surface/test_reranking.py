@@ -125,6 +125,7 @@ def test_auto_takes_cohere_where_there_is_a_key_A5_03(with_cohere: Api, calls: l
     assert sorted(calls[0].body["documents"]) == sorted(TEXTS.values())
     assert found["degraded"] == []
     assert "rerank" in found["timings_ms"]
+    assert found["reranker"] == "rerank-v3.5"
     assert in_force(with_cohere) == calls[0].body["model"] == "rerank-v3.5"
 
 
@@ -133,6 +134,7 @@ def test_the_trace_has_the_scores_of_the_reranker(with_cohere: Api) -> None:
     found = search(with_cohere, top_k=1)
     trace = with_cohere.client.get(f"/traces/{found['trace_id']}").json()
     fused = next(leg for leg in trace["legs"] if leg["leg"] == "fused")
+    assert trace["plan"]["reranker"] == "rerank-v3.5"
     shares = sorted((item["share"] for item in fused["candidates"]), reverse=True)
     assert shares == pytest.approx([0.8, 0.4, 0.4, 0.2, 0.0])
     assert {item["fate"] for item in fused["candidates"]} == {"kept", "below top_k after reranking"}
@@ -148,6 +150,7 @@ def test_a_failure_leaves_the_fused_order_and_says_so_W7(
     assert len(calls) == 1
     assert order(found) == order(search(with_cohere, rerank=False)) != order(search(with_cohere))
     assert len(found["degraded"]) == 1
+    assert found["reranker"] is None
     assert found["degraded"][0].startswith("reranker rerank-v3.5 failed: rerank-v3.5: ")
     assert KEY not in json.dumps(found)
     trace = with_cohere.client.get(f"/traces/{found['trace_id']}").json()
@@ -244,6 +247,30 @@ def test_a_model_that_rambles_leaves_the_fused_order_W7(with_chat: Api, remote: 
     found = search(with_chat)
     assert order(found) == order(search(with_chat, rerank=False))
     assert found["degraded"] == ["reranker llm:gpt-4o-mini failed: llm:gpt-4o-mini: the reply has no scores"]
+
+
+def test_auto_asks_the_chat_model_for_answers_A5_03(with_chat: Api, calls: list[Any]) -> None:
+    """First to judge the passages, then to answer from them."""
+    use(with_chat)
+    said = ask(with_chat)
+    judged = [str(call.body["messages"][-1]["content"]).startswith("Question: ") for call in calls]
+    assert judged == [True, False]
+    assert said["sources"][0]["external_id"] == "ridge"
+    assert said["degraded"] == []
+    trace = with_chat.client.get(f"/traces/{said['run_id']}").json()
+    assert trace["plan"]["reranker"] == "llm:gpt-4o-mini"
+
+
+def test_without_its_reranker_an_answer_keeps_to_what_is_relevant_A3_11(with_chat: Api, remote: ScriptedServer) -> None:
+    """Fused scores under the threshold are left out, but never the best; a search is not shortened."""
+    scores = {}
+    for threshold in (0.0, 0.6, 1.0):
+        use(with_chat, {"rerankerProvider": "cohere"}, relevanceThreshold=threshold)
+        scores[threshold] = [source["score"] for source in ask(with_chat)["sources"]]
+    assert len(scores[0.0]) == 5
+    assert scores[0.6] == [score for score in scores[0.0] if score >= 0.6]
+    assert scores[1.0] == scores[0.0][:1]
+    assert len(search(with_chat)["results"]) == 5
 
 
 # --- neither ----------------------------------------------------------------------------------------------------------

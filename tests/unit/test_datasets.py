@@ -130,7 +130,7 @@ def test_errors_name_file_and_line(folder: Path, file: str, text: str, said: str
 
 
 def test_missing_files_are_named(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no judgements of a split named dev; there are: qrels.tsv"):
+    with pytest.raises(InputError, match=r"no judgements of a split named dev; there are: qrels\.tsv"):
         load(folder, "dev")
     (folder / "corpus.jsonl").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match=r"corpus\.jsonl: not UTF-8"):
