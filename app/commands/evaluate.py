@@ -51,7 +51,7 @@ def retrieval(
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a chart: FILE.svg or FILE.html.")] = None,
     name: Annotated[str, typer.Option(metavar="TEXT", help="Kept with the runs.")] = "",
 ) -> int:
-    """Search all queries of data sets; store, judge and print what was found."""
+    """Search the queries of data sets and judge what is found."""
     from app.commands import evaluations
 
     corpora = evaluations.Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
@@ -86,7 +86,7 @@ def optimize(
     fresh: Fresh = False,
     json: JsonFile = None,
 ) -> int:
-    """Relevance, latency and reranking impact of search; the fusion that suits the data sets together."""
+    """Relevance, latency, reranking; the fusion that suits."""
     from app.commands import evaluations
 
     corpora = evaluations.Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)

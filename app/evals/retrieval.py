@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -144,15 +144,26 @@ async def evaluate(
     started = datetime.now(UTC)
     found = await search_all(bench, data.queries, collection, MODES[mode], TOP_K, step)
     results = [_judged(data, query_id, result) for query_id, result in found.items()]
-    run = EvalRun(
+    problems = tuple(_problems(list(found.values())))
+    run = _run(bench, data, mode, started, results, problems, name=name, where=where, epoch=_epoch(found.values()))
+    async with bench.retriever.database.transaction(bench.principal) as connection:
+        await evals.insert(connection, bench.principal, run, results)
+    return run, results
+
+
+def _run(
+    bench: Bench, data: RetrievalSet, mode: Mode, started: datetime, results: Sequence[EvalResult],
+    problems: tuple[str, ...], *, name: str, where: Collection, epoch: int,
+) -> EvalRun:  # fmt: skip
+    return EvalRun(
         id=new_id(),
         kind="retrieval",
         name=name,
         data_set=data.name,
         data_hash=data.digest,
         collection_id=where.id,
-        collection=collection,
-        epochs={collection: max(result.epochs[collection] for result in found.values())},
+        collection=where.name,
+        epochs={where.name: epoch},
         settings=plain(bench.settings),
         settings_revision=bench.settings.revision,
         code_version=bench.code_version,
@@ -162,11 +173,13 @@ async def evaluate(
         query_count=len(results),
         metrics=summarise([result.metrics for result in results]),
         timings_ms=timings([result.total_ms for result in results]),
-        degraded=tuple(_problems(list(found.values()))),
+        degraded=problems,
     )
-    async with bench.retriever.database.transaction(bench.principal) as connection:
-        await evals.insert(connection, bench.principal, run, results)
-    return run, results
+
+
+def _epoch(results: Iterable[SearchResult]) -> int:
+    """The last one seen; that there were several is reported as a problem."""
+    return max(epoch for result in results for epoch in result.epochs.values())
 
 
 async def search_all(

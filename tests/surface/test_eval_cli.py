@@ -19,6 +19,9 @@ from scripted_server import ScriptedServer
 
 from app import cli
 from app.evals.metrics import score
+from app.settings import Settings
+
+SHARE = Settings().rag.hybrid_search_weight
 
 DOCUMENTS = {
     "rope": ("Ropes", "A rope that held a hard fall must be retired at once. Wash ropes in cold water without soap."),
@@ -139,7 +142,7 @@ def test_runs_are_stored_with_what_they_were_made_with(cairn: Cairn, gear: Path,
     for row, run in zip(seen, runs, strict=True):
         assert (str(row["run_id"]), row["name"], row["query_count"]) == (run["id"], "first", 8)
         assert row["epochs"] == {"eval-mountain-gear": collection["epoch"]}
-        assert row["settings"]["rag"]["hybridSearchWeight"] == 0.6
+        assert row["settings"]["rag"]["hybridSearchWeight"] == SHARE
         assert re.fullmatch(r"[0-9a-f]{12}", row["settings_revision"])
         assert row["code_version"]
         assert (row["parameters"]["top_k"], row["parameters"]["group_by"]) == (100, "document")
@@ -164,6 +167,16 @@ def test_runs_are_stored_with_what_they_were_made_with(cairn: Cairn, gear: Path,
     # the embedding model understands these questions, whose words mostly do not occur
     assert seen[1]["ndcg_at_10"] > 0.7
     assert any("nobody" in result["missed"] for result in results)
+
+
+def test_the_examples_of_the_documentation_run(cairn: Cairn, gear: Path, rows: Rows) -> None:
+    assert cairn("retrieval", gear, "--mode", "all").code == 0
+    text = (Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    worst, between = (rows(statement) for statement in re.findall(r"```sql\n(.*?)```", text, re.DOTALL))
+    assert sorted(row["query_id"] for row in worst) == sorted(QUERIES)
+    assert [row["ndcg"] for row in worst] == sorted(row["ndcg"] for row in worst)
+    assert len(between) > 1
+    assert all(abs(row["vector"] - row["lexical"]) > 0.5 for row in between)
 
 
 def test_the_table_shows_means_and_intervals(cairn: Cairn, gear: Path) -> None:
@@ -288,8 +301,8 @@ def test_two_runs_are_compared_query_by_query(cairn: Cairn, gear: Path, tmp_path
     assert (ndcg["wins"], ndcg["losses"]) == (sum(new > old for old, new in both), sum(new < old for old, new in both))
     assert ndcg["losses"] > 0, "words alone do worse on these questions"
     assert ndcg["wins"] + ndcg["losses"] + ndcg["ties"] == found["queries"] == 8
-    assert found["changed"] == {"settings.rag.hybridSearchWeight": [0.6, 0.0]}
-    assert "differs: settings.rag.hybridSearchWeight: 0.6 -> 0.0" in done.out
+    assert found["changed"] == {"settings.rag.hybridSearchWeight": [SHARE, 0.0]}
+    assert f"differs: settings.rag.hybridSearchWeight: {SHARE} -> 0.0" in done.out
     assert re.search(rf"^nDCG@10 .*{ndcg['difference']['mean']:+.4f}", done.out, re.MULTILINE)
     assert "On nDCG@10" in done.out
     assert "warning" not in done.err
