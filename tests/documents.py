@@ -11,7 +11,9 @@ from app.wiring import Services
 
 
 def text_source(external_id: str, text: str, title: str | None = None, **metadata: object) -> Source:
-    return Source(external_id, external_id, text.encode(), title=title, media_type="text/plain", metadata=metadata, is_text=True)
+    return Source(
+        external_id, external_id, text.encode(), title=title, media_type="text/plain", metadata=metadata, is_text=True
+    )
 
 
 async def index_texts(services: Services, texts: dict[str, str], collection: str = "test") -> list[Outcome]:

@@ -485,9 +485,7 @@ eval_results = Table(
     _json("metrics", "Metric to value for this query."),
     _col("total_ms", Double, "Milliseconds that the search took."),
     PrimaryKeyConstraint("tenant_id", "run_id", "query_id"),
-    ForeignKeyConstraint(
-        ["tenant_id", "run_id"], ["rag.eval_runs.tenant_id", "rag.eval_runs.id"], ondelete="CASCADE"
-    ),
+    ForeignKeyConstraint(["tenant_id", "run_id"], ["rag.eval_runs.tenant_id", "rag.eval_runs.id"], ondelete="CASCADE"),
     comment="What an evaluation run found for each query, and how well.",
 )
 
@@ -539,7 +537,9 @@ collection_models = Table(
     _tenant(),
     _col("collection_id", UUID, "The collection."),
     _col("model_id", SmallInteger, "An embedding model with vectors, or to have vectors, in it."),
-    _col("state", Text, "backfilling, ready, serving or retired (served before; its vectors are kept for a roll-back)."),
+    _col(
+        "state", Text, "backfilling, ready, serving or retired (served before; its vectors are kept for a roll-back)."
+    ),
     _time("changed_at", "When the state last changed.", server_default=NOW),
     PrimaryKeyConstraint("tenant_id", "collection_id", "model_id"),
     ForeignKeyConstraint(

@@ -8,7 +8,6 @@ import math
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -197,7 +196,5 @@ def test_built_once_from_the_wheel(weights: Path, tmp_path: Path, monkeypatch: p
     folder = find_model(tmp_path, environ={})
     assert folder == tmp_path / "models" / "all-MiniLM-L6-v2"
     made = (folder / "model.int8.onnx").stat().st_mtime_ns
-    started = time.perf_counter()
     assert find_model(tmp_path, environ={}) == folder
-    assert time.perf_counter() - started < 0.1
     assert (folder / "model.int8.onnx").stat().st_mtime_ns == made

@@ -64,7 +64,7 @@ async def test_stall_ends_at_the_deadline(server: ScriptedServer) -> None:
     started = time.monotonic()
     with pytest.raises(ProviderTimeoutError):
         await embedder.embed(TEXTS)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 8
     await embedder.close()
 
 

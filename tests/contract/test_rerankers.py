@@ -177,7 +177,7 @@ async def test_stall_ends_at_the_deadline(make: Make, server: ScriptedServer) ->
     started = time.monotonic()
     with pytest.raises(ProviderTimeoutError):
         await reranker.rerank(QUERY, DOCUMENTS, top_n=3)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 8
     await reranker.close()
 
 

@@ -1,4 +1,4 @@
-"""Chunking takes linear time, whatever the text is made of."""
+"""Chunking does not run away, whatever the text is made of."""
 
 from __future__ import annotations
 
@@ -16,15 +16,9 @@ from tests.unit.test_chunkers import split
     "unit",
     ["x", "-", "ab ", "a" + " " * 99, "x" + " " * 150, "# x\n", "# x\n\nb\n\n", "```\n", "a\n==\n", "[", "漢", "a. "],
 )
-def test_time_grows_linearly(unit: str, markup: Markup, strategy: str) -> None:
-    """Eight times the text takes far less than sixty-four times the time (a floor hides timer noise)."""
-
-    def seconds(size: int) -> float:
-        text = unit * (size // len(unit))
-        start = time.process_time()
-        split(text, markup, strategy=strategy, language="python" if markup == "code" else None)
-        return time.process_time() - start
-
-    seconds(1000)
-    small = max(seconds(25_000), 0.02)
-    assert seconds(200_000) < 24 * small
+def test_no_text_takes_quadratic_time(unit: str, markup: Markup, strategy: str) -> None:
+    """A guard against runaways, not a measurement: quadratic time would be minutes at this size."""
+    text = unit * (200_000 // len(unit))
+    begun = time.process_time()
+    split(text, markup, strategy=strategy, language="python" if markup == "code" else None)
+    assert time.process_time() - begun < 20

@@ -202,7 +202,8 @@ def test_markdown_titles(text: str, title: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["%PDF-1.7 is how a PDF begins", "<html><body>as text</body></html>", "PK\x03\x04 zip", "GIF89a is a header"]
+    "text",
+    ["%PDF-1.7 is how a PDF begins", "<html><body>as text</body></html>", "PK\x03\x04 zip", "GIF89a is a header"],
 )
 async def test_text_that_the_caller_wrote_out_is_taken_as_it_is(text: str) -> None:
     """A text about file formats is no file of that format, and spans count in what was sent."""

@@ -94,7 +94,7 @@ def test_a15_01_a_bad_file_changes_nothing_and_says_why(tmp_path: Path, name: st
 
 def test_a_bad_file_at_start_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
-    with pytest.raises(SettingsError, match="settings.json"):
+    with pytest.raises(SettingsError, match=r"settings\.json"):
         SettingsStore(file)
     file.write_text("[]")
     with pytest.raises(SettingsError, match="object"):
