@@ -11,7 +11,7 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
-from app.domain.document import Document, Indexed, PreparedDocument, Source, Status
+from app.domain.document import Document, Indexed, PreparedChunk, PreparedDocument, PreparedPassage, Source, Status
 from app.domain.ids import new_id
 from app.domain.principal import Principal
 
@@ -123,22 +123,31 @@ async def _stage(connection: Any, document: PreparedDocument, vectors: Sequence[
         "stage_passages",
         schema_name="pg_temp",
         columns=PASSAGE_COLUMNS,
-        records=[
-            (p.id, p.draft.ordinal, p.draft.start, p.draft.end, p.draft.page, list(p.draft.headings),
-             json.dumps([(m.start, m.page, m.headings) for m in p.draft.landmarks]), p.draft.token_count, p.content, p.search_terms, p.config)
-            for p in document.passages
-        ],
-    )  # fmt: skip
+        records=map(_passage_row, document.passages),
+    )
     await connection.copy_records_to_table(
         "stage_chunks",
         schema_name="pg_temp",
         columns=CHUNK_COLUMNS,
         records=[
-            (c.id, c.passage_id, c.ordinal, c.draft.start, c.draft.end, c.landmark.page, list(c.landmark.headings),
-             c.draft.token_count, document.token_counter, c.content, c.content_hash, vector)
-            for c, vector in zip(document.chunks, vectors, strict=True)
+            _chunk_row(chunk, document.token_counter, vector)
+            for chunk, vector in zip(document.chunks, vectors, strict=True)
         ],
-    )  # fmt: skip
+    )
+
+
+def _passage_row(passage: PreparedPassage) -> tuple[Any, ...]:
+    draft = passage.draft
+    landmarks = json.dumps([(mark.start, mark.page, mark.headings) for mark in draft.landmarks])
+    place = (draft.ordinal, draft.start, draft.end, draft.page, list(draft.headings), landmarks)
+    return (passage.id, *place, draft.token_count, passage.content, passage.search_terms, passage.config)
+
+
+def _chunk_row(chunk: PreparedChunk, token_counter: str, vector: HalfVector) -> tuple[Any, ...]:
+    draft, mark = chunk.draft, chunk.landmark
+    place = (chunk.ordinal, draft.start, draft.end, mark.page, list(mark.headings))
+    counted = (draft.token_count, token_counter)
+    return (chunk.id, chunk.passage_id, *place, *counted, chunk.content, chunk.content_hash, vector)
 
 
 async def get(connection: Any, principal: Principal, collection_id: UUID, document_id: UUID) -> Document | None:
