@@ -5,6 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from app.domain.language import CONFIGURATIONS
+
+__all__ = ["CONFIGURATIONS", "detect_language"]
+
 SAMPLE_BYTES = 2048
 """Only the beginning is looked at, and the middle where that is not certain (a page that begins with its menu); more
 changes no verdict on running text."""
@@ -13,41 +17,6 @@ MIN_LETTERS = 20
 MIN_PROBABILITY = 0.7
 """The identifier's probabilities are calibrated for length, so that short texts seldom reach it."""
 WITHOUT_STEMMER = "simple"
-
-CONFIGURATIONS = {
-    "ar": "arabic",
-    "hy": "armenian",
-    "eu": "basque",
-    "ca": "catalan",
-    "da": "danish",
-    "nl": "dutch",
-    "en": "english",
-    "et": "estonian",
-    "fi": "finnish",
-    "fr": "french",
-    "de": "german",
-    "el": "greek",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "id": "indonesian",
-    "ga": "irish",
-    "it": "italian",
-    "lt": "lithuanian",
-    "ne": "nepali",
-    "no": "norwegian",
-    "nb": "norwegian",
-    "nn": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "es": "spanish",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-    "yi": "yiddish",
-}
-"""The snowball configurations that PostgreSQL 18 ships, by ISO 639-1 code."""
 
 
 def detect_language(text: str, default: str) -> tuple[str | None, str]:

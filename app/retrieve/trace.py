@@ -11,6 +11,7 @@ from uuid import UUID
 from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunTrace
+from app.retrieve.operators import parse_operators
 from app.settings import Settings
 
 
@@ -18,6 +19,7 @@ def search_trace(
     request: SearchRequest, principal: Principal, settings: Settings, run_id: UUID, started: datetime
 ) -> RunTrace:
     """The trace of a search that has not ended; it counts as cancelled until its outcome is known."""
+    conditions = parse_operators(request.query).conditions
     plan = {
         "legs": list(request.legs),
         "top_k": request.top_k,
@@ -25,6 +27,7 @@ def search_trace(
         "filters": dict(request.filters or {}),
         "fusion": settings.retrieve.fusion,
         "vector_share": settings.rag.hybrid_search_weight,
+        **({"conditions": conditions.as_json(filtered=bool(request.filters))} if conditions else {}),
     }
     return RunTrace(
         id=run_id,

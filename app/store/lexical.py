@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
+from app.domain.condition import Conditions
 from app.domain.passage import Hit, LegResult
 from app.domain.principal import Principal
 from app.settings import LexicalSettings
@@ -33,11 +34,12 @@ async def search(
     k: int,
     settings: LexicalSettings,
     filters: Mapping[str, Any] | None,
+    conditions: Conditions | None = None,
 ) -> LegResult:
-    """The k best passages by BM25 over the collections of the transaction's tenant."""
-    rows = await connection.fetch(
-        SQL["search"], list(collections), query, k, settings.candidate_budget, settings.candidate_cap, filters
-    )
+    """The k best passages by BM25 over the collections of the transaction's tenant, of those that meet the conditions."""
+    asked = conditions.as_json(filtered=bool(filters)) if conditions else None
+    budget, cap = settings.candidate_budget, settings.candidate_cap
+    rows = await connection.fetch(SQL["search"], list(collections), query, k, budget, cap, filters, asked)
     hits = tuple(Hit(row["passage_id"], row["document_id"], row["score"]) for row in rows)
     confidence = min(1.0, rows[0]["coverage"]) if rows else 0.0
     return LegResult("lexical", hits, confidence, exact=all(row["exact"] for row in rows), complete=len(rows) < k)

@@ -32,5 +32,5 @@ WHERE t.tenant_id = $1 AND t.collection_id = $2 AND t.key = bound.key AND t.max_
 
 -- name: search
 SELECT found.* FROM unnest($1::uuid[]) AS c (id)
-CROSS JOIN LATERAL rag.lexical_search(c.id, $2, $3, $4, $5, $6) AS found
+CROSS JOIN LATERAL rag.lexical_search(c.id, $2, $3, $4, $5, $6, $7) AS found
 ORDER BY found.score DESC, found.passage_id LIMIT $3
