@@ -35,6 +35,11 @@ class LegQuery:
     conditions: Conditions | None = None
 
 
+def lexical_text(query: str) -> str:
+    """What the lexical leg looks for: the query, and the forms of its identifiers that the parser does not see."""
+    return f"{query} {identifier_terms(query)}".rstrip()
+
+
 async def run_legs(
     connection: Any,
     principal: Principal,
@@ -73,7 +78,7 @@ async def _leg(
 ) -> LegResult:
     filters: Mapping[str, Any] | None = query.request.filters or None
     if leg == "lexical":
-        text = f"{query.request.query} {identifier_terms(query.request.query)}"
+        text = lexical_text(query.request.query)
         wanted = max(depth, settings.lexical.candidates)
         conditions = query.conditions
         return await lexical.search(connection, query.collections, text, wanted, settings.lexical, filters, conditions)

@@ -208,7 +208,11 @@ async def test_reuse_of_vectors_looks_up_hashes(connection: Any) -> None:
     assert not scans(nodes)
 
 
-RARE = {"must": [{"field": "text", "value": "w7000"}], "must_not": [{"field": "text", "value": "w2"}], "inclusive": True}
+RARE = {
+    "must": [{"field": "text", "value": "w7000"}],
+    "must_not": [{"field": "text", "value": "w2"}],
+    "inclusive": True,
+}
 AVOIDED = {"must": [], "must_not": [{"field": "text", "value": "w7000"}], "inclusive": False}
 
 
