@@ -24,7 +24,7 @@ from app.ingest.pipeline import OnOutcome, ingest
 from app.ingest.prepare import source_hash
 from app.jobs.index_uploads import KIND
 from app.retrieve.search import search
-from app.retrieve.trace import search_trace, succeeded
+from app.retrieve.trace import sampled, search_trace, succeeded
 from app.settings import Settings
 from app.store import collections, documents, jobs, traces, uploads
 from app.strategies.choose import choose
@@ -215,7 +215,7 @@ async def run_search(services: Services, request: SearchRequest) -> SearchResult
         raise
     finally:
         if settings.trace.enabled:
-            services.traces.record(trace)
+            services.traces.record(sampled(trace, settings.trace.sample_rate))
 
 
 async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
@@ -238,9 +238,8 @@ async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
                 yield event
     finally:
         if settings.trace.enabled:
-            services.traces.record(
-                run_trace(
-                    question, found, terminal, tenant_id=services.principal.tenant_id, started_at=started,
-                    settings_revision=settings.revision,
-                )
+            trace = run_trace(
+                question, found, terminal, tenant_id=services.principal.tenant_id, started_at=started,
+                settings_revision=settings.revision,
             )  # fmt: skip
+            services.traces.record(sampled(trace, settings.trace.sample_rate))

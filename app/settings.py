@@ -117,6 +117,9 @@ class LexicalSettings(Section):
     candidates: int = Field(50, ge=20, le=1000, description="Passages that the lexical leg fetches at least.")
     candidate_budget: int = Field(2000, ge=100, description="Postings scored in the first pass of rank-safe BM25.")
     candidate_cap: int = Field(20000, ge=1000, description="Most postings scored; beyond it exact is false.")
+    reweight_inline: int = Field(
+        2000, ge=0, description="Languages with more passages are re-weighted by a job instead of the ingest run."
+    )
     reweight_drift: float = Field(0.05, gt=0, le=1, description="Relative drift of average length that re-weights.")
 
 
@@ -153,6 +156,9 @@ class JobsSettings(Section):
 
 class TraceSettings(Section):
     enabled: bool = Field(True, description="Write a trace of each run.")
+    sample_rate: float = Field(
+        1.0, ge=0, le=1, description="Share of successful runs whose candidates are kept; failed and degraded keep all."
+    )
     retention_days: int = Field(30, ge=1, description="Traces older than this are dropped.")
     queue_size: int = Field(1000, ge=1, description="Traces waiting to be written; more are counted as dropped.")
 

@@ -18,7 +18,9 @@ from app.db.pool import Database
 from app.domain.principal import Principal
 from app.errors import MigrationError, SettingsError
 from app.ingest.pipeline import Target
+from app.ingest.reweight import KIND as REWEIGHT
 from app.jobs.index_uploads import KIND, index_uploads
+from app.jobs.reweight import reweight
 from app.jobs.worker import Worker
 from app.prompts import prompt
 from app.providers.cohere import CohereReranker
@@ -60,6 +62,7 @@ class Services:
         """A worker for every kind of job. When stopped, the job it has may go on for so long."""
         handlers = {
             KIND: index_uploads(self.database, lambda context, target: self.target(context.principal, target)),
+            REWEIGHT: reweight(self.database, lambda: self.settings.current.lexical),
         }
         return Worker(self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds)
 

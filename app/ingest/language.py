@@ -5,6 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from app.domain.language import CONFIGURATIONS
+
+__all__ = ["CONFIGURATIONS", "detect_language", "passage_configuration"]
+
 SAMPLE_BYTES = 2048
 """Only the beginning is looked at, and the middle where that is not certain (a page that begins with its menu); more
 changes no verdict on running text."""
@@ -12,42 +16,10 @@ MIN_LETTERS = 20
 """Shorter texts keep the default: a title or a list of names looks like any language."""
 MIN_PROBABILITY = 0.7
 """The identifier's probabilities are calibrated for length, so that short texts seldom reach it."""
+PASSAGE_LETTERS, PASSAGE_PROBABILITY = 80, 0.95
+"""A passage is taken for another language than its document only on good evidence: names, quotations and tables of an
+English text look like anything."""
 WITHOUT_STEMMER = "simple"
-
-CONFIGURATIONS = {
-    "ar": "arabic",
-    "hy": "armenian",
-    "eu": "basque",
-    "ca": "catalan",
-    "da": "danish",
-    "nl": "dutch",
-    "en": "english",
-    "et": "estonian",
-    "fi": "finnish",
-    "fr": "french",
-    "de": "german",
-    "el": "greek",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "id": "indonesian",
-    "ga": "irish",
-    "it": "italian",
-    "lt": "lithuanian",
-    "ne": "nepali",
-    "no": "norwegian",
-    "nb": "norwegian",
-    "nn": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "es": "spanish",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-    "yi": "yiddish",
-}
-"""The snowball configurations that PostgreSQL 18 ships, by ISO 639-1 code."""
 
 
 def detect_language(text: str, default: str) -> tuple[str | None, str]:
@@ -64,14 +36,20 @@ def detect_language(text: str, default: str) -> tuple[str | None, str]:
     return None, default
 
 
-def _language(text: str) -> str | None:
+def passage_configuration(text: str, of_document: str) -> str:
+    """Text search configuration of a passage: its document's, unless it is clearly in another language."""
+    code = _language(text, PASSAGE_LETTERS, PASSAGE_PROBABILITY)
+    return CONFIGURATIONS.get(code, WITHOUT_STEMMER) if code else of_document
+
+
+def _language(text: str, letters: int = MIN_LETTERS, certainty: float = MIN_PROBABILITY) -> str | None:
     """ISO 639-1 code where it is certain."""
     sample = text.encode("utf-8", "ignore")[:SAMPLE_BYTES].decode("utf-8", "ignore")
-    if sum(map(str.isalpha, sample)) < MIN_LETTERS:
+    if sum(map(str.isalpha, sample)) < letters:
         return None
     code, probability = _identifier().classify(sample)
     # other codes than ISO 639-1's are small languages, which more often are an error than the truth
-    return str(code) if probability >= MIN_PROBABILITY and len(code) == 2 else None
+    return str(code) if probability >= certainty and len(code) == 2 else None
 
 
 @lru_cache(maxsize=1)

@@ -23,7 +23,7 @@ from app.ingest.prepare import prepare, source_hash
 from app.ingest.reweight import reweight_if_drifted
 from app.providers.protocols import Embedder
 from app.settings import Settings
-from app.store import documents, vectors
+from app.store import documents, lexical, vectors
 from app.store.session import Database
 
 # Failures of one document; every other CairnError stops the run.
@@ -80,10 +80,12 @@ async def ingest(
             on_outcome(outcome)
 
     async def load_all() -> None:
+        async with database.transaction(target.principal, readonly=True) as connection:
+            dominant = await lexical.dominant(connection, target.principal, target.collection_id)
         async for source in _each(sources):
             if check:
                 check()
-            if (ready := await _load(database, target, source, report)) is not None:
+            if (ready := await _load(database, target, source, report, dominant)) is not None:
                 await prepared.put(ready)
         await prepared.put(None)
 
@@ -96,7 +98,7 @@ async def ingest(
     async def store_all() -> None:
         while (item := await embedded.get()) is not None:
             report(await _publish(database, target, item))
-        await reweight_if_drifted(database, target.principal, target.collection_id, target.settings.lexical)
+        await reweight_if_drifted(database, target.principal, target.collection_id, target.settings)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -124,7 +126,9 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     return found
 
 
-async def _load(database: Database, target: Target, source: Source, report: OnOutcome) -> PreparedDocument | None:
+async def _load(
+    database: Database, target: Target, source: Source, report: OnOutcome, dominant: str | None
+) -> PreparedDocument | None:
     """Parse and cut one source; None when there is nothing to do (reported)."""
     digest = source_hash(source)
     async with database.transaction(target.principal, config=NOT_DURABLE) as connection:
@@ -140,7 +144,7 @@ async def _load(database: Database, target: Target, source: Source, report: OnOu
             )
     try:
         loaded = await parse(source, target.settings.ingest)
-        ready = await asyncio.to_thread(prepare, source, loaded, target.settings, target.embedder.tokens)
+        ready = await asyncio.to_thread(prepare, source, loaded, target.settings, target.embedder.tokens, dominant)
         if len(ready.chunks) > GROUP_CHUNKS:  # long enough for somebody to look
             await _status(database, target, source, "embedding")
         return ready

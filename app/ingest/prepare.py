@@ -18,7 +18,7 @@ from app.domain.identifiers import identifier_terms
 from app.domain.ids import new_id
 from app.errors import EmptyDocumentError
 from app.ingest.chunkers import chunk
-from app.ingest.language import detect_language
+from app.ingest.language import detect_language, passage_configuration
 from app.providers.protocols import TokenCounter
 from app.settings import Settings
 
@@ -40,20 +40,28 @@ def search_terms(title: str | None, headings: tuple[str, ...], content: str) -> 
     return f"{context} {identifier_terms(f'{context} {content}')}".strip()
 
 
-def prepare(source: Source, loaded: LoadedDocument, settings: Settings, tokens: TokenCounter) -> PreparedDocument:
-    """Cut, describe and hash. Raises EmptyDocumentError when there is no text."""
+def prepare(
+    source: Source, loaded: LoadedDocument, settings: Settings, tokens: TokenCounter, dominant: str | None = None
+) -> PreparedDocument:
+    """Cut, describe and hash. Raises EmptyDocumentError when there is no text.
+
+    Each passage is stemmed in its own language, an uncertain one as its document, an uncertain document as most of the
+    collection (`dominant`, None while that is empty), else as the setting says; code always as the setting says.
+    """
     drafts = chunk(loaded, settings.chunking, settings.rag, tokens)
     if not drafts:
         raise EmptyDocumentError(f"{source.name} holds no text")
     title = source.title or loaded.title
     default = settings.ingest.language
     detect = settings.ingest.detect_language and loaded.markup != "code"
-    language, config = detect_language(loaded.text, default) if detect else (None, default)
+    language, config = detect_language(loaded.text, dominant or default) if detect else (None, default)
     passages: list[PreparedPassage] = []
     chunks: list[PreparedChunk] = []
     for draft in drafts:
         content = loaded.text[draft.start : draft.end]
-        passage = PreparedPassage(new_id(), draft, content, search_terms(title, draft.headings, content), config)
+        terms = search_terms(title, draft.headings, content)
+        spoken = passage_configuration(content, config) if detect else config
+        passage = PreparedPassage(new_id(), draft, content, terms, spoken)
         passages.append(passage)
         chunks.extend(_chunks(loaded.text, title, passage.id, draft, len(chunks)))
     return PreparedDocument(

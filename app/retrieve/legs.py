@@ -10,6 +10,7 @@ from uuid import UUID
 import structlog
 from pgvector import HalfVector
 
+from app.domain.condition import Conditions
 from app.domain.identifiers import identifier_terms
 from app.domain.passage import Leg, LegResult, SearchRequest
 from app.domain.principal import Principal
@@ -22,12 +23,21 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LegQuery:
-    """One search as the legs see it: `visible_chunks` after filters, `vector` None where embedding failed."""
+    """One search as the legs see it: its text without operators, which are the conditions that every leg keeps to.
+
+    `visible_chunks` after filters and conditions, `vector` None where embedding failed.
+    """
 
     request: SearchRequest
     collections: Sequence[UUID]
     visible_chunks: int
     vector: HalfVector | None
+    conditions: Conditions | None = None
+
+
+def lexical_text(query: str) -> str:
+    """What the lexical leg looks for: the query, and the forms of its identifiers that the parser does not see."""
+    return f"{query} {identifier_terms(query)}".rstrip()
 
 
 async def run_legs(
@@ -71,10 +81,11 @@ async def _leg(
 ) -> LegResult:
     filters: Mapping[str, Any] | None = query.request.filters or None
     if leg == "lexical":
-        text = f"{query.request.query} {identifier_terms(query.request.query)}"
+        text = lexical_text(query.request.query)
         wanted = max(depth, settings.lexical.candidates)
-        return await lexical.search(connection, query.collections, text, wanted, settings.lexical, filters)
+        conditions = query.conditions
+        return await lexical.search(connection, query.collections, text, wanted, settings.lexical, filters, conditions)
     assert query.vector is not None
     wanted = max(depth, settings.vector.candidates)
-    ask = vectors.VectorQuery(query.collections, query.vector, wanted, query.visible_chunks, filters)
+    ask = vectors.VectorQuery(query.collections, query.vector, wanted, query.visible_chunks, filters, query.conditions)
     return await vectors.search(connection, principal, model, ask, settings.vector)

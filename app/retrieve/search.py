@@ -14,6 +14,7 @@ import numpy as np
 from pgvector import HalfVector
 
 from app.domain.collection import Collection
+from app.domain.condition import Conditions
 from app.domain.ids import new_id
 from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
@@ -21,6 +22,7 @@ from app.errors import DatabaseUnavailableError, NotFoundError, ProviderError
 from app.providers.protocols import Embedder
 from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
 from app.retrieve.legs import LegQuery, run_legs
+from app.retrieve.operators import parse_operators
 from app.retrieve.rerank import Rerankers, relevant, rerank, wanted
 from app.retrieve.stopwatch import Stopwatch
 from app.retrieve.trace import leg_traces
@@ -68,8 +70,10 @@ async def search(
     Raises NotFoundError for an unknown collection, DatabaseUnavailableError when no leg could answer, QueryTimeoutError.
     """
     stopwatch = Stopwatch()
+    parsed = parse_operators(request.query)
+    request = replace(request, query=parsed.text)
     vector, embed_problem = await _query_vector(retriever, request, stopwatch)
-    found = await _retrieve(retriever, principal, request, settings, vector, stopwatch)
+    found = await _retrieve(retriever, principal, request, parsed.conditions, settings, vector, stopwatch)
     failed = dict(found.failed)
     if embed_problem:
         failed["vector"] = embed_problem
@@ -119,6 +123,7 @@ async def _retrieve(
     retriever: Retriever,
     principal: Principal,
     request: SearchRequest,
+    conditions: Conditions | None,
     settings: Settings,
     vector: HalfVector | None,
     stopwatch: Stopwatch,
@@ -131,9 +136,11 @@ async def _retrieve(
         scope = await _scope(connection, principal, request)
         ids = [collection.id for collection in scope]
         visible = sum(collection.chunk_count for collection in scope)
-        if request.filters:
+        if conditions:
+            visible = await vectors.visible_under(connection, principal, ids, conditions, request.filters, visible)
+        elif request.filters:
             visible = await vectors.visible(connection, ids, request.filters)
-        query = LegQuery(request, ids, visible, vector)
+        query = LegQuery(request, ids, visible, vector, conditions)
         depth = 3 * request.top_k
         while True:
             legs, failed = await run_legs(connection, principal, retriever.model, query, depth, settings, stopwatch)

@@ -6,11 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunTrace
+from app.retrieve.legs import lexical_text
+from app.retrieve.operators import parse_operators
 from app.settings import Settings
 
 
@@ -25,6 +28,7 @@ def search_trace(
         "filters": dict(request.filters or {}),
         "fusion": settings.retrieve.fusion,
         "vector_share": settings.rag.hybrid_search_weight,
+        **query_plan(request.query, filtered=bool(request.filters)),
     }
     return RunTrace(
         id=run_id,
@@ -37,6 +41,25 @@ def search_trace(
         outcome="cancelled",
         plan=plan,
     )
+
+
+def query_plan(query: str, *, filtered: bool) -> dict[str, Any]:
+    """What the legs make of a query: the operators in it, and the text of the lexical leg where that is another."""
+    parsed = parse_operators(query)
+    plan: dict[str, Any] = {}
+    if parsed.conditions:
+        plan["conditions"] = parsed.conditions.as_json(filtered=filtered)
+    if (text := lexical_text(parsed.text)) != query:
+        plan["lexical_query"] = text
+    return plan
+
+
+def sampled(trace: RunTrace, rate: float) -> RunTrace:
+    """The trace as it is kept. Of runs that went well, all but the share `rate` lose their candidates, by their id;
+    failures and degraded runs keep everything."""
+    if trace.outcome != "ok" or trace.degraded or trace.legs_failed:
+        return trace
+    return trace if trace.id.int % 2**32 < rate * 2**32 else replace(trace, legs=())
 
 
 def succeeded(trace: RunTrace, result: SearchResult) -> RunTrace:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -18,23 +20,28 @@ SQL = load_queries("traces")
 log = structlog.get_logger(__name__)
 
 
-async def insert(connection: Any, trace: RunTrace) -> None:
-    await connection.execute(
-        SQL["insert_run"], trace.tenant_id, trace.started_at, trace.id, trace.kind, list(trace.collections),
-        trace.question, trace.strategy, dict(trace.plan), dict(trace.timings_ms), list(trace.legs_used),
-        dict(trace.legs_failed), list(trace.degraded), trace.settings_revision, dict(trace.epochs), trace.outcome,
-        trace.error, dict(trace.answer), dict(trace.usage), list(trace.document_ids),
+async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
+    """Write traces of the transaction's tenant: two statements, however many there are."""
+    await connection.executemany(
+        SQL["insert_run"],
+        [
+            (trace.tenant_id, trace.started_at, trace.id, trace.kind, trace.collections, trace.question,
+             trace.strategy, dict(trace.plan), dict(trace.timings_ms), trace.legs_used, dict(trace.legs_failed),
+             trace.degraded, trace.settings_revision, dict(trace.epochs), trace.outcome, trace.error,
+             dict(trace.answer), dict(trace.usage), trace.document_ids)
+            for trace in traces
+        ],
     )  # fmt: skip
     await connection.executemany(
         SQL["insert_leg"],
         [
-            (trace.tenant_id, trace.started_at, trace.id, leg.leg, list(leg.passage_ids), list(leg.chunk_ids),
-             list(leg.scores), list(leg.shares), list(leg.fates))
-            for leg in trace.legs
+            (trace.tenant_id, trace.started_at, trace.id, leg.leg, leg.passage_ids, leg.chunk_ids, leg.scores,
+             leg.shares, leg.fates)
+            for trace in traces for leg in trace.legs
         ],
     )  # fmt: skip
-    if trace.document_ids:
-        await connection.execute(SQL["forget_stale"], trace.tenant_id, list(trace.document_ids))
+    if cited := {document for trace in traces for document in trace.document_ids}:
+        await connection.execute(SQL["forget_stale"], traces[0].tenant_id, list(cited))
 
 
 async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace | None:
@@ -57,14 +64,19 @@ async def forget_collection(connection: Any, principal: Principal, collection_id
 
 
 class TraceWriter:
-    """Writes traces in batches beside the requests. The queue is bounded: what does not fit is dropped and counted."""
+    """Writes traces in batches beside the requests. The queue is bounded: what does not fit is dropped and counted.
+
+    Traces wait a moment for company: most of what writing one costs is its transaction.
+    """
 
     BATCH = 50
+    LINGER_SECONDS = 0.25
 
     def __init__(self, database: Database, queue_size: int) -> None:
         self._database = database
         self._queue: asyncio.Queue[RunTrace] = asyncio.Queue(maxsize=queue_size)
         self._task: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
         self.dropped = 0
 
     def record(self, trace: RunTrace) -> None:
@@ -76,13 +88,19 @@ class TraceWriter:
             return
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._drain())
+        if self._queue.qsize() >= self.BATCH:
+            self._hurry.set()
 
     async def flush(self) -> None:
         """Wait until everything recorded so far is in the database (or dropped)."""
+        self._hurry.set()
         await self._queue.join()
 
     async def _drain(self) -> None:
         while not self._queue.empty():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), self.LINGER_SECONDS)
+            self._hurry.clear()
             batch = [self._queue.get_nowait() for _ in range(min(self.BATCH, self._queue.qsize()))]
             try:
                 await self._write(batch)
@@ -100,8 +118,7 @@ class TraceWriter:
         for tenant_id, traces in by_tenant.items():
             async with self._database.transaction(Principal(tenant_id, "")) as connection:
                 await connection.execute("SET LOCAL synchronous_commit = off")
-                for trace in traces:
-                    await insert(connection, trace)
+                await insert(connection, traces)
 
     async def close(self) -> None:
         await self.flush()

@@ -10,6 +10,7 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
+from app.domain.condition import Conditions
 from app.domain.passage import Hit, LegResult
 from app.domain.principal import Principal
 from app.settings import VectorSettings
@@ -35,6 +36,7 @@ class VectorQuery:
     wanted: int
     visible: int
     filters: Mapping[str, Any] | None
+    conditions: Conditions | None = None
 
 
 async def model(connection: Any, name: str) -> EmbeddingModel | None:
@@ -53,6 +55,20 @@ async def reuse(
 async def visible(connection: Any, collections: Sequence[UUID], filters: Mapping[str, Any]) -> int:
     """Chunks of the documents that match the filters."""
     return int(await connection.fetchval(SQL["visible"], list(collections), filters))
+
+
+async def visible_under(
+    connection: Any,
+    principal: Principal,
+    collections: Sequence[UUID],
+    conditions: Conditions,
+    filters: Mapping[str, Any] | None,
+    total: int,
+) -> int:
+    """Chunks, of `total`, of the passages that conditions and filters leave."""
+    asked = conditions.as_json(filtered=bool(filters))
+    count = await connection.fetchval(SQL["count_scope"], principal.tenant_id, list(collections), asked, filters)
+    return int(count) if asked["inclusive"] else total - int(count)
 
 
 async def search(
@@ -87,14 +103,25 @@ async def _nearest(
     chunks: int,
     exact: bool,
 ) -> Sequence[Any]:
-    name = ("search_exact" if exact else "search_index") + ("_filtered" if query.filters else "")
-    statement = SQL[name].format(model=model.id, dimensions=model.dimensions)
+    statement, restriction = _statement(query, exact)
     if not exact:
         breadth = min(1000, max(settings.ef_search, chunks))
         await connection.execute(SQL["configure"], str(breadth), str(settings.max_scan_tuples))
-    arguments = [principal.tenant_id, list(query.collections), query.vector, chunks]
-    rows: Sequence[Any] = await connection.fetch(statement, *arguments, *([query.filters] if query.filters else []))
+    arguments = [principal.tenant_id, list(query.collections), query.vector, chunks, *restriction]
+    rows: Sequence[Any] = await connection.fetch(
+        statement.format(model=model.id, dimensions=model.dimensions), *arguments
+    )
     return rows
+
+
+def _statement(query: VectorQuery, exact: bool) -> tuple[str, list[Any]]:
+    """The statement, and its arguments after the fourth."""
+    name = "search_exact" if exact else "search_index"
+    if query.conditions is not None:
+        asked = query.conditions.as_json(filtered=bool(query.filters))
+        chosen = exact and asked["inclusive"]
+        return SQL[f"{name}_chosen" if chosen else f"{name}_scoped"], [asked, query.filters]
+    return (SQL[f"{name}_filtered"], [query.filters]) if query.filters else (SQL[name], [])
 
 
 def _best_per_passage(rows: Sequence[Any]) -> tuple[Hit, ...]:

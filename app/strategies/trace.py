@@ -10,6 +10,7 @@ from app.domain.event import Answered, Event, Failed
 from app.domain.passage import SearchResult
 from app.domain.question import Question
 from app.domain.trace import RunTrace
+from app.retrieve.trace import query_plan
 
 
 def run_trace(
@@ -41,6 +42,8 @@ def run_trace(
         plan={
             "asked_strategy": question.strategy,
             "reranker": result.reranker if result else None,
+            "filters": dict(question.filters or {}),
+            **query_plan(question.text, filtered=bool(question.filters)),
             **(answer.route if answer else {}),
         },
         timings_ms=answer.timings_ms if answer else result.timings_ms if result else {},

@@ -15,26 +15,10 @@ BEGIN
             USING ERRCODE = 'no_data_found', HINT = 'SELECT DISTINCT tenant, collection FROM analyst.documents;';
     END IF;
     RETURN QUERY
-    WITH word AS (
-        SELECT c.tenant_id, c.id AS collection_id, s.passage_count AS n,
-               lexeme_key(c.lex_seed, s.regconfig::text, w.lexeme) AS key,
-               sum(greatest(1, coalesce(cardinality(w.positions), 1))) AS occurrences
-        FROM collections AS c
-        JOIN lexical_stats AS s ON s.tenant_id = c.tenant_id AND s.collection_id = c.id
-        CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, search_lexical.query)) AS w
-        WHERE c.name = search_lexical.collection
-        GROUP BY c.tenant_id, c.id, s.passage_count, s.regconfig, c.lex_seed, w.lexeme
-    ), term AS (
-        SELECT w.tenant_id, w.collection_id, w.key,
-               sum(ln(1 + (w.n - t.document_frequency + .5) / (t.document_frequency + .5)) * w.occurrences) AS idf
-        FROM word AS w
-        JOIN lexical_terms AS t ON t.tenant_id = w.tenant_id AND t.collection_id = w.collection_id AND t.key = w.key
-        WHERE t.document_frequency > 0
-        GROUP BY 1, 2, 3
-    ), question AS MATERIALIZED (
-        SELECT tenant_id, collection_id, array_agg(key) AS keys,
-               ('{' || string_agg(key || ':' || idf::real, ',') || '}/1000000000')::sparsevec AS idfs
-        FROM term GROUP BY 1, 2
+    WITH question AS MATERIALIZED (
+        SELECT c.tenant_id, c.id AS collection_id, q.terms AS keys, q.question AS idfs
+        FROM collections AS c CROSS JOIN LATERAL lexical_question(c.tenant_id, c.id, search_lexical.query) AS q
+        WHERE c.name = search_lexical.collection AND q.terms IS NOT NULL
     ), best AS (
         -- by way of the documents: their index and that of the postings are open under row security
         SELECT l.tenant_id, l.passage_id, -(l.weights <#> q.idfs) AS score

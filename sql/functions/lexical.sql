@@ -45,47 +45,157 @@ $$;
 
 COMMENT ON FUNCTION rag.lexical_posting IS 'BM25 posting of a passage: length, keys and weights.';
 
+-- A query as BM25 sees it: the keys of its words, rarest first, with their frequencies, idfs and the most that each can add
+-- to a score; its idf mass per language; and keys with idfs as a vector. Words are told apart by their position, which is
+-- the same in every configuration: all parse alike and count stop words.
+CREATE OR REPLACE FUNCTION rag.lexical_question(
+  tenant bigint, collection uuid, query text,
+  OUT terms integer[], OUT frequencies bigint[], OUT idfs float8[], OUT bounds float8[], OUT masses jsonb,
+  OUT question sparsevec
+)
+LANGUAGE sql STABLE SET search_path = pg_catalog, rag, public, pg_temp
+AS $$
+  WITH stats AS MATERIALIZED (
+    SELECT s.regconfig, s.passage_count AS n, sum(s.passage_count) OVER () AS everything, c.lex_seed
+    FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
+    WHERE s.tenant_id = tenant AND s.collection_id = collection
+  ), word AS (
+    SELECT s.regconfig, s.n, s.everything, lexeme_key(s.lex_seed, s.regconfig::text, w.lexeme) AS key, place
+    FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, query)) AS w
+    CROSS JOIN LATERAL unnest(coalesce(w.positions, '{0}')) AS place
+  ), known AS (
+    SELECT w.*, coalesce(t.document_frequency, 0) AS df, t.max_weight
+    FROM word w
+    LEFT JOIN lexical_terms t ON t.tenant_id = tenant AND t.collection_id = collection AND t.key = w.key
+  ), pooled AS (
+    -- where the word is no lexeme it is a stop word, and stands in about every passage
+    SELECT *, least(sum(df) OVER here + everything - sum(n) OVER here, everything) AS everywhere
+    FROM known WINDOW here AS (PARTITION BY place)
+  ), term AS (
+    SELECT regconfig, key, df, max_weight, sum(ln(1 + (everything - everywhere + .5) / (everywhere + .5)))::float8 AS idf
+    FROM pooled GROUP BY regconfig, key, df, max_weight
+  ), found AS (
+    SELECT key, min(df) AS df, max(max_weight) AS max_weight, sum(idf) AS idf FROM term WHERE df > 0 GROUP BY key
+  )
+  SELECT array_agg(key ORDER BY df, key), array_agg(df::bigint ORDER BY df, key), array_agg(idf ORDER BY df, key),
+         array_agg(idf * max_weight ORDER BY df, key),
+         (SELECT jsonb_object_agg(regconfig::text, mass)
+          FROM (SELECT regconfig, sum(idf) AS mass FROM term GROUP BY regconfig) AS m),
+         ('{' || string_agg(key || ':' || idf::real, ',') || '}/1000000000')::sparsevec
+  FROM found
+$$;
+
+COMMENT ON FUNCTION rag.lexical_question IS 'A query of a collection as BM25 sees it: keys, frequencies, idfs, upper bounds.';
+
+-- Passages that the operators of a query speak of (app/retrieve/operators.py): those that may be found where
+-- conditions.inclusive is true, else those that may not. Words are looked for through the generated tsvector, in the
+-- language of each passage; a condition of nothing but stop words says nothing. `filter` is on the documents' metadata.
+-- Planned anew each time: with the values known, conditions that are not there cost nothing and GIN can be used.
+CREATE OR REPLACE FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb DEFAULT NULL)
+RETURNS TABLE (passage_id uuid)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  inclusive boolean := (conditions ->> 'inclusive')::boolean;
+  documents uuid[]; config regconfig; wanted tsquery; unwanted tsquery; question tsquery;
+BEGIN
+  IF filter IS NOT NULL OR jsonb_path_exists(conditions, '$.*[*].field ? (@ == "title" || @ == "id" || @ == "path")') THEN
+    documents := ARRAY(
+      SELECT d.id FROM documents d
+      WHERE d.tenant_id = tenant AND d.collection_id = ANY (collections) AND (filter IS NULL OR d.metadata @> filter)
+        AND NOT EXISTS (
+          SELECT FROM (
+            SELECT c.field, lower(c.value) AS value, true AS must
+            FROM jsonb_to_recordset(conditions -> 'must') AS c (field text, value text)
+            UNION ALL
+            SELECT c.field, lower(c.value), false
+            FROM jsonb_to_recordset(conditions -> 'must_not') AS c (field text, value text)
+          ) AS c
+          WHERE must <> CASE c.field
+            WHEN 'title' THEN strpos(lower(d.title), c.value) > 0
+            WHEN 'path' THEN strpos(lower(d.external_id), c.value) > 0
+            WHEN 'id' THEN lower(d.external_id) = c.value
+            ELSE must END));
+  END IF;
+  FOR config IN
+    SELECT DISTINCT s.regconfig FROM lexical_stats s
+    WHERE s.tenant_id = tenant AND s.collection_id = ANY (collections)
+      AND NOT conditions -> 'must_not' @> jsonb_build_array(jsonb_build_object('field', 'lang', 'value', s.regconfig::text))
+      AND (NOT conditions -> 'must' @> '[{"field": "lang"}]'
+        OR conditions -> 'must' @> jsonb_build_array(jsonb_build_object('field', 'lang', 'value', s.regconfig::text)))
+  LOOP
+    wanted := rag.joined_phrases(config, conditions -> 'must', true);
+    unwanted := rag.joined_phrases(config, conditions -> 'must_not', false);
+    question := CASE WHEN inclusive THEN wanted && !!unwanted ELSE unwanted END;
+    CONTINUE WHEN NOT inclusive AND numnode(question) = 0;
+    RETURN QUERY
+    SELECT p.id FROM passages p
+    WHERE p.tenant_id = tenant AND p.collection_id = ANY (collections) AND p.regconfig = config
+      AND (numnode(question) = 0 OR p.search_vector @@ question)
+      AND (documents IS NULL OR p.document_id = ANY (documents));
+  END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION rag.scope_passages IS
+  'Passages of the current tenant that operators of a query include or exclude; see sql/functions/lexical.sql.';
+
+-- The words and phrases of some conditions as one query: all of them, or any.
+CREATE OR REPLACE FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) RETURNS tsquery
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  joined tsquery := ''; value text;
+BEGIN
+  FOR value IN
+    SELECT c.value FROM jsonb_to_recordset(conditions) AS c (field text, value text) WHERE c.field = 'text'
+  LOOP
+    joined := CASE WHEN every THEN joined && phraseto_tsquery(config, value) ELSE joined || phraseto_tsquery(config, value) END;
+  END LOOP;
+  RETURN joined;
+END
+$$;
+
+COMMENT ON FUNCTION rag.joined_phrases IS 'Words and phrases of conditions as one tsquery: all of them, or any.';
+
 -- The best passages of one collection for a query, rank-safe in two passes (MaxScore). The first pass scores the passages
 -- that hold the rarest terms (up to `budget` postings) and so knows a k-th score theta; terms whose summed upper bounds stay
 -- below theta cannot lift another passage into the top k, so the second pass takes candidates from the other terms only.
 -- `exact` is false where `cap` postings did not suffice for that. `coverage` is the share of the query's idf mass that the
 -- passage holds; words the collection does not know count as its rarest.
+--
+-- Several languages in one collection: each passage has the lexemes of its own, but a word of the query has one idf. Its
+-- frequency is that of its lexemes in all languages; where it is a stop word it counts as standing in every passage. With
+-- an idf per language three French passages among thousands could never win, and a misdetected one would win by "the"
+-- (docs/adr/0014-lexical-operators.md).
+--
+-- `conditions`: operators of the query. Few passages left to choose from are all scored; the list is then exact.
+DROP FUNCTION IF EXISTS rag.lexical_search(uuid, text, integer, integer, integer, jsonb);
 CREATE OR REPLACE FUNCTION rag.lexical_search(
-  collection uuid, query text, k integer, budget integer, cap integer, filter jsonb DEFAULT NULL
+  collection uuid, query text, k integer, budget integer, cap integer, filter jsonb DEFAULT NULL,
+  conditions jsonb DEFAULT NULL
 ) RETURNS TABLE (passage_id uuid, document_id uuid, score float8, coverage float8, exact boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
   tenant bigint := current_tenant();
-  seed integer := (SELECT c.lex_seed FROM collections c WHERE c.tenant_id = tenant AND c.id = collection);
   terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
   total integer; taken integer := 0; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
-  complete boolean := true;
+  scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
 BEGIN
-  WITH word AS (
-    SELECT s.regconfig, s.passage_count AS n, lexeme_key(seed, s.regconfig::text, w.lexeme) AS key,
-           sum(greatest(1, coalesce(cardinality(w.positions), 1))) AS occurrences
-    FROM lexical_stats s CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, query)) AS w
-    WHERE s.tenant_id = tenant AND s.collection_id = collection
-    GROUP BY 1, 2, 3
-  ), term AS (
-    SELECT w.regconfig, w.key, t.document_frequency AS df, t.max_weight,
-           ln(1 + (w.n - coalesce(t.document_frequency, 0) + .5) / (coalesce(t.document_frequency, 0) + .5))
-             * w.occurrences AS idf
-    FROM word w
-    LEFT JOIN lexical_terms t ON t.tenant_id = tenant AND t.collection_id = collection AND t.key = w.key
-  ), known AS (
-    SELECT key, min(df) AS df, max(max_weight) AS max_weight, sum(idf) AS idf FROM term WHERE df > 0 GROUP BY key
-  )
-  SELECT array_agg(key ORDER BY df, key), array_agg(df ORDER BY df, key), array_agg(idf ORDER BY df, key),
-         array_agg(idf * max_weight ORDER BY df, key),
-         ('{' || string_agg(key || ':' || idf::real, ',') || '}/1000000000')::sparsevec,
-         (SELECT jsonb_object_agg(regconfig::text, mass) FROM (SELECT regconfig, sum(idf) AS mass FROM term GROUP BY 1) m)
-    INTO terms, frequencies, idfs, bounds, question, masses
-  FROM known;
+  SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question
+    INTO terms, frequencies, idfs, bounds, masses, question
+  FROM lexical_question(tenant, collection, query) AS q;
   total := coalesce(cardinality(terms), 0);
   IF total = 0 THEN RETURN; END IF;
+  IF conditions IS NOT NULL THEN
+    scope := ARRAY(SELECT s.passage_id FROM scope_passages(ARRAY[collection], conditions, filter) AS s);
+    inclusive := (conditions ->> 'inclusive')::boolean;
+    chosen := inclusive AND cardinality(scope) <= cap;
+    filter := NULL;  -- is part of the scope
+  END IF;
 
   LOOP
     taken := taken + 1;
@@ -93,10 +203,11 @@ BEGIN
     EXIT WHEN taken = total OR postings + frequencies[taken + 1] > budget;
   END LOOP;
 
-  IF taken < total THEN
+  IF taken < total AND NOT chosen THEN
     SELECT -max(d) INTO theta FROM (
       SELECT l.weights <#> question AS d FROM lexical_index l
       WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:taken]
+        AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
         AND (filter IS NULL OR EXISTS (
           SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
       ORDER BY 1 LIMIT k
@@ -116,12 +227,17 @@ BEGIN
   END IF;
 
   RETURN QUERY
-  WITH best AS MATERIALIZED (
+  WITH candidate AS (
     SELECT l.passage_id, l.document_id, l.keys, l.regconfig, l.weights <#> question AS d FROM lexical_index l
-    WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:taken]
+    WHERE NOT chosen AND l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:taken]
+      AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
       AND (filter IS NULL OR EXISTS (
         SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
-    ORDER BY d, l.passage_id LIMIT k
+    UNION ALL
+    SELECT l.passage_id, l.document_id, l.keys, l.regconfig, l.weights <#> question FROM lexical_index l
+    WHERE chosen AND l.tenant_id = tenant AND l.passage_id = ANY (scope) AND l.weights <#> question < 0
+  ), best AS MATERIALIZED (
+    SELECT * FROM candidate ORDER BY d, passage_id LIMIT k
   )
   SELECT b.passage_id, b.document_id, -b.d,
          (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (b.keys))

@@ -96,6 +96,34 @@ END
 $$;
 COMMENT ON FUNCTION rag.settle_document IS 'Removes old passages of a document and brings the BM25 statistics up to date.';
 
+-- Weights passages with the average length on record, and raises the bounds that pruning relies on. The caller holds the
+-- collection's row.
+CREATE OR REPLACE FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  IF cardinality(stale) = 0 THEN RETURN; END IF;
+  WITH posting AS MATERIALIZED (
+    SELECT p.id, s.average_length, posted.keys, posted.key_weights, posted.weights
+    FROM passages p
+    JOIN collections c ON c.tenant_id = tenant AND c.id = p.collection_id
+    JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = p.collection_id AND s.regconfig = p.regconfig
+    CROSS JOIN LATERAL lexical_posting(p.search_vector, p.regconfig::text, c.lex_seed, s.average_length) AS posted
+    WHERE p.tenant_id = tenant AND p.id = ANY (stale)
+  ), rows AS (
+    UPDATE lexical_index l SET weights = posting.weights, average_length = posting.average_length
+    FROM posting WHERE l.tenant_id = tenant AND l.passage_id = posting.id
+  )
+  UPDATE lexical_terms t SET max_weight = bound.weight
+  FROM (SELECT term.key, max(term.weight) AS weight
+        FROM posting, unnest(keys, key_weights) AS term (key, weight) GROUP BY term.key) AS bound
+  WHERE t.tenant_id = tenant AND t.collection_id = $1 AND t.key = bound.key AND t.max_weight < bound.weight;
+END
+$$;
+COMMENT ON FUNCTION rag.reweight_passages IS 'Renews the BM25 weights of passages and the bounds of their terms.';
+
 -- Makes the staged version the document. Returns its version number.
 CREATE OR REPLACE FUNCTION rag.publish_document(
   document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text,
@@ -136,15 +164,11 @@ BEGIN
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
 
-  -- Another writer may have set the reference length while this one was weighting with its own.
-  UPDATE lexical_index l
-  SET weights = posted.weights, average_length = s.average_length
-  FROM passages p, collections c, lexical_stats s,
-       LATERAL lexical_posting(p.search_vector, p.regconfig::text, c.lex_seed, s.average_length) AS posted
-  WHERE l.tenant_id = tenant AND l.document_id = document AND p.tenant_id = tenant AND p.id = l.passage_id
-    AND c.tenant_id = tenant AND c.id = collection
-    AND s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
-    AND l.average_length <> s.average_length;
+  -- The reference length may have been set or renewed while this writer was weighting with another.
+  PERFORM reweight_passages(collection, ARRAY(
+    SELECT l.passage_id FROM lexical_index l
+    JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
+    WHERE l.tenant_id = tenant AND l.document_id = document AND l.average_length <> s.average_length));
   RETURN published;
 END
 $$;

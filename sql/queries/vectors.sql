@@ -55,6 +55,55 @@ FROM (
 JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
 ORDER BY best.distance, best.chunk_id
 
+-- name: search_exact_chosen
+-- Operators of the query ($5, with the filter $6) name the passages to choose from.
+SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
+FROM (
+  SELECT e.chunk_id, (e.embedding <=> $3::halfvec) + 0.0 AS distance
+  FROM rag.embeddings e
+  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model}
+    AND e.chunk_id IN (
+      SELECT k.id FROM rag.scope_passages($2::uuid[], $5::jsonb, $6::jsonb) AS s
+      JOIN rag.chunks k ON k.tenant_id = $1 AND k.passage_id = s.passage_id)
+  ORDER BY 2, 1 LIMIT $4
+) AS best
+JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
+ORDER BY best.distance, best.chunk_id
+
+-- name: search_exact_scoped
+-- As one set that is looked up, so that the planner keeps the plan of the unscoped search.
+SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
+FROM (
+  SELECT e.chunk_id, (e.embedding <=> $3::halfvec) + 0.0 AS distance
+  FROM rag.embeddings e
+  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model}
+    AND (e.chunk_id IN (
+      SELECT k.id FROM rag.scope_passages($2::uuid[], $5::jsonb, $6::jsonb) AS s
+      JOIN rag.chunks k ON k.tenant_id = $1 AND k.passage_id = s.passage_id)) = ($5::jsonb ->> 'inclusive')::boolean
+  ORDER BY 2, 1 LIMIT $4
+) AS best
+JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
+ORDER BY best.distance, best.chunk_id
+
+-- name: search_index_scoped
+SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
+FROM (
+  SELECT e.chunk_id, e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) AS distance
+  FROM rag.embeddings e
+  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model}
+    AND (e.chunk_id IN (
+      SELECT k.id FROM rag.scope_passages($2::uuid[], $5::jsonb, $6::jsonb) AS s
+      JOIN rag.chunks k ON k.tenant_id = $1 AND k.passage_id = s.passage_id)) = ($5::jsonb ->> 'inclusive')::boolean
+  ORDER BY e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) LIMIT $4
+) AS best
+JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
+ORDER BY best.distance, best.chunk_id
+
+-- name: count_scope
+-- Chunks of the passages that operators of a query ($3, with the filter $4) speak of.
+SELECT count(*)::integer FROM rag.scope_passages($2::uuid[], $3::jsonb, $4::jsonb) AS s
+JOIN rag.chunks k ON k.tenant_id = $1 AND k.passage_id = s.passage_id
+
 -- name: visible
 SELECT coalesce(sum(f.chunk_count), 0)::integer FROM rag.filter_documents($1::uuid[], $2::jsonb) AS f
 

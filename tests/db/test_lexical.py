@@ -226,7 +226,7 @@ async def test_weights_follow_the_average_length(services: Services) -> None:
     """Stored weights freeze avgdl; a drift above the setting renews them, and scores equal the reference again."""
     await index_texts(services, {f"s{i}": f"short granite {i}" for i in range(20)})
     await index_texts(services, {f"l{i}": "granite " + " ".join(WORDS * 3) + f" {i}" for i in range(20)})
-    settings = services.settings.current.lexical
+    settings = services.settings.current
     collection = await get_collection(services, "test")
     assert await reweight_if_drifted(services.database, services.principal, collection.id, settings) == 0
     okapi = await reference(services)

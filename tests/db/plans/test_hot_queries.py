@@ -133,7 +133,7 @@ async def test_lexical_search_reads_candidates_through_gin(connection: Any) -> N
     """Row security would forbid GIN here; the definer function's constant-true policy allows it (facts)."""
     found = await collection(connection, "c1")
     sql = load_queries("lexical")["search"]
-    rows = await connection.fetch(sql, [found], "w7000 w5000 w300 w2", 10, 2000, 20000, None)
+    rows = await connection.fetch(sql, [found], "w7000 w5000 w300 w2", 10, 2000, 20000, None, None)
     assert len(rows) == 10
     sequential, fetched = await touched(connection, "lexical_index")
     assert sequential == 0
@@ -143,7 +143,7 @@ async def test_lexical_search_reads_candidates_through_gin(connection: Any) -> N
 async def test_lexical_search_of_a_small_collection_reads_only_its_rows(connection: Any) -> None:
     """Keys are seeded by the collection, so postings of the large one are not even looked at."""
     found = await collection(connection, "c2")
-    rows = await connection.fetch(load_queries("lexical")["search"], [found], "w1 w2 w3", 10, 2000, 20000, None)
+    rows = await connection.fetch(load_queries("lexical")["search"], [found], "w1 w2 w3", 10, 2000, 20000, None, None)
     assert len(rows) == 10
     sequential, fetched = await touched(connection, "lexical_index")
     assert sequential == 0
@@ -206,3 +206,61 @@ async def test_reuse_of_vectors_looks_up_hashes(connection: Any) -> None:
     nodes = await plan(connection, VECTORS["reuse"], tenant(), 1, [b"a" * 32, b"b" * 32])
     assert "embeddings_reuse_idx" in indexes(nodes)
     assert not scans(nodes)
+
+
+RARE = {
+    "must": [{"field": "text", "value": "w7000"}],
+    "must_not": [{"field": "text", "value": "w2"}],
+    "inclusive": True,
+}
+AVOIDED = {"must": [], "must_not": [{"field": "text", "value": "w7000"}], "inclusive": False}
+
+
+@pytest.mark.parametrize("conditions", [RARE, AVOIDED], ids=["must", "must not"])
+async def test_w1_operators_read_passages_through_gin_on_the_generated_column(
+    connection: Any, conditions: dict[str, Any]
+) -> None:
+    """W1: the generated tsvector is indexed, and phrases and exclusions use that index in spite of row security."""
+    found = await collection(connection, "c1")
+    asked = json.dumps(conditions)
+    rows = await connection.fetch("SELECT * FROM rag.scope_passages($1, $2::jsonb)", [found], asked)
+    expected = await connection.fetchval(
+        "SELECT count(*) FROM rag.passages WHERE collection_id = $1 AND search_vector @@ $2::text::tsquery",
+        found, "w7000 & !w2" if conditions is RARE else "w7000",
+    )  # fmt: skip
+    assert len(rows) == expected > 0
+    used = await connection.fetchval(
+        "SELECT idx_scan FROM pg_stat_xact_user_tables WHERE schemaname = 'rag' AND relname = 'passages'"
+    )
+    assert used > 0
+
+
+async def test_w1_scope_statement_is_planned_with_the_gin_index(connection: Any) -> None:
+    """W1: the statement of rag.scope_passages, explained as its owner."""
+    found = await collection(connection, "c1")
+    await connection.execute("RESET ROLE")
+    await connection.execute("SET LOCAL ROLE cairn_definer")
+    statement = (
+        "SELECT p.id FROM rag.passages p WHERE p.tenant_id = $1 AND p.collection_id = ANY ($2) "
+        "AND p.regconfig = 'english'::regconfig AND p.search_vector @@ 'w7000'::tsquery"
+    )
+    nodes = await plan(connection, statement, tenant(), [found])
+    assert any("search_vector" in name for name in indexes(nodes)), indexes(nodes)
+    assert not scans(nodes) & {"passages"}
+
+
+async def test_vector_search_without_some_passages_keeps_to_hnsw(connection: Any) -> None:
+    await connection.execute(VECTORS["configure"], "80", "20000")
+    statement = VECTORS["search_index_scoped"].format(model=1, dimensions=8)
+    found = await collection(connection, "c1")
+    nodes = await plan(connection, statement, tenant(), [found], QUERY, 50, json.dumps(AVOIDED), None)
+    assert "embeddings_hnsw_1" in indexes(nodes)
+    assert not scans(nodes) & {"embeddings", "chunks"}
+
+
+async def test_vector_search_of_some_passages_reads_their_vectors_only(connection: Any) -> None:
+    statement = VECTORS["search_exact_chosen"].format(model=1, dimensions=8)
+    found = await collection(connection, "c1")
+    nodes = await plan(connection, statement, tenant(), [found], QUERY, 50, json.dumps(RARE), None)
+    assert not scans(nodes) & {"embeddings", "chunks"}
+    assert max(node["Actual Rows"] for node in nodes) < PASSAGES / 4

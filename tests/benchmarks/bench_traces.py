@@ -1,0 +1,76 @@
+"""What a trace costs a search: blocks of searches with and without traces, interleaved in one process.
+
+    pytest -s tests/benchmarks/bench_traces.py      (BENCH_ROUNDS=40, BENCH_DOCUMENTS=300)
+
+A block with traces ends when they are written, so background work is paid by the block that caused it. The report is the
+median over rounds of time with / time without; the goal is under 1.05 (design section 3, "Traces").
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import time
+
+from app.actions import index_now, run_search
+from app.domain.document import Source
+from app.domain.passage import SearchRequest
+from app.wiring import Services
+from tests.db.conftest import environment, services
+
+__all__ = ["environment", "services"]  # fixtures
+
+WORDS = [f"{a}{b}" for a in ("gran", "bas", "mar", "quar", "feld", "mic", "gne", "sch") for b in ("ite", "alt", "ble", "tz", "spar", "iss", "ist", "ock")]  # fmt: skip
+BLOCK = 20
+
+
+async def corpus(services: Services, count: int) -> None:
+    chance = random.Random(1)
+    sources = [
+        Source(f"d{i}", f"d{i}", " ".join(chance.choices(WORDS, k=200)).encode(), None, "text/plain", {})
+        for i in range(count)
+    ]
+    await index_now(services, "bench", sources)
+
+
+async def block(services: Services, queries: list[str], traced: bool) -> float:
+    settings = services.settings.current
+    trace = settings.trace.model_copy(update={"enabled": traced})
+    services.settings.current = settings.model_copy(update={"trace": trace})
+    begun = time.perf_counter()
+    for query in queries:
+        await run_search(services, SearchRequest(query=query, collections=("bench",)))
+    await services.traces.flush()
+    return (time.perf_counter() - begun) / len(queries) * 1000
+
+
+async def measure(services: Services, rounds: int) -> dict[str, float]:
+    chance = random.Random(2)
+    times: dict[bool, list[float]] = {True: [], False: []}
+    for number in range(rounds + 2):
+        queries = [" ".join(chance.choices(WORDS, k=6)) for _ in range(BLOCK)]
+        for traced in (True, False) if number % 2 else (False, True):
+            spent = await block(services, queries, traced)
+            if number >= 2:  # after warming up
+                times[traced].append(spent)
+    ratios = [on / off for on, off in zip(times[True], times[False], strict=True)]
+    quartiles = statistics.quantiles(ratios, n=4)
+    return {
+        "searches": rounds * BLOCK * 2,
+        "ms_without": round(statistics.median(times[False]), 3),
+        "ms_with": round(statistics.median(times[True]), 3),
+        "ratio": round(statistics.median(ratios), 4),
+        "ratio_quartile_1": round(quartiles[0], 4),
+        "ratio_quartile_3": round(quartiles[2], 4),
+    }
+
+
+async def test_a_search_with_traces_costs_under_5_percent_more(services: Services) -> None:
+    """Design section 3, "Traces"."""
+    rounds, documents = int(os.environ.get("BENCH_ROUNDS", "40")), int(os.environ.get("BENCH_DOCUMENTS", "300"))
+    await corpus(services, documents)
+    report = await measure(services, rounds)
+    print("\n" + json.dumps({"benchmark": "traces", **report}))
+    assert report["ratio"] < 1.05

@@ -1,0 +1,103 @@
+"""Several languages in one collection: each passage is stemmed in its own, and a query finds them by their own stems."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from app.actions import get_collection
+from app.ingest.language import passage_configuration
+from app.store import lexical
+from app.wiring import Services
+from tests.db.test_lexical import assert_statistics_exact, find
+from tests.documents import index_texts
+from tests.unit.test_language import SENTENCES
+
+TEXTS = {
+    "en": "The hikers were climbing the mountains and built cairns from the stones that they had found on the ridges.",
+    "fr": "Les journaux régionaux racontent que les chevaux traversaient les canaux gelés pendant les hivers rigoureux.",
+    "de": "Die Wanderer errichteten auf den Gipfeln kleine Türme aus Steinen, damit andere die Wege finden konnten.",
+    "es": "Los pescadores reparaban las redes mientras las mujeres preparaban las comidas para las fiestas del pueblo.",
+}
+# other forms than the text has: only the language's own stemmer brings them together
+QUERIES = {"en": "climbs mountain cairn", "fr": "régional racontait gelé", "de": "Wanderern kleiner Stein Gipfel", "es": "pescador reparan comida"}  # fmt: skip
+
+
+async def configurations(services: Services) -> dict[str, list[str]]:
+    async with services.database.transaction(services.principal) as connection:
+        rows = await connection.fetch(
+            "SELECT d.external_id, array_agg(p.regconfig::text ORDER BY p.ordinal) AS configs FROM rag.passages p "
+            "JOIN rag.documents d ON d.id = p.document_id GROUP BY 1"
+        )
+    return {row["external_id"]: row["configs"] for row in rows}
+
+
+async def test_c6_each_query_finds_its_language_by_that_languages_stems(services: Services) -> None:
+    await index_texts(services, TEXTS)
+    assert await configurations(services) == {"en": ["english"], "fr": ["french"], "de": ["german"], "es": ["spanish"]}
+    for language, query in QUERIES.items():
+        found = await find(services, query, legs=("lexical",))
+        assert found.passages[0].external_id == language, query
+        assert found.confidence["lexical"] > 0.5, query
+    async with services.database.transaction(services.principal) as connection:
+        stats = await connection.fetch(
+            "SELECT regconfig::text AS config, passage_count FROM rag.lexical_stats ORDER BY 1"
+        )
+    assert [tuple(row) for row in stats] == [("english", 1), ("french", 1), ("german", 1), ("spanish", 1)]
+    await assert_statistics_exact(services)
+
+
+async def test_a_french_section_in_an_english_document(services: Services) -> None:
+    english, french = (SENTENCES["en"] + " ") * 18, (SENTENCES["fr"] + " " + TEXTS["fr"] + " ") * 9
+    await index_texts(services, {"mixed": f"{english}\n\n{french}\n\n{english}"})
+    configs = (await configurations(services))["mixed"]
+    assert set(configs) == {"english", "french"}
+    found = await find(services, "cheval canal régional", legs=("lexical",))
+    assert "régionaux" in found.passages[0].content
+
+
+async def test_uncertain_passages_follow_document_collection_and_setting(services: Services) -> None:
+    await index_texts(services, {"list": "Alice, Bob, Carol, Dave"})
+    await index_texts(services, {"a": SENTENCES["de"], "b": TEXTS["de"]})
+    await index_texts(services, {"names": "Erin, Frank, Grace, Heidi", "code": "x = 1"})
+    configs = await configurations(services)
+    assert configs["list"] == ["english"], "the setting, while the collection is empty"
+    assert configs["names"] == ["german"], "the language of most of the collection"
+    collection = await get_collection(services, "test")
+    async with services.database.transaction(services.principal) as connection:
+        assert await lexical.dominant(connection, services.principal, collection.id) == "german"
+
+
+async def test_a_handful_of_passages_in_another_language_neither_drown_nor_win(services: Services) -> None:
+    """An idf of their own would be tiny (N = 2) for what they are about, and large for words that are common elsewhere."""
+    texts = {f"e{i}": f"{TEXTS['en']} Number {i} tells of granite and the weather." for i in range(60)}
+    texts |= {"fr": TEXTS["fr"], "es": TEXTS["es"]}
+    await index_texts(services, texts)
+    found = await find(services, "the chevaux and the mountain", legs=("lexical",))
+    assert found.passages[0].external_id == "fr", "a rare word counts as rare among all passages"
+    await index_texts(services, {"quote": f"{TEXTS['es']} Decía: the weather and the granite."})
+    assert (await configurations(services))["quote"] == ["spanish"]
+    found = await find(services, "the weather and the granite of number 7", legs=("lexical",), top_k=62)
+    scores = {str(passage): score for passage, score in zip(found.legs[0].passage_ids, found.legs[0].scores, strict=True)}
+    by_name = {passage.external_id: scores[str(passage.passage_id)] for passage in found.passages}
+    assert found.passages[0].external_id == "e7"
+    assert by_name["quote"] < by_name["e7"] / 5, "stop words of most passages weigh nothing"
+
+
+@pytest.mark.parametrize(
+    "text", ["def pool(size): return [connect() for _ in range(size)]", "Alice, Bob, Carol", "12 | 13 | 14"]
+)
+def test_passages_without_prose_follow_their_document(text: str) -> None:
+    assert passage_configuration(text, "german") == "german"
+
+
+def test_detection_is_cheap() -> None:
+    """Under a millisecond per passage, after the model is loaded."""
+    passage: Any = (TEXTS["fr"] + " ") * 15
+    passage_configuration(passage, "english")
+    begun = time.perf_counter()
+    for _ in range(50):
+        assert passage_configuration(passage, "english") == "french"
+    assert (time.perf_counter() - begun) / 50 < 0.005
