@@ -72,10 +72,9 @@ async def set_status(
     await connection.execute(SQL["set_status"], principal.tenant_id, collection_id, external_id, status, error)
 
 
-async def update_metadata(
-    connection: Any, principal: Principal, document_id: UUID, metadata: Mapping[str, Any]
-) -> None:
-    await connection.execute(SQL["set_metadata"], principal.tenant_id, document_id, dict(metadata))
+async def update_metadata(connection: Any, collection_id: UUID, document_id: UUID, metadata: Mapping[str, Any]) -> None:
+    """Results show metadata, so this is a change of the collection's content. The document's row is locked."""
+    await connection.execute(SQL["set_metadata"], document_id, collection_id, dict(metadata))
 
 
 async def publish(

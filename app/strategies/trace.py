@@ -10,6 +10,7 @@ from app.domain.event import Answered, Event, Failed
 from app.domain.passage import SearchResult
 from app.domain.question import Question
 from app.domain.trace import RunTrace
+from app.retrieve.trace import cache_plan
 
 
 def run_trace(
@@ -38,7 +39,11 @@ def run_trace(
         settings_revision=settings_revision,
         outcome="ok" if answer else "error" if isinstance(terminal, Failed) else "cancelled",
         strategy=str(answer.route["strategy"]) if answer else None,
-        plan={"asked_strategy": question.strategy, **(answer.route if answer else {})},
+        plan={
+            "asked_strategy": question.strategy,
+            **(answer.route if answer else {}),
+            **(cache_plan(result) if result else {}),
+        },
         timings_ms=answer.timings_ms if answer else result.timings_ms if result else {},
         legs_used=result.legs_used if result else (),
         legs_failed={str(leg): why for leg, why in result.legs_failed.items()} if result else {},
