@@ -15,6 +15,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -191,7 +192,7 @@ class Settings(Section):
     trace: TraceSettings = TraceSettings()
     api: ApiSettings = ApiSettings()
 
-    @property
+    @cached_property
     def revision(self) -> str:
         """Twelve hex digits that identify the effective values; stored with every trace."""
         canonical = json.dumps(self.model_dump(by_alias=True, mode="json"), sort_keys=True)

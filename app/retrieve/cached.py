@@ -96,7 +96,7 @@ def _address(asked: _Search, answering: bool, strategy: str) -> CacheAddress:
 
 
 async def _exact(asked: _Search, where: CacheAddress) -> SearchResult | None:
-    async with asked.retriever.database.transaction(asked.principal, readonly=True, config=_QUICKLY) as connection:
+    async with asked.retriever.database.connection() as connection:
         return await cache.look_up(connection, asked.principal, where, asked.settings.cache, asked.run_id)
 
 

@@ -1,4 +1,7 @@
-"""rag.retrieval_cache: results of searches in and out. Each function runs inside the caller's tenant transaction."""
+"""rag.retrieval_cache: results of searches in and out.
+
+Each function runs inside the caller's tenant transaction, except `look_up`, which takes a bare connection.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,9 @@ from app.settings import CacheSettings
 
 SQL = load_queries("cache")
 
+LOOK_UP_SECONDS = 1.0
+"""A cache that makes a search wait longer is none."""
+
 _IDS = ("passage_id", "document_id", "chunk_id")
 
 
@@ -35,8 +41,9 @@ async def look_up(
 ) -> SearchResult | None:
     """The result stored under the key, as that of `run_id`, if it is as true now as when it was found."""
     row = await connection.fetchrow(
-        SQL["look_up"], principal.tenant_id, address.key, list(address.collections), settings.ttl_seconds
-    )
+        SQL["look_up"], principal.tenant_id, address.key, list(address.collections), settings.ttl_seconds,
+        timeout=LOOK_UP_SECONDS,
+    )  # fmt: skip
     return _result(row["result"], run_id, row["age"]) if row else None
 
 

@@ -159,4 +159,5 @@ async def page(connection: Any, principal: Principal, collection_id: UUID, *, af
 
 async def delete(connection: Any, collection_id: UUID, document_id: UUID) -> bool:
     """Remove a document and everything derived from it in the caller's transaction; False when it is not there."""
+    await connection.execute(SQL["create_stage"])  # this connection may never have published anything
     return bool(await connection.fetchval(SQL["remove"], document_id, collection_id))

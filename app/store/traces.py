@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -25,14 +26,15 @@ async def insert(connection: Any, trace: RunTrace) -> None:
         dict(trace.legs_failed), list(trace.degraded), trace.settings_revision, dict(trace.epochs), trace.outcome,
         trace.error, dict(trace.answer), dict(trace.usage), list(trace.document_ids),
     )  # fmt: skip
-    await connection.executemany(
-        SQL["insert_leg"],
-        [
-            (trace.tenant_id, trace.started_at, trace.id, leg.leg, list(leg.passage_ids), list(leg.chunk_ids),
-             list(leg.scores), list(leg.shares), list(leg.fates))
-            for leg in trace.legs
-        ],
-    )  # fmt: skip
+    if trace.legs:
+        await connection.executemany(
+            SQL["insert_leg"],
+            [
+                (trace.tenant_id, trace.started_at, trace.id, leg.leg, list(leg.passage_ids), list(leg.chunk_ids),
+                 list(leg.scores), list(leg.shares), list(leg.fates))
+                for leg in trace.legs
+            ],
+        )  # fmt: skip
     if trace.document_ids:
         await connection.execute(SQL["forget_stale"], trace.tenant_id, list(trace.document_ids))
 
@@ -60,11 +62,14 @@ class TraceWriter:
     """Writes traces in batches beside the requests. The queue is bounded: what does not fit is dropped and counted."""
 
     BATCH = 50
+    GATHER_SECONDS = 0.05
+    """Searches that follow one another closely share a transaction, which costs more than an answer from the cache."""
 
     def __init__(self, database: Database, queue_size: int) -> None:
         self._database = database
         self._queue: asyncio.Queue[RunTrace] = asyncio.Queue(maxsize=queue_size)
         self._task: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
         self.dropped = 0
 
     def record(self, trace: RunTrace) -> None:
@@ -79,10 +84,14 @@ class TraceWriter:
 
     async def flush(self) -> None:
         """Wait until everything recorded so far is in the database (or dropped)."""
+        self._hurry.set()
         await self._queue.join()
 
     async def _drain(self) -> None:
         while not self._queue.empty():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), self.GATHER_SECONDS)
+            self._hurry.clear()
             batch = [self._queue.get_nowait() for _ in range(min(self.BATCH, self._queue.qsize()))]
             try:
                 await self._write(batch)

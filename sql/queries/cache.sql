@@ -3,12 +3,8 @@
 -- the cache and no writer of documents meets a deadlock in it (docs/adr/0011).
 
 -- name: look_up
-SELECT r.result, extract(epoch FROM now() - r.created_at)::float8 AS age
-FROM rag.retrieval_cache r
-WHERE r.tenant_id = $1 AND r.key = $2 AND r.created_at > now() - make_interval(secs => $4)
-  AND (r.collection_ids, r.epochs) = (
-    SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id)
-    FROM rag.collections c WHERE c.tenant_id = $1 AND c.name = ANY ($3::text[]))
+-- The whole of a hit: outside a transaction, in one round trip.
+SELECT result, age FROM rag.look_up_cached($1, $2, $3, $4)
 
 -- name: look_up_similar
 -- Nearest entries of the same scope with the same guards, by an exact scan over the few that there are. Materialised,
