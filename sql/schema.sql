@@ -570,6 +570,26 @@ ALTER FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget
 
 COMMENT ON FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb) IS 'BM25 search of one collection of the current tenant; see sql/functions/lexical.sql.';
 
+CREATE FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) RETURNS TABLE(result jsonb, age double precision)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+BEGIN
+  PERFORM set_config('app.tenant', tenant::text, true);
+  RETURN QUERY
+  SELECT r.result, extract(epoch FROM clock_timestamp() - r.created_at)::double precision
+  FROM retrieval_cache r
+  WHERE r.tenant_id = tenant AND r.key = wanted AND r.created_at > clock_timestamp() - make_interval(secs => ttl_seconds)
+    AND (r.collection_ids, r.epochs) = (
+      SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id)
+      FROM collections c WHERE c.tenant_id = tenant AND c.name = ANY (names));
+END
+$$;
+
+ALTER FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) IS 'The cached result of a key, if it has not expired and the named collections are as they were when it was found.';
+
 CREATE FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -2928,6 +2948,11 @@ GRANT ALL ON FUNCTION rag.lexical_posting(vector tsvector, config text, seed int
 
 REVOKE ALL ON FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_app;
+GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) TO cairn_app;

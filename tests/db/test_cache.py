@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from uuid import UUID
 
+import asyncpg
 import pytest
 
 from app.actions import (
@@ -161,10 +162,14 @@ async def test_c3_what_was_rolled_back_changes_nothing(library: Services) -> Non
     await warm(library)
     target = (await get_collection(library, "test")).id
     (document, *_) = await list_documents(library, "test")
-    with pytest.raises(RuntimeError):
+
+    async def fail_late() -> None:
         async with library.database.transaction(library.principal) as connection:
             assert await documents.delete(connection, target, document.id)
             raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await fail_late()
     assert (await find(library, QUERY)).from_cache
 
 
@@ -568,3 +573,20 @@ async def test_a_guarded_difference_is_no_hit(semantic: Services, other: str) ->
 async def test_entries_of_another_scope_are_not_near(semantic: Services) -> None:
     await find(semantic, "How do hikers find the trail in fog?")
     assert not (await find(semantic, "How can hikers find the trail in fog?", top_k=3)).from_cache
+
+
+# --- for analysts -----------------------------------------------------------------------------------------------------
+
+
+async def test_the_view_shows_entries_and_whether_they_can_still_answer(library: Services, database: str) -> None:
+    first = await warm(library)
+    await cache_stats(library)
+    connection = await asyncpg.connect(database)  # the owner, to whom the tenant is granted
+    row = await connection.fetchrow("SELECT * FROM analyst.cache")
+    assert (row["tenant"], row["query"], row["collections"]) == ("one", QUERY, ["test"])
+    assert (row["run_id"], row["passage_count"], row["hits"]) == (first.trace_id, len(first.passages), 1)
+    assert (row["current"], row["semantic"]) == (True, False)
+    async with library.database.transaction(library.principal) as transaction:
+        await collections.touch(transaction, library.principal, (await get_collection(library, "test")).id)
+    assert await connection.fetchval("SELECT current FROM analyst.cache") is False
+    await connection.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+from pgvector import HalfVector
 from pgvector.asyncpg import register_vector
 
 from app.db.embedded import EmbeddedServer
@@ -109,8 +110,8 @@ async def test_no_statement_scans_all_tenants(connection: Any, name: str) -> Non
         "store": ["new", "s", "q", None, [], [collection], [7], "{}", 50, 300.0],
         "touch": [["a", "b"], [1, 1], []],
         "embedding": [1, b"x"],
-        "keep_embedding": [1, b"x", "[1,0]", 10],
-        "look_up_similar": ["s", ["c1"], 300.0, [], "[1,0]", 0.9],
+        "keep_embedding": [1, b"x", HalfVector([1, 0]), 10],
+        "look_up_similar": ["s", ["c1"], 300.0, [], HalfVector([1, 0]), 0.9],
         "size": [300.0],
     }
     if name == "touch":
