@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import cast
 from uuid import UUID
 
+from app.domain.cache import CacheStats
 from app.domain.collection import Collection
 from app.domain.document import Document, Outcome, Source
 from app.domain.event import TERMINAL, Event
@@ -23,10 +24,10 @@ from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
 from app.ingest.pipeline import OnOutcome, ingest
 from app.ingest.prepare import source_hash
 from app.jobs.index_uploads import KIND
-from app.retrieve.search import search
+from app.retrieve.cached import cached_search
 from app.retrieve.trace import sampled, search_trace, succeeded
 from app.settings import Settings
-from app.store import collections, documents, jobs, traces, uploads
+from app.store import cache, collections, documents, jobs, traces, uploads
 from app.strategies.choose import choose
 from app.strategies.fast import Answerer, fast
 from app.strategies.trace import run_trace
@@ -110,8 +111,9 @@ async def delete_collection(services: Services, name: str) -> None:
     collection = await get_collection(services, name)
     async with services.database.transaction(services.principal) as connection:
         await traces.forget_collection(connection, services.principal, collection.id)
-        if not await collections.delete(connection, services.principal, name):
+        if not (gone := await collections.delete(connection, services.principal, name)):
             raise NotFoundError(f"no collection named {name}")
+        await cache.forget(connection, gone)
 
 
 async def index_now(
@@ -163,7 +165,7 @@ async def delete_document(services: Services, collection: str, document_id: UUID
             raise NotFoundError(f"no document {document_id} in collection {collection}")
 
 
-# --- jobs and traces ----------------------------------------------------------------------------------------------------
+# --- jobs, traces and cache ---------------------------------------------------------------------------------------------
 
 
 async def get_job(services: Services, job_id: UUID) -> Job:
@@ -194,6 +196,23 @@ async def get_trace(services: Services, run_id: UUID) -> RunTrace:
     return found
 
 
+async def cache_stats(services: Services) -> CacheStats:
+    """What the retrieval cache did for the tenant, and holds; what this process has not written yet included."""
+    await services.retriever.ledger.flush()
+    await services.retriever.embeddings.flush()
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await cache.stats(connection, services.principal, services.settings.current.cache)
+
+
+async def clear_cache(services: Services, collection: str | None = None) -> int:
+    """Remove cached results, of one collection or all; how many. Raises NotFoundError for an unknown collection."""
+    found = await get_collection(services, collection) if collection is not None else None
+    async with services.database.transaction(services.principal) as connection:
+        if found is None:
+            return await cache.clear(connection, services.principal)
+        return await cache.forget(connection, found.id)
+
+
 def default_legs(settings: Settings) -> tuple[Leg, ...]:
     """Legs of a search that names none."""
     return ("vector", "lexical") if settings.rag.hybrid_search_enabled else ("vector",)
@@ -207,7 +226,7 @@ async def run_search(services: Services, request: SearchRequest) -> SearchResult
     settings, started, run_id = services.settings.current, datetime.now(UTC), new_id()
     trace = search_trace(request, services.principal, settings, run_id, started)
     try:
-        result = await search(services.retriever, services.principal, request, settings, run_id)
+        result = await cached_search(services.retriever, services.principal, request, settings, run_id)
         trace = succeeded(trace, result)
         return result
     except Exception as error:
@@ -226,11 +245,19 @@ async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
 
     async def retrieve(request: SearchRequest) -> SearchResult:
         nonlocal found
-        found = await search(services.retriever, services.principal, request, settings, question.run_id, answering=True)
+        found = await cached_search(
+            services.retriever,
+            services.principal,
+            request,
+            settings,
+            question.run_id,
+            answering=True,
+            strategy=route.strategy,
+        )
         return found
 
-    answerer = Answerer(services.retriever.embedder, services.chat_for(settings))
-    stream = fast(question, choose(question), retrieve, answerer, settings)
+    answerer, route = Answerer(services.retriever.embedder, services.chat_for(settings)), choose(question)
+    stream = fast(question, route, retrieve, answerer, settings)
     try:
         async with aclosing(cast("AsyncGenerator[Event]", stream)) as events:
             async for event in events:

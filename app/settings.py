@@ -15,6 +15,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -139,6 +140,17 @@ class RetrieveSettings(Section):
     statement_timeout_ms: int = Field(15000, ge=100, description="Longest a retrieval statement may run.")
 
 
+class CacheSettings(Section):
+    enabled: bool = Field(True, description="Answer repeated searches from the retrieval cache.")
+    capacity: int = Field(50, ge=1, le=10_000, description="Entries per tenant; the least recently used goes (A7.01).")
+    ttl_seconds: float = Field(300, gt=0, description="An entry answers no longer than this, seconds (A7.01).")
+    semantic: bool = Field(False, description="Also answer from entries of nearly the same query (A7.06).")
+    semantic_threshold: float = Field(0.95, gt=0, le=1, description="Least cosine of two queries that count as one.")
+    query_embeddings: int = Field(
+        1000, ge=0, description="Embeddings of queries kept per tenant, and in each process (A3.14); 0: none."
+    )
+
+
 class AnswerSettings(Section):
     max_context_tokens: int = Field(6000, ge=200, description="Token budget of the context (4K to 8K, A3.12).")
     max_sentences: int = Field(4, ge=1, le=20, description="Sentences of an extractive answer.")
@@ -180,12 +192,13 @@ class Settings(Section):
     vector: VectorSettings = VectorSettings()
     lexical: LexicalSettings = LexicalSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
+    cache: CacheSettings = CacheSettings()
     answer: AnswerSettings = AnswerSettings()
     jobs: JobsSettings = JobsSettings()
     trace: TraceSettings = TraceSettings()
     api: ApiSettings = ApiSettings()
 
-    @property
+    @cached_property
     def revision(self) -> str:
         """Twelve hex digits that identify the effective values; stored with every trace."""
         canonical = json.dumps(self.model_dump(by_alias=True, mode="json"), sort_keys=True)

@@ -34,6 +34,8 @@ from app.retrieve.rerank import Choice
 from app.retrieve.search import Retriever
 from app.settings import Environment, Settings, SettingsStore
 from app.store import vectors
+from app.store.cache_ledger import CacheLedger
+from app.store.query_embeddings import QueryEmbeddings
 from app.store.traces import TraceWriter
 
 log = structlog.get_logger(__name__)
@@ -91,10 +93,11 @@ async def open_services(
         stack.push_async_callback(chats.close)
         reranker = _Rerankers(environment, settings, chats)
         stack.push_async_callback(reranker.close)
-        yield Services(
-            environment, settings, principal, database, owner_dsn, Retriever(database, embedder, model, reranker),
-            traces, chats.get,
-        )  # fmt: skip
+        ledger, embeddings = CacheLedger(database), QueryEmbeddings(database)
+        stack.push_async_callback(ledger.close)
+        stack.push_async_callback(embeddings.close)
+        retriever = Retriever(database, embedder, model, reranker, ledger, embeddings)
+        yield Services(environment, settings, principal, database, owner_dsn, retriever, traces, chats.get)
 
 
 async def _embedded(environment: Environment, stack: AsyncExitStack) -> str:

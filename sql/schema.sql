@@ -365,6 +365,18 @@ ALTER FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document 
 
 COMMENT ON FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document rag.documents) IS 'Operators and filters of a run that keep a passage out, in plain words.';
 
+CREATE FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+  SELECT (ids, epochs) = (
+    SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id) FROM collections c WHERE c.id = ANY (ids))
+$$;
+
+ALTER FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) IS 'Whether collections (ids ascending) still have these epochs.';
+
 CREATE FUNCTION rag.claim_job(worker text, kinds text[], lease interval) RETURNS TABLE(tenant_id bigint, id uuid)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -602,6 +614,28 @@ $$;
 ALTER FUNCTION rag.filter_documents(collections uuid[], filter jsonb) OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.filter_documents(collections uuid[], filter jsonb) IS 'Documents of the current tenant that match a metadata filter.';
+
+CREATE FUNCTION rag.forget_cached(collection uuid) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  removed integer;
+BEGIN
+  WITH doomed AS MATERIALIZED (
+    SELECT r.key FROM retrieval_cache r
+    WHERE r.tenant_id = tenant AND collection = ANY (r.collection_ids) ORDER BY r.key FOR UPDATE
+  )
+  DELETE FROM retrieval_cache r USING doomed WHERE r.tenant_id = tenant AND r.key = doomed.key;
+  GET DIAGNOSTICS removed = ROW_COUNT;
+  RETURN removed;
+END
+$$;
+
+ALTER FUNCTION rag.forget_cached(collection uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.forget_cached(collection uuid) IS 'Removes cached results of a collection of the current tenant; returns how many.';
 
 CREATE FUNCTION rag.forget_document(document uuid) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -977,6 +1011,26 @@ ALTER FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidate
 
 COMMENT ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) IS 'What BM25 says of a passage that is not among the candidates of a run.';
 
+CREATE FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) RETURNS TABLE(result jsonb, age double precision)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+BEGIN
+  PERFORM set_config('app.tenant', tenant::text, true);
+  RETURN QUERY
+  SELECT r.result, extract(epoch FROM clock_timestamp() - r.created_at)::double precision
+  FROM retrieval_cache r
+  WHERE r.tenant_id = tenant AND r.key = wanted AND r.created_at > clock_timestamp() - make_interval(secs => ttl_seconds)
+    AND (r.collection_ids, r.epochs) = (
+      SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id)
+      FROM collections c WHERE c.tenant_id = tenant AND c.name = ANY (names));
+END
+$$;
+
+ALTER FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) IS 'The cached result of a key, if it has not expired and the named collections are as they were when it was found.';
+
 CREATE FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) RETURNS text[]
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -1033,6 +1087,7 @@ BEGIN
     SELECT l.passage_id FROM lexical_index l
     JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
     WHERE l.tenant_id = tenant AND l.document_id = document AND l.average_length <> s.average_length));
+  PERFORM forget_cached(collection);
   RETURN published;
 END
 $_$;
@@ -1080,6 +1135,7 @@ BEGIN
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM settle_document(document, collection, '{}');
   PERFORM forget_document(document);
+  PERFORM forget_cached(collection);
   DELETE FROM documents d WHERE d.tenant_id = tenant AND d.id = document;
   RETURN true;
 END
@@ -1208,6 +1264,23 @@ ALTER FUNCTION rag.secure_table(target regclass) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.secure_table(target regclass) IS 'For the owner: enables and forces row security on a table with a tenant_id (or rag.tenants), with its policies.';
 
+CREATE FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $_$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  UPDATE documents d SET metadata = $3, updated_at = now() WHERE d.tenant_id = tenant AND d.id = document;
+  UPDATE collections c SET epoch = c.epoch + 1 WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM forget_cached(collection);
+END
+$_$;
+
+ALTER FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) IS 'Replaces the metadata of a document of the current tenant.';
+
 CREATE FUNCTION rag.set_policy(target regclass, policy_name text, clauses text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1277,6 +1350,158 @@ ALTER FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) 
 
 COMMENT ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) IS 'Removes old passages of a document and brings the BM25 statistics up to date.';
 
+CREATE TABLE rag.collections (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    lex_seed integer NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    document_count integer DEFAULT 0 NOT NULL,
+    passage_count integer DEFAULT 0 NOT NULL,
+    chunk_count integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    model_id smallint
+);
+
+ALTER TABLE ONLY rag.collections FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.collections OWNER TO owner;
+
+COMMENT ON TABLE rag.collections IS 'Named sets of documents that are searched together.';
+
+COMMENT ON COLUMN rag.collections.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.collections.id IS 'Collection id (UUIDv7).';
+
+COMMENT ON COLUMN rag.collections.name IS 'Name, unique within the tenant.';
+
+COMMENT ON COLUMN rag.collections.lex_seed IS 'Seeds the hash of lexemes, so that postings of collections do not mix.';
+
+COMMENT ON COLUMN rag.collections.epoch IS 'Grows with every committed change of content.';
+
+COMMENT ON COLUMN rag.collections.document_count IS 'Indexed documents.';
+
+COMMENT ON COLUMN rag.collections.passage_count IS 'Passages of indexed documents.';
+
+COMMENT ON COLUMN rag.collections.chunk_count IS 'Chunks of indexed documents.';
+
+COMMENT ON COLUMN rag.collections.created_at IS 'When it was created.';
+
+COMMENT ON COLUMN rag.collections.model_id IS 'Embedding model that serves it; null: that of the settings.';
+
+CREATE TABLE rag.retrieval_cache (
+    tenant_id bigint NOT NULL,
+    key text NOT NULL,
+    scope text NOT NULL,
+    query text NOT NULL,
+    query_vector public.halfvec,
+    guards text[] NOT NULL,
+    collection_ids uuid[] NOT NULL,
+    epochs bigint[] NOT NULL,
+    result jsonb NOT NULL,
+    hits integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    used_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.retrieval_cache FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.retrieval_cache OWNER TO owner;
+
+COMMENT ON TABLE rag.retrieval_cache IS 'Results of searches; an entry is only used while the epochs of its collections are unchanged.';
+
+COMMENT ON COLUMN rag.retrieval_cache.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.retrieval_cache.key IS 'MD5 over query, parameters, collections, model and settings (A7.02).';
+
+COMMENT ON COLUMN rag.retrieval_cache.scope IS 'MD5 over the same without the query: entries that may answer for one another.';
+
+COMMENT ON COLUMN rag.retrieval_cache.query IS 'Normalised query.';
+
+COMMENT ON COLUMN rag.retrieval_cache.query_vector IS 'Its embedding, for the semantic level; null where that is off.';
+
+COMMENT ON COLUMN rag.retrieval_cache.guards IS 'Numbers, negations and names of the query; they must agree at the semantic level.';
+
+COMMENT ON COLUMN rag.retrieval_cache.collection_ids IS 'Collections searched.';
+
+COMMENT ON COLUMN rag.retrieval_cache.epochs IS 'Their epochs when they were read, in the same order; other epochs: stale.';
+
+COMMENT ON COLUMN rag.retrieval_cache.result IS 'What was found.';
+
+COMMENT ON COLUMN rag.retrieval_cache.hits IS 'How often it answered.';
+
+COMMENT ON COLUMN rag.retrieval_cache.created_at IS 'When it was stored.';
+
+COMMENT ON COLUMN rag.retrieval_cache.used_at IS 'When it was last used, to 30 s.';
+
+CREATE TABLE rag.tenants (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.tenants FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.tenants OWNER TO owner;
+
+COMMENT ON TABLE rag.tenants IS 'Tenants: who owns documents, runs and jobs.';
+
+COMMENT ON COLUMN rag.tenants.id IS 'Tenant id, first part of every key.';
+
+COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
+
+COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
+
+CREATE VIEW analyst.cache AS
+ SELECT t.name AS tenant,
+    r.key,
+    r.query,
+    ARRAY( SELECT c.name
+           FROM rag.collections c
+          WHERE ((c.tenant_id = r.tenant_id) AND (c.id = ANY (r.collection_ids)))
+          ORDER BY c.name) AS collections,
+    r.epochs,
+    COALESCE(((r.collection_ids, r.epochs) = ( SELECT array_agg(c.id ORDER BY c.id) AS array_agg,
+            array_agg(c.epoch ORDER BY c.id) AS array_agg
+           FROM rag.collections c
+          WHERE ((c.tenant_id = r.tenant_id) AND (c.id = ANY (r.collection_ids))))), false) AS current,
+    ((r.result ->> 'run_id'::text))::uuid AS run_id,
+    jsonb_array_length((r.result -> 'passages'::text)) AS passage_count,
+    r.hits,
+    (r.query_vector IS NOT NULL) AS semantic,
+    r.created_at,
+    r.used_at
+   FROM (rag.retrieval_cache r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)));
+
+ALTER VIEW analyst.cache OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.cache IS 'Results of searches that repeated searches are answered from. What the cache did in all is at GET /cache.';
+
+COMMENT ON COLUMN analyst.cache.tenant IS 'Name of the tenant that searched.';
+
+COMMENT ON COLUMN analyst.cache.key IS 'MD5 of all that decides the result: query, parameters, collections, model, settings.';
+
+COMMENT ON COLUMN analyst.cache.query IS 'The query in lower case, with single spaces and without its last signs.';
+
+COMMENT ON COLUMN analyst.cache.collections IS 'Names of the collections that were searched.';
+
+COMMENT ON COLUMN analyst.cache.epochs IS 'Their states when they were searched, in order of their ids.';
+
+COMMENT ON COLUMN analyst.cache.current IS 'Whether the collections are still in those states; only then the entry answers.';
+
+COMMENT ON COLUMN analyst.cache.run_id IS 'The run that made the entry; see analyst.retrieval_runs and analyst.retrieval_hits.';
+
+COMMENT ON COLUMN analyst.cache.passage_count IS 'Passages in the stored result.';
+
+COMMENT ON COLUMN analyst.cache.hits IS 'How often it answered; processes write this every 30 s.';
+
+COMMENT ON COLUMN analyst.cache.semantic IS 'Whether it may also answer nearly the same queries (cache.semantic).';
+
+COMMENT ON COLUMN analyst.cache.created_at IS 'When it was stored; it answers for cache.ttlSeconds seconds (300).';
+
+COMMENT ON COLUMN analyst.cache.used_at IS 'When it last answered, to 30 s; the order of eviction.';
+
 CREATE TABLE rag.chunks (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -1324,63 +1549,6 @@ COMMENT ON COLUMN rag.chunks.token_count IS 'Tokens of the content.';
 COMMENT ON COLUMN rag.chunks.token_counter IS 'Which tokenizer counted, or estimate-v1.';
 
 COMMENT ON COLUMN rag.chunks.content IS 'The text of the span.';
-
-CREATE TABLE rag.collections (
-    tenant_id bigint NOT NULL,
-    id uuid NOT NULL,
-    name text NOT NULL,
-    lex_seed integer NOT NULL,
-    epoch bigint DEFAULT 0 NOT NULL,
-    document_count integer DEFAULT 0 NOT NULL,
-    passage_count integer DEFAULT 0 NOT NULL,
-    chunk_count integer DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    model_id smallint
-);
-
-ALTER TABLE ONLY rag.collections FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.collections OWNER TO owner;
-
-COMMENT ON TABLE rag.collections IS 'Named sets of documents that are searched together.';
-
-COMMENT ON COLUMN rag.collections.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.collections.id IS 'Collection id (UUIDv7).';
-
-COMMENT ON COLUMN rag.collections.name IS 'Name, unique within the tenant.';
-
-COMMENT ON COLUMN rag.collections.lex_seed IS 'Seeds the hash of lexemes, so that postings of collections do not mix.';
-
-COMMENT ON COLUMN rag.collections.epoch IS 'Grows with every committed change of content.';
-
-COMMENT ON COLUMN rag.collections.document_count IS 'Indexed documents.';
-
-COMMENT ON COLUMN rag.collections.passage_count IS 'Passages of indexed documents.';
-
-COMMENT ON COLUMN rag.collections.chunk_count IS 'Chunks of indexed documents.';
-
-COMMENT ON COLUMN rag.collections.created_at IS 'When it was created.';
-
-COMMENT ON COLUMN rag.collections.model_id IS 'Embedding model that serves it; null: that of the settings.';
-
-CREATE TABLE rag.tenants (
-    id bigint NOT NULL,
-    name text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE ONLY rag.tenants FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.tenants OWNER TO owner;
-
-COMMENT ON TABLE rag.tenants IS 'Tenants: who owns documents, runs and jobs.';
-
-COMMENT ON COLUMN rag.tenants.id IS 'Tenant id, first part of every key.';
-
-COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
-
-COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
 
 CREATE VIEW analyst.chunks AS
  SELECT t.name AS tenant,
@@ -2345,51 +2513,6 @@ COMMENT ON COLUMN rag.recall_checks.ef_search IS 'HNSW search breadth in force.'
 
 COMMENT ON COLUMN rag.recall_checks.checked_at IS 'When.';
 
-CREATE TABLE rag.retrieval_cache (
-    tenant_id bigint NOT NULL,
-    key text NOT NULL,
-    scope text NOT NULL,
-    query text NOT NULL,
-    query_vector public.halfvec,
-    guards text[] NOT NULL,
-    collection_ids uuid[] NOT NULL,
-    epochs bigint[] NOT NULL,
-    result jsonb NOT NULL,
-    hits integer DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    used_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE ONLY rag.retrieval_cache FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.retrieval_cache OWNER TO owner;
-
-COMMENT ON TABLE rag.retrieval_cache IS 'Results of searches; an entry is only used while the epochs of its collections are unchanged.';
-
-COMMENT ON COLUMN rag.retrieval_cache.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.retrieval_cache.key IS 'MD5 over query, parameters, collections, model and settings (A7.02).';
-
-COMMENT ON COLUMN rag.retrieval_cache.scope IS 'MD5 over the same without the query: entries that may answer for one another.';
-
-COMMENT ON COLUMN rag.retrieval_cache.query IS 'Normalised query.';
-
-COMMENT ON COLUMN rag.retrieval_cache.query_vector IS 'Its embedding, for the semantic level; null where that is off.';
-
-COMMENT ON COLUMN rag.retrieval_cache.guards IS 'Numbers, negations and names of the query; they must agree at the semantic level.';
-
-COMMENT ON COLUMN rag.retrieval_cache.collection_ids IS 'Collections searched.';
-
-COMMENT ON COLUMN rag.retrieval_cache.epochs IS 'Their epochs when they were read, in the same order; other epochs: stale.';
-
-COMMENT ON COLUMN rag.retrieval_cache.result IS 'What was found.';
-
-COMMENT ON COLUMN rag.retrieval_cache.hits IS 'How often it answered.';
-
-COMMENT ON COLUMN rag.retrieval_cache.created_at IS 'When it was stored.';
-
-COMMENT ON COLUMN rag.retrieval_cache.used_at IS 'When it was last used, to 30 s.';
-
 CREATE TABLE rag.schema_objects (
     name text NOT NULL,
     hash text NOT NULL,
@@ -3095,6 +3218,11 @@ GRANT ALL ON FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, do
 GRANT ALL ON FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document rag.documents) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document rag.documents) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) TO cairn_app;
 
@@ -3123,6 +3251,11 @@ GRANT ALL ON FUNCTION rag.fate_verdict(fused rag.run_legs, place integer) TO cai
 
 REVOKE ALL ON FUNCTION rag.filter_documents(collections uuid[], filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.filter_documents(collections uuid[], filter jsonb) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.forget_cached(collection uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.forget_cached(collection uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.forget_cached(collection uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.forget_cached(collection uuid) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.forget_document(document uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.forget_document(document uuid) TO cairn_app;
@@ -3171,6 +3304,11 @@ GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, ca
 GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_app;
+GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_definer;
@@ -3201,6 +3339,11 @@ GRANT ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, f
 
 REVOKE ALL ON FUNCTION rag.secure_table(target regclass) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) TO cairn_app;
+GRANT ALL ON FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.set_policy(target regclass, policy_name text, clauses text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) FROM PUBLIC;
@@ -3208,17 +3351,23 @@ GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep u
 GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) TO cairn_views;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunks TO cairn_definer;
-GRANT SELECT ON TABLE rag.chunks TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunks TO cairn_app;
-
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_definer;
+GRANT SELECT ON TABLE rag.retrieval_cache TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenants TO cairn_definer;
 GRANT SELECT ON TABLE rag.tenants TO cairn_views;
 GRANT SELECT ON TABLE rag.tenants TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.cache TO cairn_analyst;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunks TO cairn_definer;
+GRANT SELECT ON TABLE rag.chunks TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunks TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.chunks TO cairn_analyst;
 
@@ -3292,10 +3441,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.query_embeddings TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.recall_checks TO cairn_definer;
 GRANT SELECT ON TABLE rag.recall_checks TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.recall_checks TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_definer;
-GRANT SELECT ON TABLE rag.retrieval_cache TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.uploads TO cairn_definer;
 GRANT SELECT ON TABLE rag.uploads TO cairn_views;

@@ -44,8 +44,16 @@ def services_of(request: Request) -> Services:
     return services
 
 
-RunningDep = Annotated[Running, Depends(running_of)]
-ServicesDep = Annotated[Services, Depends(services_of)]
+async def _running(request: Request) -> Running:
+    return running_of(request)  # a coroutine: FastAPI would run a plain function in a thread, at a cost
+
+
+async def _services(request: Request) -> Services:
+    return services_of(request)
+
+
+RunningDep = Annotated[Running, Depends(_running)]
+ServicesDep = Annotated[Services, Depends(_services)]
 Limit = Annotated[int, Query(ge=1, le=200, description="Items per page.", examples=[50])]
 Cursor = Annotated[
     str | None, Query(max_length=4000, description="`next_cursor` of the page before.", examples=["aGFuZGJvb2s"])

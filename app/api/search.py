@@ -59,7 +59,7 @@ class SearchBody(Body):
     filters: Metadata | None = Field(None, description="Only documents whose metadata contain this object.")
     group_by: Literal["passage", "document"] = Field("passage", description="document: the best passage of each.")
     expand_parents: bool = Field(True, description="false: the matched chunk's text where the vector leg found one.")
-    cache: bool = Field(True, description="Accepted; there is no cache yet.")
+    cache: bool = Field(True, description="false: neither answered from the retrieval cache nor stored in it.")
 
 
 class SearchOut(BaseModel):
@@ -75,7 +75,7 @@ class SearchOut(BaseModel):
     legs_used: list[Leg]
     legs_failed: dict[Leg, str] = Field(description="Leg to reason; never hidden.")
     exact: bool = Field(description="Whether each leg looked at everything that it might have returned.")
-    from_cache: bool
+    from_cache: bool = Field(description="Found by an earlier search; no collection has changed since.")
     degraded: list[str] = Field(description="What did not work as asked.")
     reranker: str | None = Field(description="What made the order, or null: the order is that of fusion.")
     confidence: dict[Leg, float] = Field(description="Per leg, 0 to 1.")
@@ -102,6 +102,7 @@ def _asked(body: SearchBody, settings: Settings) -> SearchRequest:
         filters=body.filters,
         group_by=body.group_by,
         expand_parents=body.expand_parents,
+        cache=body.cache,
     )
 
 

@@ -81,7 +81,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search. `top_k` passages (1 to 200); `legs` to run; `filters` match document metadata by containment."""
+    """One search. `top_k` passages (1 to 200); `legs` to run; `filters` match document metadata by containment.
+
+    `cache` False: neither read from the retrieval cache nor written to it.
+    """
 
     query: str
     collections: tuple[str, ...]
@@ -91,12 +94,28 @@ class SearchRequest:
     filters: Mapping[str, Any] | None = None
     group_by: Literal["passage", "document"] = "passage"
     expand_parents: bool = True
+    cache: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CacheHit:
+    """Where a cached result came from: the run that found it, `age_seconds` ago.
+
+    `similarity` is the cosine of the two queries at the semantic level, None where they are the same.
+    """
+
+    run_id: UUID
+    age_seconds: float
+    similarity: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """Passages best first, and how they were found. `confidence` per leg in 0..1; `timings_ms` per stage; `reranker`
-    is the name of the one that made the order."""
+    is the name of the one that made the order.
+
+    `epochs` by name and `snapshot` by id are the states of the collections that were read, all in one snapshot.
+    """
 
     passages: tuple[Passage, ...]
     trace_id: UUID
@@ -109,5 +128,10 @@ class SearchResult:
     epochs: Mapping[str, int]
     visible_passages: int
     legs: tuple[LegTrace, ...] = ()
-    from_cache: bool = False
     reranker: str | None = None
+    snapshot: Mapping[UUID, int] = field(default_factory=dict)
+    hit: CacheHit | None = None
+
+    @property
+    def from_cache(self) -> bool:
+        return self.hit is not None

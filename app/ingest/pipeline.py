@@ -135,7 +135,7 @@ async def _load(
         known = await documents.register(connection, target.principal, target.collection_id, source, digest, "parsing")
         if known.status == "indexed" and known.content_hash == digest:
             if known.metadata != source.metadata:
-                await documents.update_metadata(connection, target.principal, known.id, source.metadata)
+                await documents.update_metadata(connection, target.collection_id, known.id, source.metadata)
             report(_duplicate(source, known))
             return None
         if known.status != "parsing":

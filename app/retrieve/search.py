@@ -28,6 +28,8 @@ from app.retrieve.stopwatch import Stopwatch
 from app.retrieve.trace import leg_traces
 from app.settings import Settings
 from app.store import collections, passages, vectors
+from app.store.cache_ledger import CacheLedger
+from app.store.query_embeddings import QueryEmbeddings
 from app.store.session import Database
 
 MAX_DEPTH = 5000
@@ -36,12 +38,25 @@ MAX_DEPTH = 5000
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
-    """What a search works with. `reranker` is chosen anew for each state of the settings."""
+    """What a search works with. `reranker` is chosen anew for each state of the settings.
+
+    `ledger` and `embeddings` serve `cached_search`; `search` itself uses no cache.
+    """
 
     database: Database
     embedder: Embedder
     model: vectors.EmbeddingModel
     reranker: Rerankers
+    ledger: CacheLedger
+    embeddings: QueryEmbeddings
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The query's vector, or why there is none (both None: no leg needs one)."""
+
+    vector: HalfVector | None = None
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +79,22 @@ async def search(
     run_id: UUID | None = None,
     *,
     answering: bool = False,
+    embedded: Embedded | None = None,
 ) -> SearchResult:
     """Passages for a query, best first. `answering`: an answer will be made of them, so a slow reranker may run.
+
+    `embedded`: the query's vector where the caller has it already.
 
     Raises NotFoundError for an unknown collection, DatabaseUnavailableError when no leg could answer, QueryTimeoutError.
     """
     stopwatch = Stopwatch()
     parsed = parse_operators(request.query)
+    embedded = embedded or await embed_query(retriever, request, stopwatch)
     request = replace(request, query=parsed.text)
-    vector, embed_problem = await _query_vector(retriever, request, stopwatch)
-    found = await _retrieve(retriever, principal, request, parsed.conditions, settings, vector, stopwatch)
+    found = await _retrieve(retriever, principal, request, parsed.conditions, settings, embedded.vector, stopwatch)
     failed = dict(found.failed)
-    if embed_problem:
-        failed["vector"] = embed_problem
+    if embedded.problem:
+        failed["vector"] = embedded.problem
     if failed and not found.legs:
         reasons = "; ".join(f"{leg}: {reason}" for leg, reason in failed.items())
         raise DatabaseUnavailableError(f"no retrieval leg could answer ({reasons})")
@@ -100,23 +118,23 @@ async def search(
         timings_ms=stopwatch.timings(),
         confidence={leg: round(result.confidence, 4) for leg, result in found.legs.items()},
         epochs={collection.name: collection.epoch for collection in found.scope},
+        snapshot={collection.id: collection.epoch for collection in found.scope},
         visible_passages=sum(collection.passage_count for collection in found.scope),
         reranker=reranker,
         legs=leg_traces(found.legs, found.fused, found.documents, shortlist, kept),
     )
 
 
-async def _query_vector(
-    retriever: Retriever, request: SearchRequest, stopwatch: Stopwatch
-) -> tuple[HalfVector | None, str | None]:
-    """The query's embedding, or why there is none."""
+async def embed_query(retriever: Retriever, request: SearchRequest, stopwatch: Stopwatch) -> Embedded:
+    """The embedding of the query without its operators, from the model; nothing where no leg needs it."""
     if "vector" not in request.legs:
-        return None, None
+        return Embedded()
     try:
-        made = await stopwatch.measure("embed", retriever.embedder.embed([request.query]))
+        text = parse_operators(request.query).text
+        made = await stopwatch.measure("embed", retriever.embedder.embed([text]))
     except ProviderError as error:
-        return None, f"query embedding failed: {error.detail}"
-    return HalfVector(made[0].astype(np.float16)), None
+        return Embedded(problem=f"query embedding failed: {error.detail}")
+    return Embedded(HalfVector(made[0].astype(np.float16)))
 
 
 async def _retrieve(

@@ -66,15 +66,26 @@ def succeeded(trace: RunTrace, result: SearchResult) -> RunTrace:
     """The trace with what the search found."""
     return replace(
         trace,
+        plan={**trace.plan, "reranker": result.reranker, **cache_plan(result)},
         outcome="ok",
         timings_ms=result.timings_ms,
         legs_used=result.legs_used,
         legs_failed={str(leg): why for leg, why in result.legs_failed.items()},
         degraded=result.degraded,
-        plan={**trace.plan, "reranker": result.reranker},
         epochs=result.epochs,
         legs=result.legs,
     )
+
+
+def cache_plan(result: SearchResult) -> dict[str, object]:
+    """Whether the result came from the cache, and then the run whose legs found it."""
+    if result.hit is None:
+        return {"from_cache": False}
+    hit = result.hit
+    return {
+        "from_cache": True, "cached_run": str(hit.run_id), "cached_seconds": round(hit.age_seconds, 3),
+        "cached_similarity": hit.similarity and round(hit.similarity, 4),
+    }  # fmt: skip
 
 
 def leg_traces(

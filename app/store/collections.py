@@ -44,9 +44,10 @@ async def page(connection: Any, principal: Principal, *, after: str, limit: int)
     return [_collection(row) for row in await connection.fetch(SQL["page"], principal.tenant_id, after, limit)]
 
 
-async def delete(connection: Any, principal: Principal, name: str) -> bool:
-    """Remove a collection with all its documents; False when there is none of that name."""
-    return await connection.fetchval(SQL["delete"], principal.tenant_id, name) is not None
+async def delete(connection: Any, principal: Principal, name: str) -> UUID | None:
+    """Remove a collection with all its documents; its id, None when there is none of that name."""
+    gone: UUID | None = await connection.fetchval(SQL["delete"], principal.tenant_id, name)
+    return gone
 
 
 async def touch(connection: Any, principal: Principal, collection_id: UUID) -> int | None:

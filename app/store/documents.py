@@ -72,10 +72,9 @@ async def set_status(
     await connection.execute(SQL["set_status"], principal.tenant_id, collection_id, external_id, status, error)
 
 
-async def update_metadata(
-    connection: Any, principal: Principal, document_id: UUID, metadata: Mapping[str, Any]
-) -> None:
-    await connection.execute(SQL["set_metadata"], principal.tenant_id, document_id, dict(metadata))
+async def update_metadata(connection: Any, collection_id: UUID, document_id: UUID, metadata: Mapping[str, Any]) -> None:
+    """Results show metadata, so this is a change of the collection's content. The document's row is locked."""
+    await connection.execute(SQL["set_metadata"], document_id, collection_id, dict(metadata))
 
 
 async def publish(
@@ -169,4 +168,5 @@ async def page(connection: Any, principal: Principal, collection_id: UUID, *, af
 
 async def delete(connection: Any, collection_id: UUID, document_id: UUID) -> bool:
     """Remove a document and everything derived from it in the caller's transaction; False when it is not there."""
+    await connection.execute(SQL["create_stage"])  # this connection may never have published anything
     return bool(await connection.fetchval(SQL["remove"], document_id, collection_id))

@@ -10,7 +10,7 @@ from app.domain.event import Answered, Event, Failed
 from app.domain.passage import SearchResult
 from app.domain.question import Question
 from app.domain.trace import RunTrace
-from app.retrieve.trace import query_plan
+from app.retrieve.trace import cache_plan, query_plan
 
 
 def run_trace(
@@ -45,6 +45,7 @@ def run_trace(
             "filters": dict(question.filters or {}),
             **query_plan(question.text, filtered=bool(question.filters)),
             **(answer.route if answer else {}),
+            **(cache_plan(result) if result else {}),
         },
         timings_ms=answer.timings_ms if answer else result.timings_ms if result else {},
         legs_used=result.legs_used if result else (),

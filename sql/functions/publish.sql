@@ -169,6 +169,7 @@ BEGIN
     SELECT l.passage_id FROM lexical_index l
     JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
     WHERE l.tenant_id = tenant AND l.document_id = document AND l.average_length <> s.average_length));
+  PERFORM forget_cached(collection);
   RETURN published;
 END
 $$;
@@ -191,8 +192,22 @@ BEGIN
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM settle_document(document, collection, '{}');
   PERFORM forget_document(document);
+  PERFORM forget_cached(collection);
   DELETE FROM documents d WHERE d.tenant_id = tenant AND d.id = document;
   RETURN true;
 END
 $$;
 COMMENT ON FUNCTION rag.remove_document IS 'Removes a document of the current tenant with everything derived from it.';
+
+-- Gives a document other metadata. Search results show them, so for readers the content of the collection has changed.
+CREATE OR REPLACE FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  UPDATE documents d SET metadata = $3, updated_at = now() WHERE d.tenant_id = tenant AND d.id = document;
+  UPDATE collections c SET epoch = c.epoch + 1 WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM forget_cached(collection);
+END
+$$;
+COMMENT ON FUNCTION rag.set_document_metadata IS 'Replaces the metadata of a document of the current tenant.';

@@ -10,7 +10,7 @@ ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET external_id = 
 RETURNING id, version, status, content_hash, passage_count, chunk_count, metadata
 
 -- name: set_metadata
-UPDATE rag.documents SET metadata = $3, updated_at = now() WHERE tenant_id = $1 AND id = $2
+SELECT rag.set_document_metadata($1, $2, $3)
 
 -- name: set_status
 -- An indexed version keeps its status while its successor is being made.

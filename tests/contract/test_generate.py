@@ -210,7 +210,7 @@ async def test_without_a_model_the_answer_is_extracted() -> None:
     assert made.coverage == "sampled: 2 of 340 passages"
     assert made.route == {
         "strategy": "fast", "reason": "auto: every question runs fast until questions are classified",
-        "answerer": "extractive", "found": True,
+        "answerer": "extractive", "found": True, "from_cache": False,
     }  # fmt: skip
     assert 0.35 < made.confidence <= 0.7
     assert made.degraded == ("leg vector failed: no model",)  # W7

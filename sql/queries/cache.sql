@@ -1,0 +1,118 @@
+-- The retrieval cache. An entry answers only while its collections are what they were: ids and epochs are compared in the
+-- statement that reads it. Nothing here but `forget` and `clear` waits for a lock, so that no search waits for a writer of
+-- the cache and no writer of documents meets a deadlock in it (docs/adr/0011).
+
+-- name: look_up
+-- The whole of a hit: outside a transaction, in one round trip.
+SELECT result, age FROM rag.look_up_cached($1, $2, $3, $4)
+
+-- name: look_up_similar
+-- Nearest entries of the same scope with the same guards, by an exact scan over the few that there are. Materialised,
+-- because vectors of another length (another model, so another scope) must not even be compared.
+WITH candidate AS MATERIALIZED (
+  SELECT r.key, r.query, r.query_vector, r.created_at
+  FROM rag.retrieval_cache r
+  WHERE r.tenant_id = $1 AND r.scope = $2 AND r.guards = $5::text[] AND r.query_vector IS NOT NULL
+    AND r.created_at > now() - make_interval(secs => $4)
+    AND (r.collection_ids, r.epochs) = (
+      SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id)
+      FROM rag.collections c WHERE c.tenant_id = $1 AND c.name = ANY ($3::text[]))
+), near AS MATERIALIZED (
+  SELECT key, query, 1 - (query_vector <=> $6::halfvec) AS similarity, created_at
+  FROM candidate WHERE 1 - (query_vector <=> $6::halfvec) >= $7
+  ORDER BY similarity DESC, key LIMIT 5
+)
+SELECT near.key, near.query, near.similarity, extract(epoch FROM now() - near.created_at)::float8 AS age, r.result
+FROM near JOIN rag.retrieval_cache r ON r.tenant_id = $1 AND r.key = near.key
+ORDER BY near.similarity DESC, near.key
+
+-- name: store
+-- Stored only if the collections are still in the state that was searched, and held there until commit (FOR SHARE): a
+-- writer who comes later finds the entry and removes it. SKIP LOCKED: while a writer is at work, nothing is stored.
+-- Then what has expired goes, and beyond the capacity ($10) the least recently used.
+WITH unchanged AS MATERIALIZED (
+  SELECT c.id, c.epoch FROM rag.collections c WHERE c.tenant_id = $1 AND c.id = ANY ($7::uuid[])
+  FOR SHARE SKIP LOCKED
+), stored AS (
+  INSERT INTO rag.retrieval_cache AS r
+    (tenant_id, key, scope, query, query_vector, guards, collection_ids, epochs, result, hits)
+  SELECT $1::bigint, $2::text, $3::text, $4::text, $5::halfvec, $6::text[], $7::uuid[], $8::bigint[], $9::jsonb, 0
+  WHERE ($7::uuid[], $8::bigint[]) = (SELECT array_agg(u.id ORDER BY u.id), array_agg(u.epoch ORDER BY u.id) FROM unchanged u)
+  ON CONFLICT (tenant_id, key) DO UPDATE
+  SET query_vector = excluded.query_vector, collection_ids = excluded.collection_ids, epochs = excluded.epochs,
+      result = excluded.result, hits = 0, created_at = excluded.created_at, used_at = excluded.used_at
+  RETURNING r.key
+), ranked AS (
+  SELECT o.key, o.created_at, row_number() OVER (ORDER BY o.used_at DESC, o.created_at DESC, o.key) AS place
+  FROM rag.retrieval_cache o WHERE o.tenant_id = $1 AND o.key <> $2
+), victim AS MATERIALIZED (
+  SELECT v.key FROM rag.retrieval_cache v
+  WHERE v.tenant_id = $1 AND EXISTS (SELECT FROM stored) AND v.key IN (
+    SELECT k.key FROM ranked k WHERE k.place >= $10 OR k.created_at <= now() - make_interval(secs => $11))
+  FOR UPDATE SKIP LOCKED
+), evicted AS (
+  DELETE FROM rag.retrieval_cache d USING victim WHERE d.tenant_id = $1 AND d.key = victim.key
+)
+SELECT EXISTS (SELECT FROM stored)
+
+-- name: touch
+-- Uses that a process has collected. Rows that somebody holds are passed over: the order of last use may lag.
+WITH used AS (
+  SELECT u.key, u.hits, u.used_at FROM unnest($2::text[], $3::integer[], $4::timestamptz[]) AS u (key, hits, used_at)
+), free AS MATERIALIZED (
+  SELECT f.key FROM rag.retrieval_cache f WHERE f.tenant_id = $1 AND f.key = ANY ($2::text[]) FOR UPDATE SKIP LOCKED
+)
+UPDATE rag.retrieval_cache r SET hits = r.hits + used.hits, used_at = greatest(r.used_at, used.used_at)
+FROM used JOIN free USING (key)
+WHERE r.tenant_id = $1 AND r.key = used.key
+
+-- name: count
+INSERT INTO rag.cache_counters AS c (tenant_id, hits, semantic_hits, misses, bypassed) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (tenant_id) DO UPDATE
+SET hits = c.hits + excluded.hits, semantic_hits = c.semantic_hits + excluded.semantic_hits,
+    misses = c.misses + excluded.misses, bypassed = c.bypassed + excluded.bypassed
+
+-- name: counters
+SELECT hits, semantic_hits, misses, bypassed FROM rag.cache_counters WHERE tenant_id = $1
+
+-- name: size
+-- Entries that can answer now: not expired, and of collections that are what they were.
+SELECT count(*) FROM rag.retrieval_cache r
+WHERE r.tenant_id = $1 AND r.created_at > now() - make_interval(secs => $2) AND rag.cached_is_current(r.collection_ids, r.epochs)
+
+-- name: embeddings_size
+SELECT count(*) FROM rag.query_embeddings WHERE tenant_id = $1
+
+-- name: forget
+SELECT rag.forget_cached($1)
+
+-- name: clear
+WITH doomed AS MATERIALIZED (
+  SELECT key FROM rag.retrieval_cache WHERE tenant_id = $1 ORDER BY key FOR UPDATE
+), gone AS (
+  DELETE FROM rag.retrieval_cache r USING doomed WHERE r.tenant_id = $1 AND r.key = doomed.key RETURNING 1
+)
+SELECT count(*) FROM gone
+
+-- name: embedding
+SELECT embedding, used_at < now() - interval '30 s' AS touch
+FROM rag.query_embeddings WHERE tenant_id = $1 AND model_id = $2 AND query_hash = $3
+
+-- name: keep_embedding
+-- A use is written when the last one is older than 30 s; beyond the number ($5) the least recently used go.
+WITH kept AS (
+  INSERT INTO rag.query_embeddings AS q (tenant_id, model_id, query_hash, embedding) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (tenant_id, model_id, query_hash) DO UPDATE SET used_at = now()
+  WHERE q.used_at < now() - interval '30 s'
+  RETURNING xmax = 0 AS fresh
+), surplus AS MATERIALIZED (
+  SELECT o.model_id, o.query_hash FROM rag.query_embeddings o
+  WHERE o.tenant_id = $1 AND (o.model_id, o.query_hash) <> ($2::smallint, $3::bytea) AND EXISTS (SELECT FROM kept WHERE fresh)
+  ORDER BY o.used_at DESC, o.query_hash OFFSET greatest($5::integer - 1, 0)
+), victim AS MATERIALIZED (
+  SELECT v.model_id, v.query_hash FROM rag.query_embeddings v
+  WHERE v.tenant_id = $1 AND (v.model_id, v.query_hash) IN (SELECT s.model_id, s.query_hash FROM surplus s)
+  FOR UPDATE SKIP LOCKED
+)
+DELETE FROM rag.query_embeddings d USING victim
+WHERE d.tenant_id = $1 AND d.model_id = victim.model_id AND d.query_hash = victim.query_hash
