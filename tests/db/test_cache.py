@@ -299,7 +299,7 @@ async def test_new_weights_are_a_change(services: Services) -> None:
     await index_texts(services, {"long": "A longer text: stones mark the trail, and walkers follow it in fog."})
     await warm(services)
     target = (await get_collection(services, "test")).id
-    drift = LexicalSettings(reweight_drift=1e-6)
+    drift = Settings(lexical=LexicalSettings(reweight_drift=1e-6))
     assert await reweight_if_drifted(services.database, services.principal, target, drift) > 0
     assert not (await find(services, QUERY)).from_cache
 
