@@ -15,16 +15,18 @@ from app.db.embedded import ensure_running
 from app.db.migrate import migrate
 from app.db.models import ensure_model
 from app.db.pool import Database
+from app.db.vector_ddl import vector_ddl
 from app.domain.principal import Principal
 from app.errors import MigrationError, SettingsError
 from app.ingest.pipeline import Target
+from app.jobs import vector_indexes
 from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.worker import Worker
 from app.prompts import prompt
 from app.providers.cohere import CohereReranker
 from app.providers.cross_encoder import CrossEncoder, find_cross_encoder
 from app.providers.llm_reranker import LlmReranker
-from app.providers.minilm import MiniLM
+from app.providers.minilm import MiniLM, Precision
 from app.providers.openai_chat import OpenAIChat
 from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.protocols import ChatModel, Embedder, Reranker
@@ -37,6 +39,7 @@ from app.store.traces import TraceWriter
 log = structlog.get_logger(__name__)
 
 LOCAL_MODEL = "all-MiniLM-L6-v2"
+PRECISIONS: tuple[Precision, ...] = ("int8", "fp32")
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,10 @@ class Services:
         """A worker for every kind of job."""
         handlers = {
             KIND: index_uploads(self.database, lambda context, target: self.target(context.principal, target)),
+            vector_indexes.PLAN: vector_indexes.reconcile_indexes(
+                self.database, lambda: vector_ddl(self.owner_dsn), lambda: self.settings.current.vector
+            ),
+            vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
         }
         return Worker(self.database, handlers, lambda: self.settings.current.jobs)
 
@@ -75,9 +82,10 @@ async def open_services(
     async with AsyncExitStack() as stack:
         owner_dsn = environment.database_url or await _embedded(environment, stack)
         await migrate(owner_dsn)
-        embedder = _embedder(environment, settings.current)
-        stack.push_async_callback(embedder.close)
-        name = _model_name(embedder)
+        embedders = _Embedders(environment)
+        stack.push_async_callback(embedders.close)
+        name = _model_name(settings.current)
+        embedder = embedders.get(name)
         await ensure_model(owner_dsn, name, await _dimensions(embedder))
         database = await Database.open(environment.app_database_url or owner_dsn, max_size=pool_size)
         stack.push_async_callback(database.close)
@@ -89,7 +97,7 @@ async def open_services(
         reranker = _Rerankers(environment, settings, chats)
         stack.push_async_callback(reranker.close)
         yield Services(
-            environment, settings, principal, database, owner_dsn, Retriever(database, embedder, model, reranker),
+            environment, settings, principal, database, owner_dsn, Retriever(database, embedder, model, reranker, embedders),
             traces, chats.get,
         )  # fmt: skip
 
@@ -100,21 +108,38 @@ async def _embedded(environment: Environment, stack: AsyncExitStack) -> str:
     return server.dsn()
 
 
-def _embedder(environment: Environment, settings: Settings) -> Embedder:
-    name = settings.rag.embedding_model
-    if name == LOCAL_MODEL:
-        return MiniLM.open(environment.home, settings.vector.precision)
-    if not environment.chat_configured:
-        raise SettingsError(
-            f"rag.embeddingModel is {name!r}, which needs OPENAI_API_KEY or OPENAI_BASE_URL; "
-            f"without them use {LOCAL_MODEL!r}"
-        )
-    return OpenAIEmbedder(name, environment.openai_api_key, environment.openai_base_url)
-
-
-def _model_name(embedder: Embedder) -> str:
+def _model_name(settings: Settings) -> str:
     """Vectors of different precision are different models: their cosine is about .99, not 1."""
-    return f"{embedder.name}:{embedder.precision}" if isinstance(embedder, MiniLM) else embedder.name
+    name = settings.rag.embedding_model
+    return f"{name}:{settings.vector.precision}" if name == LOCAL_MODEL else name
+
+
+class _Embedders:
+    """One per model name, made when it is first needed."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._made: dict[str, Embedder] = {}
+
+    def get(self, name: str) -> Embedder:
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def _make(self, name: str) -> Embedder:
+        environment = self._environment
+        for precision in PRECISIONS:
+            if name == f"{LOCAL_MODEL}:{precision}":
+                return MiniLM.open(environment.home, precision)
+        if not environment.chat_configured:
+            raise SettingsError(
+                f"the embedding model {name!r} needs OPENAI_API_KEY or OPENAI_BASE_URL; without them use {LOCAL_MODEL!r}"
+            )
+        return OpenAIEmbedder(name, environment.openai_api_key, environment.openai_base_url)
+
+    async def close(self) -> None:
+        for embedder in self._made.values():
+            await embedder.close()
 
 
 async def _dimensions(embedder: Embedder) -> int:

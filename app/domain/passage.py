@@ -29,7 +29,7 @@ class LegResult:
     """Hits of one leg, best first.
 
     `confidence` in 0..1: best cosine, or best share of the query's idf mass. `exact`: the list is the true one, not an
-    approximation. `complete`: there is nothing beyond it.
+    approximation. `complete`: there is nothing beyond it. `how`: by which way it was found, for the trace.
     """
 
     leg: Leg
@@ -37,6 +37,7 @@ class LegResult:
     confidence: float
     exact: bool
     complete: bool
+    how: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search. `top_k` passages (1 to 200); `legs` to run; `filters` match document metadata by containment."""
+    """One search. `top_k` passages (1 to 200); `legs` to run; `filters` match document metadata by containment.
+
+    `model`: search by the vectors of this embedding model instead of those that serve, to compare before a flip.
+    """
 
     query: str
     collections: tuple[str, ...]
@@ -91,11 +95,13 @@ class SearchRequest:
     filters: Mapping[str, Any] | None = None
     group_by: Literal["passage", "document"] = "passage"
     expand_parents: bool = True
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Passages best first, and how they were found. `confidence` per leg in 0..1; `timings_ms` per stage."""
+    """Passages best first, and how they were found. `confidence` per leg in 0..1; `timings_ms` per stage; `how` as in
+    LegResult, for the legs that have something to tell."""
 
     passages: tuple[Passage, ...]
     trace_id: UUID
@@ -109,3 +115,4 @@ class SearchResult:
     visible_passages: int
     legs: tuple[LegTrace, ...] = ()
     from_cache: bool = False
+    how: Mapping[Leg, Mapping[str, Any]] = field(default_factory=dict)

@@ -22,6 +22,7 @@ from app.evals.retrieval import MODES, Bench, Step, find_collection, ranking, se
 from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
 from app.retrieve.legs import LegQuery, run_legs
 from app.retrieve.stopwatch import Stopwatch
+from app.retrieve.vector import Searched, VectorQuery
 from app.store import evals
 
 Form = Literal["relative_score", "rrf"]
@@ -172,7 +173,9 @@ async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: St
         for (query_id, text), vector in zip(batch, vectors, strict=True):
             half = HalfVector(vector.astype(np.float16))
             request = SearchRequest(query=text, collections=(collection,), top_k=TOP_K)
-            query = LegQuery(request, [where.id], where.chunk_count, half)
+            model = bench.retriever.model
+            searched = VectorQuery([Searched(where.id, where.chunk_count, model)], {model.id: half})
+            query = LegQuery(request, [where.id], searched)
             results = await _run_legs(bench, query)
             documents = {hit.passage_id: names[hit.document_id] for leg in results.values() for hit in leg.hits}
             found.append(Legs(results, documents, data.judgements[query_id]))
@@ -184,9 +187,7 @@ async def _run_legs(bench: Bench, query: LegQuery) -> dict[Leg, LegResult]:
     config = {"statement_timeout": str(bench.settings.retrieve.statement_timeout_ms)}
     retriever = bench.retriever
     async with retriever.database.transaction(bench.principal, readonly=True, config=config) as connection:
-        results, failed = await run_legs(
-            connection, bench.principal, retriever.model, query, 3 * TOP_K, bench.settings, Stopwatch()
-        )
+        results, failed = await run_legs(connection, bench.principal, query, 3 * TOP_K, bench.settings, Stopwatch())
     if failed:
         raise DatabaseUnavailableError("; ".join(f"leg {leg} failed: {why}" for leg, why in failed.items()))
     return results

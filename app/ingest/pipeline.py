@@ -20,10 +20,10 @@ from app.domain.principal import Principal
 from app.errors import InputError, ParseError, TooLargeError, UnsupportedTypeError
 from app.ingest.parse import parse
 from app.ingest.prepare import prepare, source_hash
-from app.ingest.reweight import reweight_if_drifted
+from app.ingest.reweight import order_index_if_due, reweight_if_drifted
 from app.providers.protocols import Embedder
 from app.settings import Settings
-from app.store import documents, vectors
+from app.store import collections, documents, vectors
 from app.store.session import Database
 
 # Failures of one document; every other CairnError stops the run.
@@ -70,6 +70,8 @@ async def ingest(
 
     `on_outcome` sees each as it happens; `check` is called between steps and may raise to stop (cancellation).
     """
+    async with database.transaction(target.principal) as connection:
+        await collections.pin_model(connection, target.principal, target.collection_id, target.model.id)
     prepared: asyncio.Queue[PreparedDocument | None] = asyncio.Queue(maxsize=64)
     embedded: asyncio.Queue[_Embedded | None] = asyncio.Queue(maxsize=64)
     outcomes: list[Outcome] = []
@@ -97,6 +99,7 @@ async def ingest(
         while (item := await embedded.get()) is not None:
             report(await _publish(database, target, item))
         await reweight_if_drifted(database, target.principal, target.collection_id, target.settings.lexical)
+        await order_index_if_due(database, target.principal, target.collection_id, target.settings.vector)
 
     try:
         async with asyncio.TaskGroup() as group:

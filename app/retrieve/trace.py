@@ -44,6 +44,7 @@ def succeeded(trace: RunTrace, result: SearchResult) -> RunTrace:
     return replace(
         trace,
         outcome="ok",
+        plan={**trace.plan, **{str(leg): how for leg, how in result.how.items()}},
         timings_ms=result.timings_ms,
         legs_used=result.legs_used,
         legs_failed={str(leg): why for leg, why in result.legs_failed.items()},

@@ -38,7 +38,11 @@ def run_trace(
         settings_revision=settings_revision,
         outcome="ok" if answer else "error" if isinstance(terminal, Failed) else "cancelled",
         strategy=str(answer.route["strategy"]) if answer else None,
-        plan={"asked_strategy": question.strategy, **(answer.route if answer else {})},
+        plan={
+            "asked_strategy": question.strategy,
+            **(answer.route if answer else {}),
+            **({str(leg): how for leg, how in result.how.items()} if result else {}),
+        },
         timings_ms=answer.timings_ms if answer else result.timings_ms if result else {},
         legs_used=result.legs_used if result else (),
         legs_failed={str(leg): why for leg, why in result.legs_failed.items()} if result else {},

@@ -151,7 +151,7 @@ async def test_lexical_search_of_a_small_collection_reads_only_its_rows(connecti
 
 
 async def test_exact_vector_search_reads_one_collection(connection: Any) -> None:
-    statement = VECTORS["search_exact"].format(model=1, dimensions=8)
+    statement = VECTORS["search_exact"].format(model=1, dimensions=8, filter="")
     nodes = await plan(connection, statement, tenant(), [await collection(connection, "c2")], QUERY, 10)
     assert "embeddings_collection_idx" in indexes(nodes)
     assert not scans(nodes) & {"embeddings", "chunks"}
@@ -160,7 +160,7 @@ async def test_exact_vector_search_reads_one_collection(connection: Any) -> None
 
 async def test_vector_search_of_a_large_collection_uses_hnsw(connection: Any) -> None:
     await connection.execute(VECTORS["configure"], "80", "20000")
-    statement = VECTORS["search_index"].format(model=1, dimensions=8)
+    statement = VECTORS["search_shared"].format(model=1, dimensions=8, filter="")
     nodes = await plan(connection, statement, tenant(), [await collection(connection, "c1")], QUERY, 50)
     assert "embeddings_hnsw_1" in indexes(nodes)
     assert not scans(nodes) & {"embeddings", "chunks"}
