@@ -20,6 +20,7 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from app.actions import order_upkeep
 from app.api import collections, documents, health, index, jobs, logs, problems, query, search, traces
 from app.api.edge import Edge
 from app.api.guards import check_listen
@@ -172,6 +173,7 @@ async def _maintain(services: Services) -> None:
             async with services.database.connection() as connection:
                 made = await upkeep.ensure_partitions(connection, PARTITION_DAYS)
                 dropped = await upkeep.drop_partitions(connection, services.settings.current.trace.retention_days)
+            await order_upkeep(services)
             log.info("maintenance", partitions_made=made, partitions_dropped=dropped)
             pause = DAY_SECONDS
         except CairnError as error:

@@ -57,7 +57,8 @@ class Services:
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
-        return Target(principal, collection_id, self.retriever.embedder, self.retriever.model, self.settings.current)
+        found = self.retriever
+        return Target(principal, collection_id, found.embedder, found.model, self.settings.current, found.embedders)
 
     def worker(self) -> Worker:
         """A worker for every kind of job."""

@@ -92,7 +92,9 @@ async def index_corpus(bench: Bench, data: RetrievalSet, collection: str, step: 
         step(outcome.external_id)
 
     retriever = bench.retriever
-    target = Target(bench.principal, found.id, retriever.embedder, retriever.model, bench.settings)
+    target = Target(
+        bench.principal, found.id, retriever.embedder, retriever.model, bench.settings, retriever.embedders
+    )
     outcomes = await ingest(retriever.database, target, missing(), on_outcome=reached)
     rejected = tuple(outcome for outcome in outcomes if isinstance(outcome, Rejected))
     return Corpus(await find_collection(bench, collection), len(outcomes) - len(rejected), rejected)

@@ -80,7 +80,8 @@ async def configure(connection: Any, limit: int, settings: VectorSettings) -> in
 
 async def nearest(connection: Any, principal: Principal, regime: Regime, asked: Neighbours) -> Sequence[Any]:
     """Rows (chunk_id, passage_id, document_id, score), nearest first. HNSW regimes need `configure` before."""
-    statement = SQL[f"search_{regime}"].format(
+    name = "search_exact_filtered" if regime == "exact" and asked.filters else f"search_{regime}"
+    statement = SQL[name].format(
         model=asked.model.id,
         dimensions=asked.model.dimensions,
         tenant=principal.tenant_id,

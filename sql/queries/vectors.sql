@@ -28,10 +28,22 @@ SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
 FROM (
   SELECT e.chunk_id, (e.embedding <=> $3::halfvec) + 0.0 AS distance
   FROM rag.embeddings e
-  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model} {filter}
+  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model}
   ORDER BY 2, 1 LIMIT $4
 ) AS best
 JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
+ORDER BY best.distance, best.chunk_id
+
+-- name: search_exact_filtered
+-- By way of the documents that match: reads their vectors only, not the collection's.
+SELECT best.chunk_id, best.passage_id, best.document_id, 1 - best.distance AS score
+FROM (
+  SELECT c.id AS chunk_id, c.passage_id, c.document_id, (e.embedding <=> $3::halfvec) + 0.0 AS distance
+  FROM rag.filter_documents($2::uuid[], $5::jsonb) AS f
+  JOIN rag.chunks c ON c.tenant_id = $1 AND c.document_id = f.document_id
+  JOIN rag.embeddings e ON e.tenant_id = $1 AND e.chunk_id = c.id AND e.model_id = {model}
+  ORDER BY 4, 1 LIMIT $4
+) AS best
 ORDER BY best.distance, best.chunk_id
 
 -- name: search_shared

@@ -10,7 +10,6 @@ import sys
 import textwrap
 import time
 from collections.abc import Mapping
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -18,14 +17,21 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.actions import delete_collection, get_collection, get_trace, index_now
+from app.actions import (
+    delete_collection,
+    get_collection,
+    get_recall,
+    get_trace,
+    index_now,
+    order_upkeep,
+    recall_by_collection,
+)
 from app.db.vector_ddl import vector_ddl
 from app.domain.vector_index import PlannedIndex
-from app.errors import DatabaseUnavailableError
 from app.jobs import vector_indexes as handlers
 from app.retrieve.vector import Part, Searched, choose_parts
 from app.settings import Settings, SettingsStore, VectorSettings
-from app.store import vector_indexes, vectors
+from app.store import vector_indexes
 from app.store.vectors import EmbeddingModel
 from app.wiring import Services
 from tests.conftest import REPO
@@ -128,7 +134,9 @@ async def test_a_collection_that_grows_gets_its_index_and_uses_it(services: Serv
          "ef_search": 80, "fell_back": False},
     ]  # fmt: skip
     async with small.database.transaction(small.principal) as connection:
-        check = await vector_indexes.latest_check(connection, small.principal, (await get_collection(small, "large")).id)
+        check = await vector_indexes.latest_check(
+            connection, small.principal, (await get_collection(small, "large")).id
+        )
     assert check is not None
     assert (check.regime, check.k, check.sample, check.ef_search) == ("dedicated", 10, 20, 80)
     assert check.recall > 0.9
@@ -178,9 +186,7 @@ async def test_only_the_largest_have_an_index_and_the_number_is_bounded(services
     assert len(await catalog(small)) == 2
 
 
-async def test_plans_of_one_tenant_serve_all_without_showing_them(
-    services: Services, other_tenant: Services
-) -> None:
+async def test_plans_of_one_tenant_serve_all_without_showing_them(services: Services, other_tenant: Services) -> None:
     """The plan is over all tenants; rows of the state stay with theirs."""
     small = scaled(services)
     await fill(small, "mine", 110)
@@ -262,8 +268,11 @@ async def test_a_killed_builder_is_followed_by_another(services: Services) -> No
     await transaction.start()
     await blocker.execute("LOCK TABLE rag.embeddings IN ROW EXCLUSIVE MODE")
     command = [sys.executable, "-c", textwrap.dedent(KILLED), small.owner_dsn, str(index.tenant_id)]
-    builder = subprocess.Popen(
-        [*command, str(index.collection_id), str(index.model_id)], stdout=subprocess.PIPE, cwd=REPO
+    builder = await asyncio.to_thread(
+        subprocess.Popen,
+        [*command, str(index.collection_id), str(index.model_id)],
+        stdout=subprocess.PIPE,
+        cwd=REPO,
     )
     assert builder.stdout is not None
     assert await asyncio.to_thread(builder.stdout.readline) == b"locked\n"
@@ -281,7 +290,9 @@ async def test_a_killed_builder_is_followed_by_another(services: Services) -> No
 
 async def invalid(services: Services, name: str) -> bool:
     owner = await asyncpg.connect(services.owner_dsn)
-    found = await owner.fetchval("SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)", f"rag.{name}")
+    found = await owner.fetchval(
+        "SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)", f"rag.{name}"
+    )
     await owner.close()
     return bool(found)
 
@@ -293,29 +304,17 @@ async def until(true: Any, seconds: float = 15) -> None:
         await asyncio.sleep(0.05)
 
 
-async def test_two_planners_take_turns(services: Services) -> None:
+async def test_two_workers_take_turns(services: Services, other_tenant: Services) -> None:
     """Waiting in an advisory lock would hang with a concurrent build for ever (facts), so turns are asked for."""
     small = scaled(services)
     await fill(small, "large", 120)
+    for tenant in (services, other_tenant):
+        async with tenant.database.transaction(tenant.principal) as connection:
+            await handlers.enqueue_plan(connection, tenant.principal)
     async with asyncio.timeout(60):
-        first, second = await asyncio.gather(_reconcile(small), _reconcile(small))
-    assert sorted([first["built"], second["built"]], key=len) == [[], list(await catalog(small))]
-
-
-async def _reconcile(services: Services) -> dict[str, Any]:
-    @asynccontextmanager
-    async def ddl() -> Any:
-        async with vector_ddl(services.owner_dsn) as opened:
-            yield opened
-
-    class Context:
-        principal = services.principal
-
-        async def progress(self, *_: object) -> None:
-            """Nobody looks."""
-
-    handle = handlers.reconcile_indexes(services.database, ddl, lambda: services.settings.current.vector)
-    return await handle(Context())  # type: ignore[arg-type]
+        attempts = await asyncio.gather(*(scaled(s).worker().run_until_idle() for s in (services, other_tenant)))
+    assert sum(attempts) == 3  # two plans and one check
+    assert list((await catalog(small)).values()) == [True]
 
 
 # --- settings in force ------------------------------------------------------------------------------------------------
@@ -331,10 +330,73 @@ async def test_ef_search_in_force_is_that_of_the_settings(services: Services) ->
         assert await connection.fetchval("SELECT current_setting('hnsw.ef_search')") != "333"
 
 
-async def test_a_value_that_is_not_in_force_fails_the_leg(services: Services) -> None:
-    class Deaf:
-        async def fetchrow(self, *_: object) -> dict[str, str]:
-            return {"ef_search": "40"}
+# --- the recall self-check --------------------------------------------------------------------------------------------
 
-    with pytest.raises(DatabaseUnavailableError, match="ef_search is 40, not 80"):
-        await vectors.configure(Deaf(), 50, VectorSettings())
+
+async def test_a_recall_check_is_stored_and_shown(services: Services) -> None:
+    """C9: compared with the exact scan, the vector itself left out; shown to analysts, the API and Prometheus."""
+    small = scaled(services)
+    await fill(small, "large", 120)
+    await order_upkeep(small)
+    assert await small.worker().run_until_idle() >= 2
+    collection = await get_collection(small, "large")
+    check = await get_recall(small, collection)
+    assert check is not None
+    assert check.model == "all-MiniLM-L6-v2:int8"
+    assert 0.9 < check.recall <= 1
+    assert await recall_by_collection(small, 10) == {"large": check.recall}
+    analyst = await asyncpg.connect(small.owner_dsn)
+    row = await analyst.fetchrow("SELECT * FROM analyst.recall_checks ORDER BY checked_at DESC LIMIT 1")
+    await analyst.close()
+    assert (row["collection"], row["recall"], row["k"]) == ("large", check.recall, 10)
+    # checked today: nothing is ordered again
+    await order_upkeep(small)
+    async with small.database.transaction(small.principal) as connection:
+        assert (
+            await connection.fetchval(
+                "SELECT count(*) FROM rag.jobs WHERE status = 'queued' AND kind = $1", handlers.CHECK
+            )
+            == 0
+        )
+
+
+BADLY_INDEXED = """
+DROP INDEX rag.embeddings_hnsw_1;
+INSERT INTO rag.chunks (tenant_id, id, passage_id, document_id, collection_id, ordinal, char_start, char_end, headings,
+  token_count, token_counter, content)
+SELECT tenant_id, gen_random_uuid(), id, document_id, collection_id, n, 0, 1, '{}', 1, 't', 'x'
+FROM rag.passages, generate_series(1, 50) n;
+INSERT INTO rag.embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
+SELECT tenant_id, id, 1, document_id, collection_id, '',
+  (SELECT array_agg(random() - .5) FROM generate_series(1, 384) WHERE id IS NOT NULL)::halfvec
+FROM rag.chunks WHERE content = 'x';
+UPDATE rag.collections SET chunk_count = (SELECT count(*) FROM rag.chunks);
+CREATE INDEX embeddings_hnsw_1 ON rag.embeddings USING hnsw ((embedding::halfvec(384)) halfvec_cosine_ops)
+  WITH (m = 2, ef_construction = 4) WHERE model_id = 1;
+ANALYZE rag.embeddings;
+"""
+
+
+async def test_a_recall_check_sees_what_a_broken_index_misses(services: Services) -> None:
+    """The check would be worthless if it could not fail."""
+    small = scaled(services, ef_search=10, dedicated_above=10**6)
+    collection_id = await fill(small, "large", 60)
+    owner = await asyncpg.connect(small.owner_dsn)
+    # random vectors in far too narrow a graph: what a badly built index looks like
+    await owner.execute(BADLY_INDEXED)
+    await owner.close()
+    async with small.database.transaction(small.principal) as connection:
+        await connection.execute("DELETE FROM rag.jobs")
+        await handlers.enqueue_check(connection, small.principal, collection_id)
+    await small.worker().run_until_idle()
+    check = await get_recall(small, await get_collection(small, "large"))
+    assert check is not None
+    assert check.regime == "shared"
+    assert check.recall < 1
+
+
+async def test_small_collections_are_not_checked_daily(services: Services) -> None:
+    small = scaled(services)
+    await fill(small, "tiny", 20)
+    await order_upkeep(small)
+    assert await small.worker().run_until_idle() == 0

@@ -151,7 +151,7 @@ async def test_lexical_search_of_a_small_collection_reads_only_its_rows(connecti
 
 
 async def test_exact_vector_search_reads_one_collection(connection: Any) -> None:
-    statement = VECTORS["search_exact"].format(model=1, dimensions=8, filter="")
+    statement = VECTORS["search_exact"].format(model=1, dimensions=8)
     nodes = await plan(connection, statement, tenant(), [await collection(connection, "c2")], QUERY, 10)
     assert "embeddings_collection_idx" in indexes(nodes)
     assert not scans(nodes) & {"embeddings", "chunks"}
