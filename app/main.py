@@ -21,7 +21,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from app.actions import order_upkeep
-from app.api import collections, documents, health, index, jobs, logs, problems, query, search, traces
+from app.api import collections, documents, embedding_models, health, index, jobs, logs, problems, query, search, traces
 from app.api.edge import Edge
 from app.api.guards import check_listen
 from app.api.running import Running
@@ -54,7 +54,7 @@ Errors are RFC 9457 `application/problem+json` with a stable `code`; `GET /probl
 page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request-ID`, which the log knows.
 """
 
-_ROUTERS = (collections, documents, index, search, query, jobs, traces, health)
+_ROUTERS = (collections, documents, embedding_models, index, search, query, jobs, traces, health)
 
 
 def create_app(environment: Environment, settings: SettingsStore, *, worker: bool = True) -> FastAPI:

@@ -18,8 +18,9 @@ from app.db.pool import Database
 from app.db.vector_ddl import vector_ddl
 from app.domain.principal import Principal
 from app.errors import MigrationError, SettingsError
-from app.ingest.pipeline import Target
-from app.jobs import vector_indexes
+from app.ingest.embed import Target
+from app.jobs import reindex, vector_indexes
+from app.jobs.context import JobContext
 from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.worker import Worker
 from app.prompts import prompt
@@ -60,10 +61,26 @@ class Services:
         found = self.retriever
         return Target(principal, collection_id, found.embedder, found.model, self.settings.current, found.embedders)
 
+    async def register_model(self, name: str) -> vectors.EmbeddingModel:
+        """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
+        name = f"{name}:{self.settings.current.vector.precision}" if name == LOCAL_MODEL else name
+        await ensure_model(self.owner_dsn, name, await _dimensions(self.retriever.embedders.get(name)))
+        async with self.database.connection() as connection:
+            found = await vectors.model(connection, name)
+        if found is None:
+            raise MigrationError(f"embedding model {name} is not registered")
+        return found
+
     def worker(self) -> Worker:
         """A worker for every kind of job."""
+
+        def target(context: JobContext, collection_id: UUID) -> Target:
+            return self.target(context.principal, collection_id)
+
         handlers = {
-            KIND: index_uploads(self.database, lambda context, target: self.target(context.principal, target)),
+            KIND: index_uploads(self.database, target),
+            reindex.REINDEX: reindex.reindex(self.database, target),
+            reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
                 self.database, lambda: vector_ddl(self.owner_dsn), lambda: self.settings.current.vector
             ),
