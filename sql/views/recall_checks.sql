@@ -25,5 +25,5 @@ COMMENT ON COLUMN analyst.recall_checks.k IS 'Neighbours compared for each vecto
 COMMENT ON COLUMN analyst.recall_checks.sample IS 'Stored vectors that were looked for.';
 COMMENT ON COLUMN analyst.recall_checks.recall IS 'Mean share of the true k neighbours that were found, 0 to 1.';
 COMMENT ON COLUMN analyst.recall_checks.ef_search IS 'HNSW search breadth in force.';
-COMMENT ON COLUMN analyst.recall_checks.checked_at IS 'When.';
+COMMENT ON COLUMN analyst.recall_checks.checked_at IS 'When the comparison was made.';
 COMMENT ON COLUMN analyst.recall_checks.check_id IS 'Id of the check.';

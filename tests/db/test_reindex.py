@@ -159,3 +159,13 @@ async def test_a_cancelled_job_stops(services: Services, force: bool) -> None:
     job = await model_actions.start_reindex(services, "test", force=force)
     await cancel_job(services, job.id)
     assert await services.worker().run_until_idle() == 0
+
+
+async def test_a_title_is_told_from_a_name_by_what_was_embedded(services: Services) -> None:
+    """A document without a title shows its name, which must not creep into its vectors."""
+    await index_now(services, "test", [text_source("named.txt", "A note."), text_source("t", "A note.", "Heights")])
+    assert (await run(services, force=True)).result == {"redone": 2, "unchanged": 0, "overtaken": 0}
+    async with services.database.transaction(services.principal) as connection:
+        rows = await connection.fetch("SELECT search_terms FROM rag.passages ORDER BY search_terms")
+    assert ["named" in row["search_terms"] for row in rows] == [False, False]
+    assert (await run(services)).result == {"redone": 0, "unchanged": 2, "overtaken": 0}
