@@ -20,14 +20,17 @@ from app.domain.passage import Leg, SearchRequest, SearchResult
 from app.domain.question import Question
 from app.domain.text import normalise
 from app.domain.trace import RunTrace
+from app.domain.vector_index import RecallCheck
 from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
 from app.ingest.pipeline import OnOutcome, ingest
 from app.ingest.prepare import source_hash
+from app.jobs import vector_indexes
 from app.jobs.index_uploads import KIND
 from app.retrieve.cached import cached_search
 from app.retrieve.trace import sampled, search_trace, succeeded
 from app.settings import Settings
 from app.store import cache, collections, documents, jobs, traces, uploads
+from app.store import vector_indexes as vector_store
 from app.strategies.choose import choose
 from app.strategies.fast import Answerer, fast
 from app.strategies.trace import run_trace
@@ -114,6 +117,32 @@ async def delete_collection(services: Services, name: str) -> None:
         if not (gone := await collections.delete(connection, services.principal, name)):
             raise NotFoundError(f"no collection named {name}")
         await cache.forget(connection, gone)
+        if collection.chunk_count > services.settings.current.vector.dedicated_above * 0.8:
+            await vector_indexes.enqueue_plan(connection, services.principal)  # it may have had an index of its own
+
+
+async def get_recall(services: Services, collection: Collection) -> RecallCheck | None:
+    """How well the vector leg found its neighbours when that was last checked; None where it never was."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await vector_store.latest_check(connection, services.principal, collection.id)
+
+
+async def recall_by_collection(services: Services, limit: int) -> dict[str, float]:
+    """Of the last checks of collections that are too large for the exact scan, worst first."""
+    above = services.settings.current.vector.exact_below
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await vector_store.latest_checks(connection, services.principal, above, limit)
+
+
+async def order_upkeep(services: Services) -> None:
+    """Enqueue what is to be done once a day: the plan of vector indexes, and recall checks of collections that are
+    too large for the exact scan."""
+    async with services.database.transaction(services.principal) as connection:
+        settings = services.settings.current.vector
+        if await vector_store.plan(connection, settings):
+            await vector_indexes.enqueue_plan(connection, services.principal)
+        for collection_id in await vector_store.unchecked(connection, services.principal, settings.exact_below):
+            await vector_indexes.enqueue_check(connection, services.principal, collection_id)
 
 
 async def index_now(

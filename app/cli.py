@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from app.commands import evaluate
+from app.commands import evaluate, models
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
@@ -26,6 +26,7 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 
 app.add_typer(evaluate.group, name="eval")
+app.add_typer(models.group, name="models")
 
 
 class SearchMode(StrEnum):
@@ -123,6 +124,15 @@ def ask(text: Words, collection: Collection = None, json: Json = False) -> int:
     from app.commands.ask import ask as run
 
     return _run(run(" ".join(text), collection, json))
+
+
+@app.command()
+def reindex(
+    collection: Annotated[str, typer.Argument(metavar="COLLECTION")],
+    force: Annotated[bool, typer.Option("--force", help="Also documents that would come out as they are.")] = False,
+) -> int:
+    """Cut and embed all documents of a collection anew, with the settings in force."""
+    return models.reindex(collection, force)
 
 
 @app.command()

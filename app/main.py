@@ -21,7 +21,21 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi_swagger import patch_fastapi
 
-from app.api import cache, collections, documents, health, index, jobs, logs, problems, query, search, traces
+from app.actions import order_upkeep
+from app.api import (
+    cache,
+    collections,
+    documents,
+    embedding_models,
+    health,
+    index,
+    jobs,
+    logs,
+    problems,
+    query,
+    search,
+    traces,
+)
 from app.api.edge import Edge
 from app.api.guards import check_listen
 from app.api.running import Running
@@ -54,7 +68,7 @@ Errors are RFC 9457 `application/problem+json` with a stable `code`; `GET /probl
 page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request-ID`, which the log knows.
 """
 
-_ROUTERS = (collections, documents, index, search, query, jobs, traces, cache, health)
+_ROUTERS = (collections, documents, embedding_models, index, search, query, jobs, traces, cache, health)
 
 
 def create_app(environment: Environment, settings: SettingsStore, *, worker: bool = True) -> FastAPI:
@@ -175,6 +189,7 @@ async def _maintain(services: Services) -> None:
             async with services.database.connection() as connection:
                 made = await upkeep.ensure_partitions(connection, PARTITION_DAYS)
                 dropped = await upkeep.drop_partitions(connection, services.settings.current.trace.retention_days)
+            await order_upkeep(services)
             log.info("maintenance", partitions_made=made, partitions_dropped=dropped)
             pause = DAY_SECONDS
         except CairnError as error:

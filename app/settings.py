@@ -107,11 +107,21 @@ class IngestSettings(Section):
 
 
 class VectorSettings(Section):
-    exact_below: int = Field(3000, ge=0, description="Collections with fewer chunks are scanned exactly.")
+    exact_below: int = Field(
+        3000, ge=0, description="Up to so many visible chunks (collection, filter) are scanned exactly."
+    )
+    dedicated_above: int = Field(
+        5000, ge=1, description="Collections with more chunks may get an HNSW index of their own."
+    )
+    max_dedicated_indexes: int = Field(
+        200, ge=0, le=1000, description="How many of the largest do; each costs every statement planning time."
+    )
     candidates: int = Field(50, ge=20, le=1000, description="Chunks that the vector leg fetches at least.")
     ef_search: int = Field(80, ge=10, le=1000, description="HNSW search breadth (hnsw.ef_search).")
     max_scan_tuples: int = Field(20000, ge=1000, description="Bound of the iterative scan (hnsw.max_scan_tuples).")
     precision: Literal["int8", "fp32"] = Field("int8", description="Arithmetic of the local ONNX model.")
+    recall_sample: int = Field(50, ge=1, le=1000, description="Stored vectors that a recall check looks for.")
+    min_recall: float = Field(0.95, ge=0, le=1, description="A recall check below it is a warning in the log.")
 
 
 class LexicalSettings(Section):

@@ -15,10 +15,13 @@ from app.db.embedded import ensure_running
 from app.db.migrate import migrate
 from app.db.models import ensure_model
 from app.db.pool import Database
+from app.db.vector_ddl import vector_ddl
 from app.domain.principal import Principal
 from app.errors import MigrationError, SettingsError
-from app.ingest.pipeline import Target
+from app.ingest.embed import Target
 from app.ingest.reweight import KIND as REWEIGHT
+from app.jobs import reindex, vector_indexes
+from app.jobs.context import JobContext
 from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.reweight import reweight
 from app.jobs.worker import Worker
@@ -26,7 +29,7 @@ from app.prompts import prompt
 from app.providers.cohere import CohereReranker
 from app.providers.cross_encoder import CrossEncoder, find_cross_encoder
 from app.providers.llm_reranker import LlmReranker
-from app.providers.minilm import MiniLM
+from app.providers.minilm import MiniLM, Precision
 from app.providers.openai_chat import OpenAIChat
 from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.protocols import ChatModel, Embedder, Reranker
@@ -41,6 +44,7 @@ from app.store.traces import TraceWriter
 log = structlog.get_logger(__name__)
 
 LOCAL_MODEL = "all-MiniLM-L6-v2"
+PRECISIONS: tuple[Precision, ...] = ("int8", "fp32")
 
 
 @dataclass(frozen=True)
@@ -58,13 +62,34 @@ class Services:
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
-        return Target(principal, collection_id, self.retriever.embedder, self.retriever.model, self.settings.current)
+        found = self.retriever
+        return Target(principal, collection_id, found.embedder, found.model, self.settings.current, found.embedders)
+
+    async def register_model(self, name: str) -> vectors.EmbeddingModel:
+        """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
+        name = f"{name}:{self.settings.current.vector.precision}" if name == LOCAL_MODEL else name
+        await ensure_model(self.owner_dsn, name, await _dimensions(self.retriever.embedders.get(name)))
+        async with self.database.connection() as connection:
+            found = await vectors.model(connection, name)
+        if found is None:
+            raise MigrationError(f"embedding model {name} is not registered")
+        return found
 
     def worker(self, *, grace_seconds: float = 10.0) -> Worker:
         """A worker for every kind of job. When stopped, the job it has may go on for so long."""
+
+        def target(context: JobContext, collection_id: UUID) -> Target:
+            return self.target(context.principal, collection_id)
+
         handlers = {
-            KIND: index_uploads(self.database, lambda context, target: self.target(context.principal, target)),
+            KIND: index_uploads(self.database, target),
             REWEIGHT: reweight(self.database, lambda: self.settings.current.lexical),
+            reindex.REINDEX: reindex.reindex(self.database, target),
+            reindex.BACKFILL: reindex.backfill(self.database, target),
+            vector_indexes.PLAN: vector_indexes.reconcile_indexes(
+                self.database, lambda: vector_ddl(self.owner_dsn), lambda: self.settings.current.vector
+            ),
+            vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
         }
         return Worker(self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds)
 
@@ -80,9 +105,10 @@ async def open_services(
     async with AsyncExitStack() as stack:
         owner_dsn = environment.database_url or await _embedded(environment, stack)
         await migrate(owner_dsn)
-        embedder = _embedder(environment, settings.current)
-        stack.push_async_callback(embedder.close)
-        name = _model_name(embedder)
+        embedders = _Embedders(environment)
+        stack.push_async_callback(embedders.close)
+        name = _model_name(settings.current)
+        embedder = embedders.get(name)
         await ensure_model(owner_dsn, name, await _dimensions(embedder))
         database = await Database.open(environment.app_database_url or owner_dsn, max_size=pool_size)
         stack.push_async_callback(database.close)
@@ -96,7 +122,7 @@ async def open_services(
         ledger, embeddings = CacheLedger(database), QueryEmbeddings(database)
         stack.push_async_callback(ledger.close)
         stack.push_async_callback(embeddings.close)
-        retriever = Retriever(database, embedder, model, reranker, ledger, embeddings)
+        retriever = Retriever(database, embedder, model, reranker, ledger, embeddings, embedders)
         yield Services(environment, settings, principal, database, owner_dsn, retriever, traces, chats.get)
 
 
@@ -106,21 +132,38 @@ async def _embedded(environment: Environment, stack: AsyncExitStack) -> str:
     return server.dsn()
 
 
-def _embedder(environment: Environment, settings: Settings) -> Embedder:
-    name = settings.rag.embedding_model
-    if name == LOCAL_MODEL:
-        return MiniLM.open(environment.home, settings.vector.precision)
-    if not environment.chat_configured:
-        raise SettingsError(
-            f"rag.embeddingModel is {name!r}, which needs OPENAI_API_KEY or OPENAI_BASE_URL; "
-            f"without them use {LOCAL_MODEL!r}"
-        )
-    return OpenAIEmbedder(name, environment.openai_api_key, environment.openai_base_url)
-
-
-def _model_name(embedder: Embedder) -> str:
+def _model_name(settings: Settings) -> str:
     """Vectors of different precision are different models: their cosine is about .99, not 1."""
-    return f"{embedder.name}:{embedder.precision}" if isinstance(embedder, MiniLM) else embedder.name
+    name = settings.rag.embedding_model
+    return f"{name}:{settings.vector.precision}" if name == LOCAL_MODEL else name
+
+
+class _Embedders:
+    """One per model name, made when it is first needed."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._made: dict[str, Embedder] = {}
+
+    def get(self, name: str) -> Embedder:
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def _make(self, name: str) -> Embedder:
+        environment = self._environment
+        for precision in PRECISIONS:
+            if name == f"{LOCAL_MODEL}:{precision}":
+                return MiniLM.open(environment.home, precision)
+        if not environment.chat_configured:
+            raise SettingsError(
+                f"the embedding model {name!r} needs OPENAI_API_KEY or OPENAI_BASE_URL; without them use {LOCAL_MODEL!r}"
+            )
+        return OpenAIEmbedder(name, environment.openai_api_key, environment.openai_base_url)
+
+    async def close(self) -> None:
+        for embedder in self._made.values():
+            await embedder.close()
 
 
 async def _dimensions(embedder: Embedder) -> int:

@@ -702,6 +702,10 @@ BEGIN
   INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
   SELECT tenant, id, model, document, collection, content_hash, embedding FROM pg_temp.stage_chunks ORDER BY ordinal;
 
+  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
+  SELECT tenant, s.id, v.model_id, document, collection, s.content_hash, v.embedding
+  FROM pg_temp.stage_vectors v JOIN pg_temp.stage_chunks s ON s.id = v.chunk_id;
+
   -- Weights use the average length on record, or the document's own where it is the first of its language.
   WITH posting AS MATERIALIZED (
     SELECT p.id, p.regconfig, reference.average, posted.*
@@ -1080,6 +1084,7 @@ BEGIN
       passage_count = c.passage_count + new_passages - old.passage_count,
       chunk_count = c.chunk_count + new_chunks - old.chunk_count
   WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM require_models(collection, model);
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
 
   -- The reference length may have been set or renewed while this writer was weighting with another.
@@ -1144,6 +1149,68 @@ $$;
 ALTER FUNCTION rag.remove_document(document uuid, collection uuid) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.remove_document(document uuid, collection uuid) IS 'Removes a document of the current tenant with everything derived from it.';
+
+CREATE FUNCTION rag.republish_document(document uuid, collection uuid, model smallint, expected integer, language text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  old record;
+  new_passages integer := (SELECT count(*) FROM pg_temp.stage_passages);
+  new_chunks integer := (SELECT count(*) FROM pg_temp.stage_chunks);
+BEGIN
+  SELECT d.passage_count, d.chunk_count INTO old FROM documents d
+  WHERE d.tenant_id = tenant AND d.id = document AND d.version = expected AND d.status = 'indexed' FOR UPDATE;
+  IF NOT FOUND THEN RETURN false; END IF;
+  PERFORM insert_staged(document, collection, model);
+  UPDATE documents d
+  SET language = $5, passage_count = new_passages, chunk_count = new_chunks, updated_at = now(),
+      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s)
+  WHERE d.tenant_id = tenant AND d.id = document;
+  UPDATE collections c
+  SET epoch = c.epoch + 1, passage_count = c.passage_count + new_passages - old.passage_count,
+      chunk_count = c.chunk_count + new_chunks - old.chunk_count
+  WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM require_models(collection, model);
+  PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
+  -- The reference length may have been set or renewed while this writer was weighting with another.
+  PERFORM reweight_passages(collection, ARRAY(
+    SELECT l.passage_id FROM lexical_index l
+    JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
+    WHERE l.tenant_id = tenant AND l.document_id = document AND l.average_length <> s.average_length));
+  PERFORM forget_cached(collection);
+  RETURN true;
+END
+$_$;
+
+ALTER FUNCTION rag.republish_document(document uuid, collection uuid, model smallint, expected integer, language text) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.republish_document(document uuid, collection uuid, model smallint, expected integer, language text) IS 'Makes the staged passages and chunks those of the same version of a document; false when that version is gone.';
+
+CREATE FUNCTION rag.require_models(collection uuid, model smallint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  IF EXISTS (
+    SELECT FROM (
+      SELECT c.model_id FROM collections c WHERE c.tenant_id = tenant AND c.id = collection
+      UNION SELECT m.model_id FROM collection_models m WHERE m.tenant_id = tenant AND m.collection_id = collection
+    ) AS needed
+    WHERE needed.model_id <> model AND NOT EXISTS (SELECT FROM pg_temp.stage_vectors v WHERE v.model_id = needed.model_id)
+  ) THEN
+    RAISE EXCEPTION 'the embedding models of the collection have changed' USING ERRCODE = 'CR001';
+  END IF;
+END
+$$;
+
+ALTER FUNCTION rag.require_models(collection uuid, model smallint) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.require_models(collection uuid, model smallint) IS 'Raises CR001 when vectors of a model of the collection are not staged.';
 
 CREATE FUNCTION rag.revoke_analyst(role_name text, tenant text) RETURNS void
     LANGUAGE sql
@@ -1264,6 +1331,23 @@ ALTER FUNCTION rag.secure_table(target regclass) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.secure_table(target regclass) IS 'For the owner: enables and forces row security on a table with a tenant_id (or rag.tenants), with its policies.';
 
+CREATE FUNCTION rag.serving_models(tenant bigint, names text[]) RETURNS smallint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+BEGIN
+  PERFORM set_config('app.tenant', tenant::text, true);
+  RETURN ARRAY(
+    SELECT coalesce(c.model_id, (
+      SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = c.id LIMIT 1))
+    FROM collections c WHERE c.tenant_id = tenant AND c.name = ANY (names) ORDER BY c.name);
+END
+$$;
+
+ALTER FUNCTION rag.serving_models(tenant bigint, names text[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.serving_models(tenant bigint, names text[]) IS 'Ids of the embedding models that serve the named collections, in order of name; null where none does yet.';
+
 CREATE FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -1349,6 +1433,37 @@ $$;
 ALTER FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) IS 'Removes old passages of a document and brings the BM25 statistics up to date.';
+
+CREATE FUNCTION rag.vector_index_plan(above integer, most integer) RETURNS TABLE(tenant_id bigint, collection_id uuid, model_id smallint, dimensions integer, chunk_count integer, wanted boolean, ready boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+  WITH candidate AS (
+    -- a model that is ready for its flip gets its index before, not after
+    SELECT c.tenant_id, c.id AS collection_id, m.id AS model_id, m.dimensions, c.chunk_count
+    FROM collections c JOIN embedding_models m ON m.dimensions <= 4000 AND (m.id = c.model_id OR EXISTS (
+      SELECT FROM collection_models w
+      WHERE w.tenant_id = c.tenant_id AND w.collection_id = c.id AND w.model_id = m.id AND w.state = 'ready'))
+    WHERE c.chunk_count > above * 0.8
+  ), chosen AS (
+    -- an index that is there has a start, so that two collections of like size do not take turns
+    SELECT d.*, coalesce(x.state = 'ready', false) AS ready
+    FROM candidate d LEFT JOIN vector_indexes x USING (tenant_id, collection_id, model_id)
+    WHERE d.chunk_count > above OR x.state = 'ready'
+    ORDER BY d.chunk_count * CASE WHEN x.state = 'ready' THEN 1.25 ELSE 1 END DESC, d.collection_id, d.model_id
+    LIMIT most
+  )
+  SELECT c.tenant_id, c.collection_id, c.model_id, c.dimensions, c.chunk_count, true, c.ready FROM chosen c
+  UNION ALL
+  SELECT x.tenant_id, x.collection_id, x.model_id, 0, x.chunk_count, false, x.state = 'ready'
+  FROM vector_indexes x
+  WHERE NOT EXISTS (SELECT FROM chosen c WHERE (c.tenant_id, c.collection_id, c.model_id) = (x.tenant_id, x.collection_id, x.model_id))
+  ORDER BY 6, 5 DESC
+$$;
+
+ALTER FUNCTION rag.vector_index_plan(above integer, most integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.vector_index_plan(above integer, most integer) IS 'Collections of all tenants that should have an HNSW index of their own, and those that have one and should not.';
 
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
@@ -1971,6 +2086,104 @@ COMMENT ON COLUMN analyst.passages.text_search_config IS 'PostgreSQL text search
 
 COMMENT ON COLUMN analyst.passages.content IS 'The text of the passage.';
 
+CREATE TABLE rag.embedding_models (
+    id smallint NOT NULL,
+    name text NOT NULL,
+    dimensions integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE rag.embedding_models OWNER TO owner;
+
+COMMENT ON TABLE rag.embedding_models IS 'Embedding models that have vectors here; each has its own HNSW index on rag.embeddings.';
+
+COMMENT ON COLUMN rag.embedding_models.id IS 'Key used by rag.embeddings.';
+
+COMMENT ON COLUMN rag.embedding_models.name IS 'Name as in the setting rag.embeddingModel, with its precision.';
+
+COMMENT ON COLUMN rag.embedding_models.dimensions IS 'Length of the vectors.';
+
+COMMENT ON COLUMN rag.embedding_models.created_at IS 'When the model was first used.';
+
+CREATE TABLE rag.recall_checks (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    collection_id uuid NOT NULL,
+    model_id smallint NOT NULL,
+    regime text NOT NULL,
+    k integer NOT NULL,
+    sample integer NOT NULL,
+    recall double precision NOT NULL,
+    ef_search integer NOT NULL,
+    checked_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.recall_checks FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.recall_checks OWNER TO owner;
+
+COMMENT ON TABLE rag.recall_checks IS 'Sampled comparisons of the vector leg with the exact scan.';
+
+COMMENT ON COLUMN rag.recall_checks.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.recall_checks.id IS 'Check id (UUIDv7).';
+
+COMMENT ON COLUMN rag.recall_checks.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.recall_checks.model_id IS 'The embedding model.';
+
+COMMENT ON COLUMN rag.recall_checks.regime IS 'exact, dedicated or shared: which way the vector leg took.';
+
+COMMENT ON COLUMN rag.recall_checks.k IS 'Neighbours compared.';
+
+COMMENT ON COLUMN rag.recall_checks.sample IS 'Queries compared with the exact scan.';
+
+COMMENT ON COLUMN rag.recall_checks.recall IS 'Mean share of the exact neighbours that were found, 0 to 1.';
+
+COMMENT ON COLUMN rag.recall_checks.ef_search IS 'HNSW search breadth in force.';
+
+COMMENT ON COLUMN rag.recall_checks.checked_at IS 'When.';
+
+CREATE VIEW analyst.recall_checks AS
+ SELECT t.name AS tenant,
+    c.name AS collection,
+    m.name AS model,
+    r.regime,
+    r.k,
+    r.sample,
+    r.recall,
+    r.ef_search,
+    r.checked_at,
+    r.id AS check_id
+   FROM (((rag.recall_checks r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     JOIN rag.collections c ON (((c.tenant_id = r.tenant_id) AND (c.id = r.collection_id))))
+     JOIN rag.embedding_models m ON ((m.id = r.model_id)));
+
+ALTER VIEW analyst.recall_checks OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.recall_checks IS 'Comparisons of the vector leg with the exact scan on samples of stored vectors; the last 30 of each collection.';
+
+COMMENT ON COLUMN analyst.recall_checks.tenant IS 'Name of the tenant.';
+
+COMMENT ON COLUMN analyst.recall_checks.collection IS 'Name of the collection.';
+
+COMMENT ON COLUMN analyst.recall_checks.model IS 'Embedding model whose vectors were compared.';
+
+COMMENT ON COLUMN analyst.recall_checks.regime IS 'exact, dedicated (an index of its own) or shared (that of all collections).';
+
+COMMENT ON COLUMN analyst.recall_checks.k IS 'Neighbours compared for each vector of the sample.';
+
+COMMENT ON COLUMN analyst.recall_checks.sample IS 'Stored vectors that were looked for.';
+
+COMMENT ON COLUMN analyst.recall_checks.recall IS 'Mean share of the true k neighbours that were found, 0 to 1.';
+
+COMMENT ON COLUMN analyst.recall_checks.ef_search IS 'HNSW search breadth in force.';
+
+COMMENT ON COLUMN analyst.recall_checks.checked_at IS 'When the comparison was made.';
+
+COMMENT ON COLUMN analyst.recall_checks.check_id IS 'Id of the check.';
+
 CREATE VIEW analyst.retrieval_hits AS
  SELECT t.name AS tenant,
     l.run_id,
@@ -2220,25 +2433,6 @@ COMMENT ON COLUMN rag.document_texts.version IS 'Version of the document that th
 
 COMMENT ON COLUMN rag.document_texts.text IS 'Normalised text; every span counts code points in it.';
 
-CREATE TABLE rag.embedding_models (
-    id smallint NOT NULL,
-    name text NOT NULL,
-    dimensions integer NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE rag.embedding_models OWNER TO owner;
-
-COMMENT ON TABLE rag.embedding_models IS 'Embedding models that have vectors here; each has its own HNSW index on rag.embeddings.';
-
-COMMENT ON COLUMN rag.embedding_models.id IS 'Key used by rag.embeddings.';
-
-COMMENT ON COLUMN rag.embedding_models.name IS 'Name as in the setting rag.embeddingModel, with its precision.';
-
-COMMENT ON COLUMN rag.embedding_models.dimensions IS 'Length of the vectors.';
-
-COMMENT ON COLUMN rag.embedding_models.created_at IS 'When the model was first used.';
-
 ALTER TABLE rag.embedding_models ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME rag.embedding_models_id_seq
     START WITH 1
@@ -2473,45 +2667,6 @@ COMMENT ON COLUMN rag.query_embeddings.query_hash IS 'SHA-256 of the query.';
 COMMENT ON COLUMN rag.query_embeddings.embedding IS 'Its vector.';
 
 COMMENT ON COLUMN rag.query_embeddings.used_at IS 'When it was last used, to 30 s.';
-
-CREATE TABLE rag.recall_checks (
-    tenant_id bigint NOT NULL,
-    id uuid NOT NULL,
-    collection_id uuid NOT NULL,
-    model_id smallint NOT NULL,
-    regime text NOT NULL,
-    k integer NOT NULL,
-    sample integer NOT NULL,
-    recall double precision NOT NULL,
-    ef_search integer NOT NULL,
-    checked_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE ONLY rag.recall_checks FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.recall_checks OWNER TO owner;
-
-COMMENT ON TABLE rag.recall_checks IS 'Sampled comparisons of the vector leg with the exact scan.';
-
-COMMENT ON COLUMN rag.recall_checks.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.recall_checks.id IS 'Check id (UUIDv7).';
-
-COMMENT ON COLUMN rag.recall_checks.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.recall_checks.model_id IS 'The embedding model.';
-
-COMMENT ON COLUMN rag.recall_checks.regime IS 'exact, dedicated or shared: which way the vector leg took.';
-
-COMMENT ON COLUMN rag.recall_checks.k IS 'Neighbours compared.';
-
-COMMENT ON COLUMN rag.recall_checks.sample IS 'Queries compared with the exact scan.';
-
-COMMENT ON COLUMN rag.recall_checks.recall IS 'Mean share of the exact neighbours that were found, 0 to 1.';
-
-COMMENT ON COLUMN rag.recall_checks.ef_search IS 'HNSW search breadth in force.';
-
-COMMENT ON COLUMN rag.recall_checks.checked_at IS 'When.';
 
 CREATE TABLE rag.schema_objects (
     name text NOT NULL,
@@ -3327,6 +3482,16 @@ GRANT ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) TO cai
 GRANT ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.republish_document(document uuid, collection uuid, model smallint, expected integer, language text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.republish_document(document uuid, collection uuid, model smallint, expected integer, language text) TO cairn_app;
+GRANT ALL ON FUNCTION rag.republish_document(document uuid, collection uuid, model smallint, expected integer, language text) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.republish_document(document uuid, collection uuid, model smallint, expected integer, language text) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.require_models(collection uuid, model smallint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.require_models(collection uuid, model smallint) TO cairn_app;
+GRANT ALL ON FUNCTION rag.require_models(collection uuid, model smallint) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.require_models(collection uuid, model smallint) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.revoke_analyst(role_name text, tenant text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) FROM PUBLIC;
@@ -3339,6 +3504,11 @@ GRANT ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, f
 
 REVOKE ALL ON FUNCTION rag.secure_table(target regclass) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION rag.serving_models(tenant bigint, names text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.serving_models(tenant bigint, names text[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.serving_models(tenant bigint, names text[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.serving_models(tenant bigint, names text[]) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) TO cairn_app;
 GRANT ALL ON FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) TO cairn_definer;
@@ -3350,6 +3520,9 @@ REVOKE ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep 
 GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.vector_index_plan(above integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.vector_index_plan(above integer, most integer) TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;
@@ -3387,6 +3560,16 @@ GRANT SELECT ON TABLE analyst.eval_runs TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.passages TO cairn_analyst;
 
+GRANT SELECT ON TABLE rag.embedding_models TO cairn_app;
+GRANT SELECT ON TABLE rag.embedding_models TO cairn_views;
+GRANT SELECT,INSERT ON TABLE rag.embedding_models TO cairn_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.recall_checks TO cairn_definer;
+GRANT SELECT ON TABLE rag.recall_checks TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.recall_checks TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.recall_checks TO cairn_analyst;
+
 GRANT SELECT ON TABLE analyst.retrieval_hits TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.retrieval_runs TO cairn_analyst;
@@ -3405,10 +3588,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collection_models TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_definer;
 GRANT SELECT ON TABLE rag.document_texts TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_app;
-
-GRANT SELECT ON TABLE rag.embedding_models TO cairn_app;
-GRANT SELECT ON TABLE rag.embedding_models TO cairn_views;
-GRANT SELECT,INSERT ON TABLE rag.embedding_models TO cairn_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.embeddings TO cairn_definer;
 GRANT SELECT ON TABLE rag.embeddings TO cairn_views;
@@ -3437,10 +3616,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.originals TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.query_embeddings TO cairn_definer;
 GRANT SELECT ON TABLE rag.query_embeddings TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.query_embeddings TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.recall_checks TO cairn_definer;
-GRANT SELECT ON TABLE rag.recall_checks TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.recall_checks TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.uploads TO cairn_definer;
 GRANT SELECT ON TABLE rag.uploads TO cairn_views;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
@@ -18,6 +19,10 @@ router = APIRouter(tags=["collections"], route_class=TypedRoute)
 
 CollectionName = Annotated[str, Path(description="Name of the collection.", examples=[COLLECTION_EXAMPLE])]
 
+_RECALL = {
+    "regime": "dedicated", "model": "all-MiniLM-L6-v2:int8", "k": 10, "sample": 50, "recall": 0.988, "ef_search": 80,
+    "checked_at": "2026-11-21T03:00:00Z",
+}  # fmt: skip
 _EXAMPLE = {
     "name": COLLECTION_EXAMPLE, "document_count": 12, "passage_count": 140, "chunk_count": 610, "epoch": 14,
     "created_at": "2026-11-21T10:00:00Z",
@@ -41,6 +46,26 @@ class CollectionOut(BaseModel):
     chunk_count: int
     epoch: int = Field(description="Grows with every committed change of content.")
     created_at: datetime
+
+
+class RecallOut(BaseModel):
+    """The vector leg, compared with the exact scan on a sample of stored vectors."""
+
+    model_config = example(_RECALL)
+
+    regime: str = Field(description="exact, dedicated (an index of its own) or shared.")
+    model: str
+    k: int
+    sample: int
+    recall: float = Field(description="Mean share of the true k neighbours that were found, 0 to 1.")
+    ef_search: int = Field(description="HNSW search breadth in force.")
+    checked_at: datetime
+
+
+class CollectionDetail(CollectionOut):
+    model_config = example({**_EXAMPLE, "recall": _RECALL})
+
+    recall: RecallOut | None = Field(description="Null until a check; small collections need none.")
 
 
 class CollectionPage(BaseModel):
@@ -71,8 +96,11 @@ async def list_collections(services: ServicesDep, cursor: Cursor = None, limit: 
 
 
 @router.get("/collections/{name}", summary="Look at a collection")
-async def get_collection(name: CollectionName, services: ServicesDep) -> CollectionOut:
-    return _out(await actions.get_collection(services, name))
+async def get_collection(name: CollectionName, services: ServicesDep) -> CollectionDetail:
+    found = await actions.get_collection(services, name)
+    check = await actions.get_recall(services, found)
+    recall = RecallOut(**asdict(check)) if check else None
+    return CollectionDetail(**_out(found).model_dump(), recall=recall)
 
 
 @router.delete("/collections/{name}", status_code=204, summary="Delete a collection")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -11,12 +12,13 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 
+from app import actions
 from app.api import problems
 from app.api.metrics import CONTENT_TYPE
 from app.api.models import example
 from app.api.running import Running, RunningDep, ServicesDep
 from app.domain.job import QueueState
-from app.errors import NotFoundError
+from app.errors import CairnError, NotFoundError
 from app.jobs.outcome import describe
 from app.store import jobs, upkeep
 from app.wiring import Services
@@ -141,6 +143,8 @@ async def metrics(services: ServicesDep, running: RunningDep) -> Response:
     found = running.metrics
     _, queue = await _look(services, [])
     found.queue(queue)
+    with suppress(CairnError):
+        found.recall(await actions.recall_by_collection(services, limit=100))
     found.settings_failed.set(services.settings.problem is not None)
     found.tokenizer_fallback.set(services.retriever.embedder.tokens.name == "estimate-v1")
     found.traces_dropped.set(services.traces.dropped)

@@ -36,6 +36,10 @@ class Metrics:
         self.in_flight = self._gauge("cairn_http_in_flight", "Requests being answered.")
         self._up = self._gauge("cairn_database_up", "1 when the database answered the question for the queue.")
         self._queue = Gauge("cairn_queue_depth", "Jobs by state, all tenants.", ["state"], registry=self.registry)
+        self._recall = Gauge(
+            "cairn_vector_recall", "Recall@10 of the vector leg at the last check; the 100 worst collections.",
+            ["collection"], registry=self.registry,
+        )  # fmt: skip
         self._oldest = self._gauge("cairn_queue_oldest_seconds", "Age of the oldest job that could run; 0: none.")
         self.settings_failed = self._gauge(
             "cairn_settings_reload_failed", "1 while settings.json is unusable and the old settings are kept."
@@ -63,6 +67,12 @@ class Metrics:
             for name in ("queued", "running", "runnable"):
                 self._queue.labels(name).set(getattr(state, name))
             self._oldest.set(state.oldest_runnable_seconds or 0)
+
+    def recall(self, found: Mapping[str, float]) -> None:
+        """By name of the collection."""
+        self._recall.clear()
+        for collection, share in found.items():
+            self._recall.labels(collection).set(share)
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

@@ -59,6 +59,9 @@ class SearchBody(Body):
     filters: Metadata | None = Field(None, description="Only documents whose metadata contain this object.")
     group_by: Literal["passage", "document"] = Field("passage", description="document: the best passage of each.")
     expand_parents: bool = Field(True, description="false: the matched chunk's text where the vector leg found one.")
+    model: str | None = Field(
+        None, description="Search by the vectors of this embedding model instead of those that serve, to compare them."
+    )
     cache: bool = Field(True, description="false: neither answered from the retrieval cache nor stored in it.")
 
 
@@ -103,6 +106,7 @@ def _asked(body: SearchBody, settings: Settings) -> SearchRequest:
         group_by=body.group_by,
         expand_parents=body.expand_parents,
         cache=body.cache,
+        model=body.model,
     )
 
 

@@ -9,7 +9,8 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """`epoch` grows with every committed change of content."""
+    """`epoch` grows with every committed change of content. `model_id`: the embedding model that serves it; None before
+    its first document."""
 
     id: UUID
     name: str
@@ -18,3 +19,4 @@ class Collection:
     passage_count: int
     chunk_count: int
     created_at: datetime
+    model_id: int | None = None

@@ -29,7 +29,7 @@ class LegResult:
     """Hits of one leg, best first.
 
     `confidence` in 0..1: best cosine, or best share of the query's idf mass. `exact`: the list is the true one, not an
-    approximation. `complete`: there is nothing beyond it.
+    approximation. `complete`: there is nothing beyond it. `how`: by which way it was found, for the trace.
     """
 
     leg: Leg
@@ -37,6 +37,7 @@ class LegResult:
     confidence: float
     exact: bool
     complete: bool
+    how: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ class Passage:
 class SearchRequest:
     """One search. `top_k` passages (1 to 200); `legs` to run; `filters` match document metadata by containment.
 
+    `model`: search by the vectors of this embedding model instead of those that serve, to compare before a flip.
     `cache` False: neither read from the retrieval cache nor written to it.
     """
 
@@ -94,6 +96,7 @@ class SearchRequest:
     filters: Mapping[str, Any] | None = None
     group_by: Literal["passage", "document"] = "passage"
     expand_parents: bool = True
+    model: str | None = None
     cache: bool = True
 
 
@@ -112,7 +115,7 @@ class CacheHit:
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """Passages best first, and how they were found. `confidence` per leg in 0..1; `timings_ms` per stage; `reranker`
-    is the name of the one that made the order.
+    is the name of the one that made the order; `how` as in LegResult, for the legs that have something to tell.
 
     `epochs` by name and `snapshot` by id are the states of the collections that were read, all in one snapshot.
     """
@@ -131,6 +134,7 @@ class SearchResult:
     reranker: str | None = None
     snapshot: Mapping[UUID, int] = field(default_factory=dict)
     hit: CacheHit | None = None
+    how: Mapping[Leg, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def from_cache(self) -> bool:

@@ -22,6 +22,7 @@ from app.evals.retrieval import MODES, Bench, Step, find_collection, ranking, se
 from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
 from app.retrieve.legs import LegQuery, run_legs
 from app.retrieve.stopwatch import Stopwatch
+from app.retrieve.vector import Searched, VectorQuery
 from app.store import evals
 
 Form = Literal["relative_score", "rrf"]
@@ -164,12 +165,15 @@ async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: St
     async with bench.retriever.database.transaction(bench.principal, readonly=True) as connection:
         names = await evals.external_ids(connection, bench.principal, where.id)
     found: list[Legs] = []
+    model = bench.retriever.model
     for query_id, text in data.queries.items():
         # one by one, as a search does: in int8 a vector depends a little on what else is in its batch
         made = await bench.retriever.embedder.embed([text])
         request = SearchRequest(query=text, collections=(collection,), top_k=TOP_K)
-        query = LegQuery(request, [where.id], where.chunk_count, HalfVector(made[0].astype(np.float16)))
-        results = await _run_legs(bench, query)
+        asked = VectorQuery(
+            [Searched(where.id, where.chunk_count, model)], {model.id: HalfVector(made[0].astype(np.float16))}
+        )
+        results = await _run_legs(bench, LegQuery(request, [where.id], asked))
         documents = {hit.passage_id: names[hit.document_id] for leg in results.values() for hit in leg.hits}
         found.append(Legs(results, documents, data.judgements[query_id]))
         step(query_id)
@@ -180,9 +184,7 @@ async def _run_legs(bench: Bench, query: LegQuery) -> dict[Leg, LegResult]:
     config = {"statement_timeout": str(bench.settings.retrieve.statement_timeout_ms)}
     retriever = bench.retriever
     async with retriever.database.transaction(bench.principal, readonly=True, config=config) as connection:
-        results, failed = await run_legs(
-            connection, bench.principal, retriever.model, query, 3 * TOP_K, bench.settings, Stopwatch()
-        )
+        results, failed = await run_legs(connection, bench.principal, query, 3 * TOP_K, bench.settings, Stopwatch())
     if failed:
         raise DatabaseUnavailableError("; ".join(f"leg {leg} failed: {why}" for leg, why in failed.items()))
     return results

@@ -92,7 +92,7 @@ async def index_corpus(bench: Bench, data: RetrievalSet, collection: str, step: 
         step(outcome.external_id)
 
     retriever = bench.retriever
-    target = Target(bench.principal, found.id, retriever.embedder, retriever.model, bench.settings)
+    target = Target(bench.principal, found.id, retriever.embedder, retriever.model, bench.settings, retriever.embedders)
     outcomes = await ingest(retriever.database, target, missing(), on_outcome=reached)
     rejected = tuple(outcome for outcome in outcomes if isinstance(outcome, Rejected))
     return Corpus(await find_collection(bench, collection), len(outcomes) - len(rejected), rejected)
@@ -193,8 +193,9 @@ async def search_all(
     async def work() -> None:
         for query_id, text in pending:
             request = SearchRequest(
-                query=text, collections=(collection,), top_k=top_k, legs=legs, rerank=rerank, group_by="document"
-            )
+                query=text, collections=(collection,), top_k=top_k, legs=legs, rerank=rerank, group_by="document",
+                cache=False,
+            )  # fmt: skip
             found[query_id] = await search(bench.retriever, bench.principal, request, bench.settings)
             step(query_id)
 

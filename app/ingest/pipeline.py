@@ -9,53 +9,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass
-from uuid import UUID
+from dataclasses import dataclass, replace
 
-import numpy as np
 from pgvector import HalfVector
 
 from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
-from app.domain.principal import Principal
 from app.errors import InputError, ParseError, TooLargeError, UnsupportedTypeError
+from app.ingest.embed import GROUP_CHUNKS, Check, Target, embed_documents, in_use
 from app.ingest.parse import parse
 from app.ingest.prepare import prepare, source_hash
-from app.ingest.reweight import reweight_if_drifted
-from app.providers.protocols import Embedder
-from app.settings import Settings
-from app.store import documents, lexical, vectors
+from app.ingest.reweight import order_index_if_due, reweight_if_drifted
+from app.store import documents, lexical
 from app.store.session import Database
 
 # Failures of one document; every other CairnError stops the run.
 DOCUMENT_ERRORS = (ParseError, InputError, TooLargeError, UnsupportedTypeError)
-
-GROUP_CHUNKS = 128
-"""Chunks embedded together: short texts of many documents share batches, and progress shows between groups."""
-
 
 NOT_DURABLE = {"synchronous_commit": "off"}
 """For notes on the way: losing one in a crash costs nothing, waiting for the disk at each would."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """Where documents go: collection, embedding model, and the settings snapshot of this run."""
-
-    principal: Principal
-    collection_id: UUID
-    embedder: Embedder
-    model: vectors.EmbeddingModel
-    settings: Settings
-
-
-@dataclass(frozen=True, slots=True)
 class _Embedded:
     document: PreparedDocument
-    vectors: list[HalfVector]
+    vectors: dict[int, list[HalfVector]]
 
 
 OnOutcome = Callable[[Outcome], None]
-Check = Callable[[], None]
 
 
 async def ingest(
@@ -70,6 +50,8 @@ async def ingest(
 
     `on_outcome` sees each as it happens; `check` is called between steps and may raise to stop (cancellation).
     """
+    used = await in_use(database, target)
+    target = replace(target, model=used[0].model, embedder=used[0].embedder)
     prepared: asyncio.Queue[PreparedDocument | None] = asyncio.Queue(maxsize=64)
     embedded: asyncio.Queue[_Embedded | None] = asyncio.Queue(maxsize=64)
     outcomes: list[Outcome] = []
@@ -91,7 +73,8 @@ async def ingest(
 
     async def embed_all() -> None:
         while group := await _next_group(prepared):
-            for item in await _embed(database, target, group, check):
+            made = await embed_documents(database, target.principal, used, group, check)
+            for item in map(_Embedded, group, made):
                 await embedded.put(item)
         await embedded.put(None)
 
@@ -99,6 +82,7 @@ async def ingest(
         while (item := await embedded.get()) is not None:
             report(await _publish(database, target, item))
         await reweight_if_drifted(database, target.principal, target.collection_id, target.settings)
+        await order_index_if_due(database, target.principal, target.collection_id, target.settings.vector)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -189,24 +173,18 @@ async def _next_group(queue: asyncio.Queue[PreparedDocument | None]) -> list[Pre
     return group
 
 
-async def _embed(
-    database: Database, target: Target, group: list[PreparedDocument], check: Check | None
-) -> list[_Embedded]:
-    """Vectors of all chunks of the group: those the tenant already has, the others from the model."""
-    texts = {chunk.content_hash: chunk.embed_text for document in group for chunk in document.chunks}
-    async with database.transaction(target.principal, readonly=True) as connection:
-        known = await vectors.reuse(connection, target.principal, target.model, list(texts))
-    missing = [digest for digest in texts if digest not in known]
-    for start in range(0, len(missing), GROUP_CHUNKS):
-        if check:
-            check()
-        batch = missing[start : start + GROUP_CHUNKS]
-        made = await target.embedder.embed([texts[digest] for digest in batch])
-        known.update(zip(batch, map(HalfVector, made.astype(np.float16)), strict=True))
-    return [_Embedded(doc, [known[chunk.content_hash] for chunk in doc.chunks]) for doc in group]
-
-
 async def _publish(database: Database, target: Target, item: _Embedded) -> Outcome:
+    while True:
+        try:
+            return await _publish_once(database, target, item)
+        except documents.ModelsChangedError:
+            used = await in_use(database, target)
+            [made] = await embed_documents(database, target.principal, used, [item.document])
+            target, item = replace(target, model=used[0].model, embedder=used[0].embedder), replace(item, vectors=made)
+
+
+async def _publish_once(database: Database, target: Target, item: _Embedded) -> Outcome:
+    """Raises ModelsChangedError when the collection needs other vectors than those of the item."""
     source = item.document.source
     try:
         async with database.transaction(target.principal) as connection:

@@ -1,4 +1,5 @@
-"""Renewing BM25 weights when the average passage length has drifted (performance.md B5).
+"""What follows a run: BM25 weights renewed when the average passage length has drifted (performance.md B5), and an
+index of its own ordered for a collection that has grown large.
 
 Small languages are renewed at once. Large ones by a job in batches, so that no writer waits long: the new average goes on
 record first, and writers use it from then on; rows carry the average that they were weighted with, so what is left to do
@@ -12,13 +13,15 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 from app.domain.principal import Principal
-from app.settings import LexicalSettings, Settings
-from app.store import collections, jobs, lexical
+from app.settings import LexicalSettings, Settings, VectorSettings
+from app.store import collections, jobs, lexical, vector_indexes
 from app.store.session import Database
 
 KIND = "reweight"
 BATCH = 200
 """Passages weighted under one hold of the collection's lock, about a tenth of a second."""
+PLAN_INDEXES = "vector_indexes"
+"""Kind of the job in app/jobs/vector_indexes.py."""
 
 Report = Callable[[int, int], Awaitable[None]]
 """Told how many passages are done, of how many."""
@@ -92,3 +95,14 @@ async def _renew(
             return False
         await lexical.renew_average(connection, principal, collection_id, config)
         return True
+
+
+async def order_index_if_due(
+    database: Database, principal: Principal, collection_id: UUID, settings: VectorSettings
+) -> bool:
+    """Enqueue the job that plans vector indexes when the collection crossed a threshold; whether it did."""
+    async with database.transaction(principal) as connection:
+        due = await vector_indexes.due(connection, principal, collection_id, settings)
+        if due:
+            await jobs.enqueue(connection, principal, PLAN_INDEXES, {}, max_attempts=3, dedupe_key=PLAN_INDEXES)
+    return due

@@ -52,6 +52,14 @@ class Embedder(Protocol):
     async def close(self) -> None: ...
 
 
+class Embedders(Protocol):
+    """Embedding models by the name under which their vectors are registered, e.g. all-MiniLM-L6-v2:int8."""
+
+    def get(self, name: str) -> Embedder:
+        """The same one each time. Raises ProviderError or SettingsError when it cannot be had."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     role: Literal["system", "user", "assistant"]

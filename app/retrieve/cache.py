@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from app.domain.cache import CacheAddress
@@ -13,7 +14,7 @@ from app.domain.principal import Principal
 from app.retrieve.guards import guards
 from app.settings import Settings
 
-FORMAT = 1
+FORMAT = 2
 """Of keys and stored results: one more when either changes its meaning, so that old entries are never read."""
 _TRAILING = "?.!,;: "
 
@@ -33,6 +34,7 @@ def address(
     settings: Settings,
     *,
     model_id: int,
+    serving: Sequence[int] = (),
     reranker: str | None,
     strategy: str,
     answering: bool,
@@ -40,15 +42,17 @@ def address(
     """Where the result of this search belongs.
 
     The key is A7.02's (query, top_k, reranking, strategy) with what it lacks (T14): tenant, collections, embedding
-    model, settings revision, legs, grouping, expansion and reranker. `reranker` is the name of the one that will run.
-    Epochs are no part of it: they are compared when the entry is read. Parts of identifiers stand beside the query,
-    because the lexical leg takes `getUserName` for more words than `getusername`.
+    models, settings revision, legs, grouping, expansion and reranker. `reranker` is the name of the one that will run,
+    `serving` the ids of the models whose vectors are compared in each collection. Epochs are no part of it: they are
+    compared when the entry is read. Parts of identifiers stand beside the query, because the lexical leg takes
+    `getUserName` for more words than `getusername`.
     """
     query = normalise_query(request.query)
     names = tuple(sorted(set(request.collections)))
     rest = [
         FORMAT, principal.tenant_id, request.top_k, request.rerank, reranker, strategy, answering, names, model_id,
         settings.revision, sorted(set(request.legs)), request.group_by, request.expand_parents,
+        request.model, list(serving),
     ]  # fmt: skip
     return CacheAddress(
         key=_digest([query, identifier_terms(request.query), *rest]),

@@ -5,12 +5,13 @@ A cache that does not work never fails a search: it is reported in `degraded`, a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 from uuid import UUID
 
 import structlog
+from pgvector import HalfVector
 
 from app.domain.cache import CacheAddress, CacheCounts
 from app.domain.ids import new_id
@@ -19,8 +20,9 @@ from app.domain.principal import Principal
 from app.retrieve.cache import address, normalise_query, storable
 from app.retrieve.guards import reordered
 from app.retrieve.operators import parse_operators
+from app.retrieve.query_vectors import QueryVectors
 from app.retrieve.rerank import wanted
-from app.retrieve.search import Embedded, Retriever, embed_query, search
+from app.retrieve.search import Retriever, search
 from app.retrieve.stopwatch import Stopwatch
 from app.settings import Settings
 from app.store import cache
@@ -45,6 +47,15 @@ class _Search:
     problems: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _LookedUp:
+    """Where the result belongs, and what is there. `alike`: the model of the settings serves all collections."""
+
+    address: CacheAddress
+    found: SearchResult | None
+    alike: bool
+
+
 async def cached_search(
     retriever: Retriever,
     principal: Principal,
@@ -59,26 +70,29 @@ async def cached_search(
     """Like `search`, from the cache where the same was searched before and nothing has changed since.
 
     `strategy` is part of the key (A7.02). `routed`: the caller brings a route of its own, which bypasses the cache
-    like filters do (A7.03); so does `request.cache` False, which uses no query embeddings either. Raises what `search`
-    raises.
+    like filters do (A7.03); so does `request.model`, because its vectors may still be in the making, and `request.cache`
+    False, which uses no query embeddings either. Raises what `search` raises.
     """
     asked = _Search(retriever, principal, request, settings, run_id or new_id(), Stopwatch(), [])
     if not request.cache:
         _bypassed(asked)
         return await search(retriever, principal, request, settings, asked.run_id, answering=answering)
-    if request.filters or routed or not settings.cache.enabled:
+    if request.filters or request.model or routed or not settings.cache.enabled:
         _bypassed(asked)
-        return await _searched(asked, await _embedded(asked), answering)
-    where = _address(asked, answering, strategy)
-    if (hit := await _attempt(asked, "look-up", asked.stopwatch.measure("cache", _exact(asked, where)))) is not None:
-        return _hit(asked, hit, where.key)
-    embedded = await _embedded(asked)
-    if (near := await _attempt(asked, "semantic look-up", _similar(asked, where, embedded))) is not None:
-        return _hit(asked, near.result, near.key)
+        return await _searched(asked, None, answering)
+    looked = await _attempt(asked, "look-up", asked.stopwatch.measure("cache", _exact(asked, answering, strategy)))
+    if looked is not None and looked.found is not None:
+        return _hit(asked, looked.found, looked.address.key)
+    embedded = await _embedded(asked, looked) if looked is not None else None
+    if looked is not None and (vector := _vector(asked, embedded)) is not None:
+        near = await _attempt(asked, "semantic look-up", _similar(asked, looked.address, vector))
+        if near is not None:
+            return _hit(asked, near.result, near.key)
     retriever.ledger.count(principal, CacheCounts(misses=1))
     result = await _searched(asked, embedded, answering)
-    if storable(result):
-        await _attempt(asked, "storing", asked.stopwatch.measure("store", _store(asked, where, result, embedded)))
+    if looked is not None and storable(result):
+        storing = _store(asked, looked.address, result, _vector(asked, embedded))
+        await _attempt(asked, "storing", asked.stopwatch.measure("store", storing))
     return _finished(asked, result)
 
 
@@ -87,26 +101,28 @@ def _bypassed(asked: _Search) -> None:
         asked.retriever.ledger.count(asked.principal, CacheCounts(bypassed=1))
 
 
-def _address(asked: _Search, answering: bool, strategy: str) -> CacheAddress:
+def _address(asked: _Search, answering: bool, strategy: str, serving: Sequence[int]) -> CacheAddress:
     choice = asked.retriever.reranker.get(asked.settings)
     runs = choice.reranker is not None and wanted(choice, asked.request, asked.settings, answering=answering)
     return address(
-        asked.principal, asked.request, asked.settings, model_id=asked.retriever.model.id,
+        asked.principal, asked.request, asked.settings, model_id=asked.retriever.model.id, serving=serving,
         reranker=choice.reranker.name if choice.reranker and runs else None, strategy=strategy, answering=answering,
     )  # fmt: skip
 
 
-async def _exact(asked: _Search, where: CacheAddress) -> SearchResult | None:
+async def _exact(asked: _Search, answering: bool, strategy: str) -> _LookedUp:
+    names, default = sorted(set(asked.request.collections)), asked.retriever.model.id
     async with asked.retriever.database.connection() as connection:
-        return await cache.look_up(connection, asked.principal, where, asked.settings.cache, asked.run_id)
+        serving = [found or default for found in await cache.serving(connection, asked.principal, names)]
+        where = _address(asked, answering, strategy, serving)
+        found = await cache.look_up(connection, asked.principal, where, asked.settings.cache, asked.run_id)
+    return _LookedUp(where, found, set(serving) <= {default})
 
 
-async def _similar(asked: _Search, where: CacheAddress, embedded: Embedded) -> cache.Similar | None:
-    if not asked.settings.cache.semantic or embedded.vector is None or parse_operators(asked.request.query).conditions:
-        return None  # operators do not show in the vector
+async def _similar(asked: _Search, where: CacheAddress, vector: HalfVector) -> cache.Similar | None:
     async with asked.retriever.database.transaction(asked.principal, readonly=True, config=_QUICKLY) as connection:
         found = await cache.look_up_similar(
-            connection, asked.principal, where, embedded.vector, asked.settings.cache, asked.run_id
+            connection, asked.principal, where, vector, asked.settings.cache, asked.run_id
         )
     query = normalise_query(asked.request.query)
     return next((entry for entry in found if not reordered(entry.query, query)), None)
@@ -120,7 +136,7 @@ def _hit(asked: _Search, result: SearchResult, key: str) -> SearchResult:
     return _finished(asked, result)
 
 
-async def _searched(asked: _Search, embedded: Embedded, answering: bool) -> SearchResult:
+async def _searched(asked: _Search, embedded: QueryVectors | None, answering: bool) -> SearchResult:
     result = await search(
         asked.retriever, asked.principal, asked.request, asked.settings, asked.run_id, answering=answering,
         embedded=embedded,
@@ -128,9 +144,7 @@ async def _searched(asked: _Search, embedded: Embedded, answering: bool) -> Sear
     return _finished(asked, result)
 
 
-async def _store(asked: _Search, where: CacheAddress, result: SearchResult, embedded: Embedded) -> None:
-    plain = not parse_operators(asked.request.query).conditions
-    vector = embedded.vector if asked.settings.cache.semantic and plain else None
+async def _store(asked: _Search, where: CacheAddress, result: SearchResult, vector: HalfVector | None) -> None:
     await asked.retriever.ledger.settle(asked.principal)
     async with asked.retriever.database.transaction(
         asked.principal, config={**_QUICKLY, "synchronous_commit": "off"}
@@ -138,19 +152,20 @@ async def _store(asked: _Search, where: CacheAddress, result: SearchResult, embe
         await cache.store(connection, asked.principal, where, result, vector, asked.settings.cache)
 
 
-async def _embedded(asked: _Search) -> Embedded:
-    """The query's vector, from the cache of query embeddings where it is known."""
-    if "vector" not in asked.request.legs:
-        return Embedded()
-    known, capacity = asked.retriever.embeddings, asked.settings.cache.query_embeddings
-    text, model = asked.request.query, asked.retriever.model
-    found = await _attempt(asked, "query embeddings", known.get(asked.principal, model, text, capacity))
-    if found is not None:
-        return Embedded(found)
-    made = await embed_query(asked.retriever, asked.request, asked.stopwatch)
-    if made.vector is not None:
-        known.put(asked.principal, model, text, made.vector, capacity)
-    return made
+async def _embedded(asked: _Search, looked: _LookedUp) -> QueryVectors | None:
+    """The query's vector under the model of the settings, where the semantic level can use it."""
+    request, settings = asked.request, asked.settings
+    if not settings.cache.semantic or "vector" not in request.legs or not looked.alike:
+        return None
+    if parse_operators(request.query).conditions:
+        return None  # operators do not show in the vector
+    embedded = QueryVectors(asked.retriever, asked.principal, request, settings)
+    await embedded.add([asked.retriever.model], asked.stopwatch)
+    return embedded
+
+
+def _vector(asked: _Search, embedded: QueryVectors | None) -> HalfVector | None:
+    return embedded.vectors.get(asked.retriever.model.id) if embedded else None
 
 
 async def _attempt(asked: _Search, what: str, work: Awaitable[T]) -> T | None:

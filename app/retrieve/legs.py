@@ -8,15 +8,15 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from pgvector import HalfVector
 
 from app.domain.condition import Conditions
 from app.domain.identifiers import identifier_terms
 from app.domain.passage import Leg, LegResult, SearchRequest
 from app.domain.principal import Principal
+from app.retrieve import vector
 from app.retrieve.stopwatch import Stopwatch
 from app.settings import Settings
-from app.store import lexical, vectors
+from app.store import lexical
 
 log = structlog.get_logger(__name__)
 
@@ -25,13 +25,12 @@ log = structlog.get_logger(__name__)
 class LegQuery:
     """One search as the legs see it: its text without operators, which are the conditions that every leg keeps to.
 
-    `visible_chunks` after filters and conditions, `vector` None where embedding failed.
+    `vector` is None where embedding failed.
     """
 
     request: SearchRequest
     collections: Sequence[UUID]
-    visible_chunks: int
-    vector: HalfVector | None
+    vector: vector.VectorQuery | None
     conditions: Conditions | None = None
 
 
@@ -43,7 +42,6 @@ def lexical_text(query: str) -> str:
 async def run_legs(
     connection: Any,
     principal: Principal,
-    model: vectors.EmbeddingModel,
     query: LegQuery,
     depth: int,
     settings: Settings,
@@ -60,7 +58,7 @@ async def run_legs(
             continue
         try:
             async with connection.transaction():  # savepoint: an error in one leg leaves the snapshot usable
-                work = _leg(connection, principal, model, query, leg, depth, settings)
+                work = _leg(connection, principal, query, leg, depth, settings)
                 results[leg] = await stopwatch.measure(leg, work)
         except Exception as error:
             if connection.is_closed():
@@ -73,7 +71,6 @@ async def run_legs(
 async def _leg(
     connection: Any,
     principal: Principal,
-    model: vectors.EmbeddingModel,
     query: LegQuery,
     leg: Leg,
     depth: int,
@@ -87,5 +84,4 @@ async def _leg(
         return await lexical.search(connection, query.collections, text, wanted, settings.lexical, filters, conditions)
     assert query.vector is not None
     wanted = max(depth, settings.vector.candidates)
-    ask = vectors.VectorQuery(query.collections, query.vector, wanted, query.visible_chunks, filters, query.conditions)
-    return await vectors.search(connection, principal, model, ask, settings.vector)
+    return await vector.search(connection, principal, query.vector, wanted, settings.vector)

@@ -10,22 +10,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-import numpy as np
-from pgvector import HalfVector
-
 from app.domain.collection import Collection
 from app.domain.condition import Conditions
 from app.domain.ids import new_id
 from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
-from app.errors import DatabaseUnavailableError, NotFoundError, ProviderError
-from app.providers.protocols import Embedder
+from app.errors import DatabaseUnavailableError, NotFoundError
+from app.providers.protocols import Embedder, Embedders
 from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
 from app.retrieve.legs import LegQuery, run_legs
 from app.retrieve.operators import parse_operators
+from app.retrieve.query_vectors import NeedsVectorsError, QueryVectors
 from app.retrieve.rerank import Rerankers, relevant, rerank, wanted
 from app.retrieve.stopwatch import Stopwatch
 from app.retrieve.trace import leg_traces
+from app.retrieve.vector import Searched, VectorQuery
 from app.settings import Settings
 from app.store import collections, passages, vectors
 from app.store.cache_ledger import CacheLedger
@@ -38,9 +37,10 @@ MAX_DEPTH = 5000
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
-    """What a search works with. `reranker` is chosen anew for each state of the settings.
+    """What a search works with. `embedder` and `model` are those of the settings, which serve new collections; others are
+    had from `embedders` by name. `reranker` is chosen anew for each state of the settings.
 
-    `ledger` and `embeddings` serve `cached_search`; `search` itself uses no cache.
+    `ledger` serves `cached_search`; `embeddings` keeps vectors of queries.
     """
 
     database: Database
@@ -49,14 +49,11 @@ class Retriever:
     reranker: Rerankers
     ledger: CacheLedger
     embeddings: QueryEmbeddings
+    embedders: Embedders
 
-
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    """The query's vector, or why there is none (both None: no leg needs one)."""
-
-    vector: HalfVector | None = None
-    problem: str | None = None
+    def embedder_of(self, model: vectors.EmbeddingModel) -> Embedder:
+        """Raises ProviderError or SettingsError when it cannot be had."""
+        return self.embedder if model.id == self.model.id else self.embedders.get(model.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,26 +76,25 @@ async def search(
     run_id: UUID | None = None,
     *,
     answering: bool = False,
-    embedded: Embedded | None = None,
+    embedded: QueryVectors | None = None,
 ) -> SearchResult:
     """Passages for a query, best first. `answering`: an answer will be made of them, so a slow reranker may run.
 
-    `embedded`: the query's vector where the caller has it already.
+    `embedded`: vectors of the query that the caller has already.
 
     Raises NotFoundError for an unknown collection, DatabaseUnavailableError when no leg could answer, QueryTimeoutError.
     """
     stopwatch = Stopwatch()
+    embedded = embedded or QueryVectors(retriever, principal, request, settings)
     parsed = parse_operators(request.query)
-    embedded = embedded or await embed_query(retriever, request, stopwatch)
     request = replace(request, query=parsed.text)
-    found = await _retrieve(retriever, principal, request, parsed.conditions, settings, embedded.vector, stopwatch)
-    failed = dict(found.failed)
-    if embedded.problem:
-        failed["vector"] = embedded.problem
+    found = await _embed_and_retrieve(retriever, principal, request, parsed.conditions, settings, embedded, stopwatch)
+    failed = found.failed
     if failed and not found.legs:
         reasons = "; ".join(f"{leg}: {reason}" for leg, reason in failed.items())
         raise DatabaseUnavailableError(f"no retrieval leg could answer ({reasons})")
     shortlist, degraded = found.shortlist, tuple(f"leg {leg} failed: {why}" for leg, why in failed.items())
+    degraded += tuple(embedded.degraded)
     candidates, choice, reranker = shortlist, retriever.reranker.get(settings), None
     if shortlist and wanted(choice, request, settings, answering=answering):
         done = await stopwatch.measure("rerank", rerank(choice, request, shortlist, settings.retrieve))
@@ -122,19 +118,27 @@ async def search(
         visible_passages=sum(collection.passage_count for collection in found.scope),
         reranker=reranker,
         legs=leg_traces(found.legs, found.fused, found.documents, shortlist, kept),
+        how={leg: result.how for leg, result in found.legs.items() if result.how},
     )
 
 
-async def embed_query(retriever: Retriever, request: SearchRequest, stopwatch: Stopwatch) -> Embedded:
-    """The embedding of the query without its operators, from the model; nothing where no leg needs it."""
-    if "vector" not in request.legs:
-        return Embedded()
-    try:
-        text = parse_operators(request.query).text
-        made = await stopwatch.measure("embed", retriever.embedder.embed([text]))
-    except ProviderError as error:
-        return Embedded(problem=f"query embedding failed: {error.detail}")
-    return Embedded(HalfVector(made[0].astype(np.float16)))
+async def _embed_and_retrieve(
+    retriever: Retriever,
+    principal: Principal,
+    request: SearchRequest,
+    conditions: Conditions | None,
+    settings: Settings,
+    embedded: QueryVectors,
+    stopwatch: Stopwatch,
+) -> _Found:
+    """Almost always one pass: only collections that another model than the settings' serves take a second."""
+    if "vector" in request.legs and request.model is None and not embedded.knows(retriever.model):
+        await embedded.add([retriever.model], stopwatch)
+    while True:
+        try:
+            return await _retrieve(retriever, principal, request, conditions, settings, embedded, stopwatch)
+        except NeedsVectorsError as need:
+            await embedded.add(need.models, stopwatch)
 
 
 async def _retrieve(
@@ -143,25 +147,21 @@ async def _retrieve(
     request: SearchRequest,
     conditions: Conditions | None,
     settings: Settings,
-    vector: HalfVector | None,
+    embedded: QueryVectors,
     stopwatch: Stopwatch,
 ) -> _Found:
-    """Everything that reads the database, in one snapshot."""
+    """Everything that reads the database, in one snapshot. Raises NeedsVectorsError before it runs a leg."""
     config = {"statement_timeout": str(settings.retrieve.statement_timeout_ms)}
     async with retriever.database.transaction(
         principal, readonly=True, isolation="repeatable_read", config=config
     ) as connection:
         scope = await _scope(connection, principal, request)
         ids = [collection.id for collection in scope]
-        visible = sum(collection.chunk_count for collection in scope)
-        if conditions:
-            visible = await vectors.visible_under(connection, principal, ids, conditions, request.filters, visible)
-        elif request.filters:
-            visible = await vectors.visible(connection, ids, request.filters)
-        query = LegQuery(request, ids, visible, vector, conditions)
+        vector, problem = await _vector_query(connection, retriever, principal, request, conditions, scope, embedded)
+        query = LegQuery(request, ids, vector, conditions)
         depth = 3 * request.top_k
         while True:
-            legs, failed = await run_legs(connection, principal, retriever.model, query, depth, settings, stopwatch)
+            legs, failed = await run_legs(connection, principal, query, depth, settings, stopwatch)
             documents = {hit.passage_id: hit.document_id for leg in legs.values() for hit in leg.hits}
             fused = _fuse(legs, settings)
             candidates = _one_per_document(fused, documents) if request.group_by == "document" else fused
@@ -171,7 +171,43 @@ async def _retrieve(
             depth *= 4
         shortlist = candidates[: max(request.top_k, settings.retrieve.rerank_candidates)]
         fetched = await stopwatch.measure("fetch", _fetch(connection, principal, shortlist, legs))
-    return _Found(scope, fused, documents, legs, failed, fetched)
+    return _Found(scope, fused, documents, legs, {**failed, **({"vector": problem} if problem else {})}, fetched)
+
+
+async def _vector_query(
+    connection: Any,
+    retriever: Retriever,
+    principal: Principal,
+    request: SearchRequest,
+    conditions: Conditions | None,
+    scope: Sequence[Collection],
+    embedded: QueryVectors,
+) -> tuple[VectorQuery | None, str | None]:
+    """What the vector leg looks for, or why it cannot."""
+    if "vector" not in request.legs:
+        return None, None
+    known = {retriever.model.id: retriever.model}
+    default = retriever.model
+    if request.model is not None:
+        named = await vectors.model(connection, request.model)
+        if named is None:
+            return None, f"there is no embedding model {request.model}; see GET /models"
+        serving = dict.fromkeys((item.id for item in scope), named)
+    else:
+        others = {item.model_id for item in scope if item.model_id is not None} - known.keys()
+        known |= await vectors.models(connection, others) if others else {}
+        serving = {item.id: known[item.model_id] if item.model_id else default for item in scope}
+    embedded.require(serving.values())
+    for model in serving.values():
+        if model.id in embedded.problems:
+            return None, embedded.problems[model.id]
+    counts = {item.id: item.chunk_count for item in scope}
+    if conditions:
+        counts = await vectors.visible_under(connection, principal, counts, conditions, request.filters)
+    elif request.filters:
+        counts = await vectors.visible(connection, list(counts), request.filters)
+    searched = tuple(Searched(item.id, counts[item.id], serving[item.id]) for item in scope)
+    return VectorQuery(searched, embedded.vectors, request.filters or None, conditions), None
 
 
 async def _scope(connection: Any, principal: Principal, request: SearchRequest) -> list[Collection]:

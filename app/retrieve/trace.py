@@ -66,7 +66,12 @@ def succeeded(trace: RunTrace, result: SearchResult) -> RunTrace:
     """The trace with what the search found."""
     return replace(
         trace,
-        plan={**trace.plan, "reranker": result.reranker, **cache_plan(result)},
+        plan={
+            **trace.plan,
+            "reranker": result.reranker,
+            **cache_plan(result),
+            **{str(leg): how for leg, how in result.how.items()},
+        },
         outcome="ok",
         timings_ms=result.timings_ms,
         legs_used=result.legs_used,

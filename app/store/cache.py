@@ -36,6 +36,14 @@ class Similar:
     result: SearchResult
 
 
+async def serving(connection: Any, principal: Principal, names: Sequence[str]) -> list[int | None]:
+    """Ids of the models that serve the named collections, in order of name; None for one that none serves yet."""
+    found: list[int | None] = await connection.fetchval(
+        SQL["serving"], principal.tenant_id, list(names), timeout=LOOK_UP_SECONDS
+    )
+    return found
+
+
 async def look_up(
     connection: Any, principal: Principal, address: CacheAddress, settings: CacheSettings, run_id: UUID
 ) -> SearchResult | None:

@@ -34,6 +34,11 @@ async def by_name(connection: Any, principal: Principal, name: str) -> Collectio
     return _collection(row) if row else None
 
 
+async def by_id(connection: Any, principal: Principal, collection_id: UUID) -> Collection | None:
+    row = await connection.fetchrow(SQL["by_id"], principal.tenant_id, collection_id)
+    return _collection(row) if row else None
+
+
 async def by_names(connection: Any, principal: Principal, names: tuple[str, ...]) -> list[Collection]:
     """Those that exist, by name."""
     return [_collection(row) for row in await connection.fetch(SQL["by_names"], principal.tenant_id, list(names))]
@@ -54,3 +59,8 @@ async def touch(connection: Any, principal: Principal, collection_id: UUID) -> i
     """Take the lock between writers and raise the epoch (returned; None when the collection is gone)."""
     epoch: int | None = await connection.fetchval(SQL["touch"], principal.tenant_id, collection_id)
     return epoch
+
+
+async def pin_model(connection: Any, principal: Principal, collection_id: UUID, model_id: int) -> None:
+    """Let this model serve the collection, if none does yet."""
+    await connection.execute(SQL["pin_model"], principal.tenant_id, collection_id, model_id)

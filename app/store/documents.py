@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +26,29 @@ CHUNK_COLUMNS = (
     "id", "passage_id", "ordinal", "char_start", "char_end", "page", "headings", "token_count", "token_counter",
     "content", "content_hash", "embedding",
 )  # fmt: skip
+
+
+VectorsByModel = Mapping[int, Sequence[HalfVector]]
+"""Vectors of all chunks of a document, by model id."""
+MODELS_CHANGED = "CR001"
+"""SQLSTATE of rag.require_models."""
+
+
+class ModelsChangedError(Exception):
+    """The collection needs vectors of other models than those that were made: make them and publish again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An indexed document as a reindexing meets it."""
+
+    id: UUID
+    external_id: str
+    title: str
+    version: int
+    media_type: str
+    language: str | None
+    content_hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +107,18 @@ async def publish(
     model_id: int,
     known: Known,
     document: PreparedDocument,
-    vectors: Sequence[HalfVector],
+    vectors: VectorsByModel,
     *,
     keep_original: bool,
 ) -> Indexed:
-    """Replace whatever `known` holds by this version. The caller's transaction makes it visible, all or nothing."""
-    await _stage(connection, document, vectors)
+    """Replace whatever `known` holds by this version. The caller's transaction makes it visible, all or nothing.
+
+    Raises ModelsChangedError when the collection has come to need vectors of other models.
+    """
+    await _stage(connection, model_id, document, vectors)
     source = document.source
-    version = await connection.fetchval(
+    version = await _published(
+        connection,
         SQL["publish"],
         known.id,
         collection_id,
@@ -115,7 +143,33 @@ async def publish(
     )
 
 
-async def _stage(connection: Any, document: PreparedDocument, vectors: Sequence[HalfVector]) -> None:
+async def republish(
+    connection: Any,
+    collection_id: UUID,
+    model_id: int,
+    stored: Stored,
+    document: PreparedDocument,
+    vectors: VectorsByModel,
+) -> bool:
+    """Put these passages and chunks in the place of those of the same version; False when that version is gone.
+
+    Raises ModelsChangedError.
+    """
+    await _stage(connection, model_id, document, vectors)
+    arguments = (stored.id, collection_id, model_id, stored.version, document.language)
+    return bool(await _published(connection, SQL["republish"], *arguments))
+
+
+async def _published(connection: Any, statement: str, *arguments: Any) -> Any:
+    try:
+        return await connection.fetchval(statement, *arguments)
+    except Exception as error:
+        if getattr(error, "sqlstate", None) == MODELS_CHANGED:
+            raise ModelsChangedError from None
+        raise
+
+
+async def _stage(connection: Any, model_id: int, document: PreparedDocument, vectors: VectorsByModel) -> None:
     """Binary COPY into temporary tables: COPY into a table with row security is not possible."""
     await connection.execute(SQL["create_stage"])
     await connection.copy_records_to_table(
@@ -130,9 +184,17 @@ async def _stage(connection: Any, document: PreparedDocument, vectors: Sequence[
         columns=CHUNK_COLUMNS,
         records=[
             _chunk_row(chunk, document.token_counter, vector)
-            for chunk, vector in zip(document.chunks, vectors, strict=True)
+            for chunk, vector in zip(document.chunks, vectors[model_id], strict=True)
         ],
     )
+    others = [
+        (chunk.id, other, vector)
+        for other, column in vectors.items()
+        if other != model_id
+        for chunk, vector in zip(document.chunks, column, strict=True)
+    ]
+    if others:
+        await connection.copy_records_to_table("stage_vectors", schema_name="pg_temp", records=others)
 
 
 def _passage_row(passage: PreparedPassage) -> tuple[Any, ...]:
@@ -170,3 +232,21 @@ async def delete(connection: Any, collection_id: UUID, document_id: UUID) -> boo
     """Remove a document and everything derived from it in the caller's transaction; False when it is not there."""
     await connection.execute(SQL["create_stage"])  # this connection may never have published anything
     return bool(await connection.fetchval(SQL["remove"], document_id, collection_id))
+
+
+async def stale(
+    connection: Any, principal: Principal, collection_id: UUID, *, after: UUID, before: datetime, limit: int
+) -> list[Stored]:
+    """Indexed documents in order of id, after the given one, that were last written before an instant."""
+    rows = await connection.fetch(SQL["stale"], principal.tenant_id, collection_id, after, before, limit)
+    return [Stored(**dict(row)) for row in rows]
+
+
+async def indexed_pieces(
+    connection: Any, principal: Principal, document_id: UUID, model_id: int
+) -> tuple[list[Any], list[Any]]:
+    """Rows of passages and of chunks, in order; of chunks with the hash of what that model embedded, or None."""
+    return (
+        await connection.fetch(SQL["indexed_passages"], principal.tenant_id, document_id),
+        await connection.fetch(SQL["indexed_chunks"], principal.tenant_id, document_id, model_id),
+    )

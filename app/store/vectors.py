@@ -1,21 +1,27 @@
-"""Embedding models, reuse of vectors, and the vector leg."""
+"""Embedding models, reuse of vectors, and the statements of the vector leg."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
 from app.domain.condition import Conditions
-from app.domain.passage import Hit, LegResult
 from app.domain.principal import Principal
+from app.errors import DatabaseUnavailableError
 from app.settings import VectorSettings
 
 SQL = load_queries("vectors")
+
+Regime = Literal["exact", "dedicated", "shared"]
+"""How neighbours are found: every vector compared, an HNSW index of the collection's own, or that of all collections."""
+
+MAX_EF_SEARCH = 1000
+"""What pgvector allows for hnsw.ef_search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +34,25 @@ class EmbeddingModel:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorQuery:
-    """What the vector leg looks for: `wanted` passages out of `visible` chunks."""
+class Neighbours:
+    """A question to the index: the `limit` nearest chunks of these collections, of one of them in regime dedicated."""
 
+    model: EmbeddingModel
     collections: Sequence[UUID]
     vector: HalfVector
-    wanted: int
-    visible: int
-    filters: Mapping[str, Any] | None
+    limit: int
+    filters: Mapping[str, Any] | None = None
     conditions: Conditions | None = None
 
 
 async def model(connection: Any, name: str) -> EmbeddingModel | None:
     row = await connection.fetchrow(SQL["model"], name)
-    return EmbeddingModel(row["id"], name, row["dimensions"]) if row else None
+    return EmbeddingModel(**row) if row else None
+
+
+async def models(connection: Any, ids: Iterable[int]) -> dict[int, EmbeddingModel]:
+    """Models by id."""
+    return {row["id"]: EmbeddingModel(**row) for row in await connection.fetch(SQL["models"], list(ids))}
 
 
 async def reuse(
@@ -52,80 +63,70 @@ async def reuse(
     return {bytes(row["content_hash"]): row["embedding"] for row in rows}
 
 
-async def visible(connection: Any, collections: Sequence[UUID], filters: Mapping[str, Any]) -> int:
-    """Chunks of the documents that match the filters."""
-    return int(await connection.fetchval(SQL["visible"], list(collections), filters))
+async def visible(connection: Any, collections: Sequence[UUID], filters: Mapping[str, Any]) -> dict[UUID, int]:
+    """Chunks of the documents that match the filters, by collection."""
+    return {row["id"]: row["chunks"] for row in await connection.fetch(SQL["visible"], list(collections), filters)}
 
 
 async def visible_under(
     connection: Any,
     principal: Principal,
-    collections: Sequence[UUID],
+    counts: Mapping[UUID, int],
     conditions: Conditions,
     filters: Mapping[str, Any] | None,
-    total: int,
-) -> int:
-    """Chunks, of `total`, of the passages that conditions and filters leave."""
+) -> dict[UUID, int]:
+    """Chunks, of `counts` by collection, of the passages that conditions and filters leave."""
     asked = conditions.as_json(filtered=bool(filters))
-    count = await connection.fetchval(SQL["count_scope"], principal.tenant_id, list(collections), asked, filters)
-    return int(count) if asked["inclusive"] else total - int(count)
+    rows = await connection.fetch(SQL["count_scope"], principal.tenant_id, list(counts), asked, filters)
+    found: dict[UUID, int] = {row["id"]: row["chunks"] for row in rows}
+    if asked["inclusive"]:
+        return {key: found.get(key, 0) for key in counts}
+    return {key: total - found.get(key, 0) for key, total in counts.items()}
 
 
-async def search(
-    connection: Any, principal: Principal, model: EmbeddingModel, query: VectorQuery, settings: VectorSettings
-) -> LegResult:
-    """Nearest chunks, each passage with its best one: always min(wanted, visible) passages.
+async def configure(connection: Any, limit: int, settings: VectorSettings) -> int:
+    """Set the breadth of HNSW searches for `limit` chunks in this transaction; returns hnsw.ef_search as it is in force.
 
-    Small sets are scanned exactly. Larger ones use the HNSW index with iterative scan; where that yields fewer rows than
-    there are to be had, the exact scan takes over (facts: filtered search on a shared index under-returns).
+    Raises DatabaseUnavailableError when it is not what was asked for: PostgreSQL only warns of that.
     """
-    chunks = max(settings.candidates, query.wanted)
-    exact = query.visible <= settings.exact_below
-    while True:
-        rows = await _nearest(connection, principal, model, query, settings, chunks, exact)
-        if not exact and len(rows) < min(chunks, query.visible):
-            exact = True
-            continue
-        hits = _best_per_passage(rows)
-        if len(hits) >= query.wanted or len(rows) < chunks:
-            break
-        chunks *= 4  # many chunks of few passages: look further
-    confidence = max(0.0, min(1.0, hits[0].score)) if hits else 0.0
-    return LegResult("vector", hits, confidence, exact, complete=len(rows) < chunks)
+    breadth = min(MAX_EF_SEARCH, max(settings.ef_search, limit))
+    row = await connection.fetchrow(SQL["configure"], str(breadth), str(settings.max_scan_tuples))
+    if row["ef_search"] != str(breadth):
+        raise DatabaseUnavailableError(f"hnsw.ef_search is {row['ef_search']}, not {breadth}")
+    return int(row["ef_search"])
 
 
-async def _nearest(
-    connection: Any,
-    principal: Principal,
-    model: EmbeddingModel,
-    query: VectorQuery,
-    settings: VectorSettings,
-    chunks: int,
-    exact: bool,
-) -> Sequence[Any]:
-    statement, restriction = _statement(query, exact)
-    if not exact:
-        breadth = min(1000, max(settings.ef_search, chunks))
-        await connection.execute(SQL["configure"], str(breadth), str(settings.max_scan_tuples))
-    arguments = [principal.tenant_id, list(query.collections), query.vector, chunks, *restriction]
-    rows: Sequence[Any] = await connection.fetch(
-        statement.format(model=model.id, dimensions=model.dimensions), *arguments
+async def nearest(connection: Any, principal: Principal, regime: Regime, asked: Neighbours) -> Sequence[Any]:
+    """Rows (chunk_id, passage_id, document_id, score), nearest first. HNSW regimes need `configure` before; conditions are
+    for the exact one only."""
+    name, restriction = _statement(regime, asked)
+    statement = SQL[name].format(
+        model=asked.model.id,
+        dimensions=asked.model.dimensions,
+        tenant=principal.tenant_id,
+        collection=asked.collections[0],
+        filter=SQL["filter"] if asked.filters else "",
     )
+    arguments = [principal.tenant_id, list(asked.collections), asked.vector, asked.limit]
+    rows: Sequence[Any] = await connection.fetch(statement, *arguments, *restriction)
     return rows
 
 
-def _statement(query: VectorQuery, exact: bool) -> tuple[str, list[Any]]:
-    """The statement, and its arguments after the fourth."""
-    name = "search_exact" if exact else "search_index"
-    if query.conditions is not None:
-        asked = query.conditions.as_json(filtered=bool(query.filters))
-        chosen = exact and asked["inclusive"]
-        return SQL[f"{name}_chosen" if chosen else f"{name}_scoped"], [asked, query.filters]
-    return (SQL[f"{name}_filtered"], [query.filters]) if query.filters else (SQL[name], [])
+def _statement(regime: Regime, asked: Neighbours) -> tuple[str, list[Any]]:
+    """Name of the statement, and its arguments after the fourth."""
+    if asked.conditions is not None:
+        if regime != "exact":
+            raise ValueError("no index knows the conditions of a query")
+        scope = asked.conditions.as_json(filtered=bool(asked.filters))
+        return "search_exact_chosen" if scope["inclusive"] else "search_exact_scoped", [scope, asked.filters]
+    if asked.filters:
+        return "search_exact_filtered" if regime == "exact" else f"search_{regime}", [asked.filters]
+    return f"search_{regime}", []
 
 
-def _best_per_passage(rows: Sequence[Any]) -> tuple[Hit, ...]:
-    best: dict[UUID, Hit] = {}
-    for row in rows:  # nearest first
-        best.setdefault(row["passage_id"], Hit(row["passage_id"], row["document_id"], row["score"], row["chunk_id"]))
-    return tuple(best.values())
+async def sample(
+    connection: Any, principal: Principal, collection_id: UUID, model: EmbeddingModel, size: int
+) -> list[tuple[UUID, HalfVector]]:
+    """Stored vectors with their chunks, at random."""
+    rows = await connection.fetch(SQL["sample"], principal.tenant_id, collection_id, model.id, size)
+    return [(row["chunk_id"], row["embedding"]) for row in rows]

@@ -46,6 +46,7 @@ def run_trace(
             **query_plan(question.text, filtered=bool(question.filters)),
             **(answer.route if answer else {}),
             **(cache_plan(result) if result else {}),
+            **({str(leg): how for leg, how in result.how.items()} if result else {}),
         },
         timings_ms=answer.timings_ms if answer else result.timings_ms if result else {},
         legs_used=result.legs_used if result else (),

@@ -41,6 +41,20 @@ $$;
 COMMENT ON FUNCTION rag.look_up_cached(bigint, text, text[], double precision) IS
   'The cached result of a key, if it has not expired and the named collections are as they were when it was found.';
 
+-- Sets the tenant as rag.look_up_cached does, for a key is made of what this returns.
+CREATE OR REPLACE FUNCTION rag.serving_models(tenant bigint, names text[]) RETURNS smallint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+BEGIN
+  PERFORM set_config('app.tenant', tenant::text, true);
+  RETURN ARRAY(
+    SELECT coalesce(c.model_id, (
+      SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = c.id LIMIT 1))
+    FROM collections c WHERE c.tenant_id = tenant AND c.name = ANY (names) ORDER BY c.name);
+END
+$$;
+COMMENT ON FUNCTION rag.serving_models(bigint, text[]) IS
+  'Ids of the embedding models that serve the named collections, in order of name; null where none does yet.';
+
 CREATE OR REPLACE FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
   SELECT (ids, epochs) = (

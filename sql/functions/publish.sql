@@ -27,6 +27,10 @@ BEGIN
   INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
   SELECT tenant, id, model, document, collection, content_hash, embedding FROM pg_temp.stage_chunks ORDER BY ordinal;
 
+  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
+  SELECT tenant, s.id, v.model_id, document, collection, s.content_hash, v.embedding
+  FROM pg_temp.stage_vectors v JOIN pg_temp.stage_chunks s ON s.id = v.chunk_id;
+
   -- Weights use the average length on record, or the document's own where it is the first of its language.
   WITH posting AS MATERIALIZED (
     SELECT p.id, p.regconfig, reference.average, posted.*
@@ -124,6 +128,26 @@ END
 $$;
 COMMENT ON FUNCTION rag.reweight_passages IS 'Renews the BM25 weights of passages and the bounds of their terms.';
 
+-- A collection may be served by another model, or be on its way to one, since the vectors were made. Asked under the lock of
+-- the collection, which a change of models takes as well, so that no published chunk ever lacks a vector.
+CREATE OR REPLACE FUNCTION rag.require_models(collection uuid, model smallint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  IF EXISTS (
+    SELECT FROM (
+      SELECT c.model_id FROM collections c WHERE c.tenant_id = tenant AND c.id = collection
+      UNION SELECT m.model_id FROM collection_models m WHERE m.tenant_id = tenant AND m.collection_id = collection
+    ) AS needed
+    WHERE needed.model_id <> model AND NOT EXISTS (SELECT FROM pg_temp.stage_vectors v WHERE v.model_id = needed.model_id)
+  ) THEN
+    RAISE EXCEPTION 'the embedding models of the collection have changed' USING ERRCODE = 'CR001';
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION rag.require_models IS 'Raises CR001 when vectors of a model of the collection are not staged.';
+
 -- Makes the staged version the document. Returns its version number.
 CREATE OR REPLACE FUNCTION rag.publish_document(
   document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text,
@@ -162,6 +186,7 @@ BEGIN
       passage_count = c.passage_count + new_passages - old.passage_count,
       chunk_count = c.chunk_count + new_chunks - old.chunk_count
   WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM require_models(collection, model);
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
 
   -- The reference length may have been set or renewed while this writer was weighting with another.
@@ -175,6 +200,45 @@ END
 $$;
 COMMENT ON FUNCTION rag.publish_document IS
   'Makes the staged passages and chunks the indexed version of a document; returns its version.';
+
+-- Puts the staged passages and chunks in the place of those of the same version: the text was cut or embedded anew. False
+-- when the document has meanwhile become another version, or is gone.
+CREATE OR REPLACE FUNCTION rag.republish_document(
+  document uuid, collection uuid, model smallint, expected integer, language text
+) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  old record;
+  new_passages integer := (SELECT count(*) FROM pg_temp.stage_passages);
+  new_chunks integer := (SELECT count(*) FROM pg_temp.stage_chunks);
+BEGIN
+  SELECT d.passage_count, d.chunk_count INTO old FROM documents d
+  WHERE d.tenant_id = tenant AND d.id = document AND d.version = expected AND d.status = 'indexed' FOR UPDATE;
+  IF NOT FOUND THEN RETURN false; END IF;
+  PERFORM insert_staged(document, collection, model);
+  UPDATE documents d
+  SET language = $5, passage_count = new_passages, chunk_count = new_chunks, updated_at = now(),
+      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s)
+  WHERE d.tenant_id = tenant AND d.id = document;
+  UPDATE collections c
+  SET epoch = c.epoch + 1, passage_count = c.passage_count + new_passages - old.passage_count,
+      chunk_count = c.chunk_count + new_chunks - old.chunk_count
+  WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM require_models(collection, model);
+  PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
+  -- The reference length may have been set or renewed while this writer was weighting with another.
+  PERFORM reweight_passages(collection, ARRAY(
+    SELECT l.passage_id FROM lexical_index l
+    JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
+    WHERE l.tenant_id = tenant AND l.document_id = document AND l.average_length <> s.average_length));
+  PERFORM forget_cached(collection);
+  RETURN true;
+END
+$$;
+COMMENT ON FUNCTION rag.republish_document IS
+  'Makes the staged passages and chunks those of the same version of a document; false when that version is gone.';
 
 -- Removes a document with everything derived from it, and blanks traced answers that cite it. False when it is not there.
 CREATE OR REPLACE FUNCTION rag.remove_document(document uuid, collection uuid) RETURNS boolean

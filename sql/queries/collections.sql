@@ -3,18 +3,26 @@
 -- name: create
 INSERT INTO rag.collections (tenant_id, id, name, lex_seed) VALUES ($1, $2, $3, $4)
 ON CONFLICT (tenant_id, name) DO NOTHING
-RETURNING id, name, epoch, document_count, passage_count, chunk_count, created_at
+RETURNING id, name, epoch, document_count, passage_count, chunk_count, created_at, model_id
 
 -- name: by_name
-SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at
+-- Collections that are older than the column have the model of their vectors.
+SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at, coalesce(model_id, (
+  SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = collections.id LIMIT 1)) AS model_id
 FROM rag.collections WHERE tenant_id = $1 AND name = $2
 
+-- name: by_id
+SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at, coalesce(model_id, (
+  SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = collections.id LIMIT 1)) AS model_id
+FROM rag.collections WHERE tenant_id = $1 AND id = $2
+
 -- name: by_names
-SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at
+SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at, coalesce(model_id, (
+  SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = collections.id LIMIT 1)) AS model_id
 FROM rag.collections WHERE tenant_id = $1 AND name = ANY ($2::text[]) ORDER BY name
 
 -- name: page
-SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at
+SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at, model_id
 FROM rag.collections WHERE tenant_id = $1 AND name > $2 ORDER BY name LIMIT $3
 
 -- name: delete
@@ -23,3 +31,9 @@ DELETE FROM rag.collections WHERE tenant_id = $1 AND name = $2 RETURNING id
 -- name: touch
 -- The one lock between writers of a collection, held until commit.
 UPDATE rag.collections SET epoch = epoch + 1 WHERE tenant_id = $1 AND id = $2 RETURNING epoch
+
+-- name: pin_model
+-- The model that serves it from its first document on: that of vectors it has already, else the given one.
+UPDATE rag.collections c SET model_id = coalesce(c.model_id, (
+  SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = $2 LIMIT 1), $3)
+WHERE c.tenant_id = $1 AND c.id = $2 AND c.model_id IS NULL

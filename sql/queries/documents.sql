@@ -27,11 +27,16 @@ CREATE TEMP TABLE IF NOT EXISTS stage_chunks (
   id uuid, passage_id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[],
   token_count integer, token_counter text, content text, content_hash bytea, embedding halfvec
 ) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS stage_vectors (chunk_id uuid, model_id smallint, embedding halfvec)
+ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE IF NOT EXISTS stage_terms (key integer, delta bigint, max_weight real) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE IF NOT EXISTS stage_totals (config regconfig, passages bigint, length bigint) ON COMMIT DELETE ROWS
 
 -- name: publish
 SELECT rag.publish_document($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+
+-- name: republish
+SELECT rag.republish_document($1, $2, $3, $4, $5)
 
 -- name: remove
 SELECT rag.remove_document($1, $2)
@@ -51,3 +56,19 @@ ORDER BY d.external_id LIMIT $4
 
 -- name: text
 SELECT version, text FROM rag.document_texts WHERE tenant_id = $1 AND document_id = $2
+
+-- name: stale
+-- Indexed documents after $3, but those that were written since $4: what a reindexing has still to look at.
+SELECT d.id, d.external_id, d.title, d.version, d.media_type, d.language, d.content_hash
+FROM rag.documents d
+WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id > $3 AND d.status = 'indexed' AND d.updated_at < $4
+ORDER BY d.id LIMIT $5
+
+-- name: indexed_passages
+SELECT char_start, char_end, page, headings, landmarks, token_count, search_terms, regconfig::text AS config
+FROM rag.passages WHERE tenant_id = $1 AND document_id = $2 ORDER BY ordinal
+
+-- name: indexed_chunks
+SELECT c.char_start, c.char_end, c.headings, c.token_counter, c.content, e.content_hash
+FROM rag.chunks c LEFT JOIN rag.embeddings e ON e.tenant_id = $1 AND e.chunk_id = c.id AND e.model_id = $3
+WHERE c.tenant_id = $1 AND c.document_id = $2 ORDER BY c.ordinal

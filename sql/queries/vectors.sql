@@ -1,12 +1,26 @@
--- Embedding models and the vector leg. {model} and {dimensions} are integers put in by the store: an index on
--- embedding::halfvec(d) WHERE model_id = m is only used where both stand as literals.
+-- Embedding models and the vector leg, in three regimes (docs/adr/0012). {model} and {dimensions} are integers put in by
+-- the store: an index on embedding::halfvec(d) WHERE model_id = m is only used where both stand as literals. {filter} is
+-- empty or the statement `filter`. All searches take tenant, collections, vector, number of chunks, and the filter if any.
 
 -- name: model
-SELECT id, dimensions FROM rag.embedding_models WHERE name = $1
+SELECT id, name, dimensions FROM rag.embedding_models WHERE name = $1
+
+-- name: models
+SELECT id, name, dimensions FROM rag.embedding_models WHERE id = ANY ($1::smallint[]) ORDER BY id
 
 -- name: reuse
 SELECT DISTINCT ON (content_hash) content_hash, embedding
 FROM rag.embeddings WHERE tenant_id = $1 AND model_id = $2 AND content_hash = ANY ($3::bytea[])
+
+-- name: visible
+-- Chunks of each collection that a filter leaves.
+SELECT c.id, coalesce(sum(f.chunk_count), 0)::integer AS chunks
+FROM unnest($1::uuid[]) AS c (id) LEFT JOIN LATERAL rag.filter_documents(ARRAY[c.id], $2::jsonb) AS f ON true
+GROUP BY c.id
+
+-- name: filter
+-- IS TRUE keeps the planner from making a join of it: hashed once, then asked for each row that an index yields.
+AND (e.document_id IN (SELECT f.document_id FROM rag.filter_documents($2::uuid[], $5::jsonb) AS f)) IS TRUE
 
 -- name: search_exact
 -- The sum keeps the planner from the HNSW index: it would return fewer rows than there are.
@@ -21,38 +35,38 @@ JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
 ORDER BY best.distance, best.chunk_id
 
 -- name: search_exact_filtered
-SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
+-- By way of the documents that match: reads their vectors only, not the collection's.
+SELECT best.chunk_id, best.passage_id, best.document_id, 1 - best.distance AS score
 FROM (
-  SELECT e.chunk_id, (e.embedding <=> $3::halfvec) + 0.0 AS distance
-  FROM rag.embeddings e
-  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model}
-    AND e.document_id IN (SELECT f.document_id FROM rag.filter_documents($2::uuid[], $5::jsonb) AS f)
-  ORDER BY 2, 1 LIMIT $4
+  SELECT c.id AS chunk_id, c.passage_id, c.document_id, (e.embedding <=> $3::halfvec) + 0.0 AS distance
+  FROM rag.filter_documents($2::uuid[], $5::jsonb) AS f
+  JOIN rag.chunks c ON c.tenant_id = $1 AND c.document_id = f.document_id
+  JOIN rag.embeddings e ON e.tenant_id = $1 AND e.chunk_id = c.id AND e.model_id = {model}
+  ORDER BY 4, 1 LIMIT $4
 ) AS best
-JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
 ORDER BY best.distance, best.chunk_id
 
--- name: search_index
+-- name: search_shared
 SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
 FROM (
   SELECT e.chunk_id, e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) AS distance
   FROM rag.embeddings e
-  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model}
+  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model} {filter}
   ORDER BY e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) LIMIT $4
 ) AS best
 JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
 ORDER BY best.distance, best.chunk_id
 
--- name: search_index_filtered
+-- name: search_dedicated
+-- Tenant and collection are literals too ({tenant}, {collection}): no plan for parameters can use the partial index.
 SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
 FROM (
   SELECT e.chunk_id, e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) AS distance
   FROM rag.embeddings e
-  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model}
-    AND e.document_id IN (SELECT f.document_id FROM rag.filter_documents($2::uuid[], $5::jsonb) AS f)
+  WHERE e.tenant_id = {tenant} AND e.collection_id = '{collection}'::uuid AND e.model_id = {model} {filter}
   ORDER BY e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) LIMIT $4
 ) AS best
-JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
+JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id AND c.collection_id = ANY ($2::uuid[])
 ORDER BY best.distance, best.chunk_id
 
 -- name: search_exact_chosen
@@ -85,28 +99,20 @@ FROM (
 JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
 ORDER BY best.distance, best.chunk_id
 
--- name: search_index_scoped
-SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
-FROM (
-  SELECT e.chunk_id, e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) AS distance
-  FROM rag.embeddings e
-  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model}
-    AND (e.chunk_id IN (
-      SELECT k.id FROM rag.scope_passages($2::uuid[], $5::jsonb, $6::jsonb) AS s
-      JOIN rag.chunks k ON k.tenant_id = $1 AND k.passage_id = s.passage_id)) = ($5::jsonb ->> 'inclusive')::boolean
-  ORDER BY e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) LIMIT $4
-) AS best
-JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
-ORDER BY best.distance, best.chunk_id
-
 -- name: count_scope
--- Chunks of the passages that operators of a query ($3, with the filter $4) speak of.
-SELECT count(*)::integer FROM rag.scope_passages($2::uuid[], $3::jsonb, $4::jsonb) AS s
+-- Chunks of the passages that operators of a query ($3, with the filter $4) speak of, by collection.
+SELECT k.collection_id AS id, count(*)::integer AS chunks
+FROM rag.scope_passages($2::uuid[], $3::jsonb, $4::jsonb) AS s
 JOIN rag.chunks k ON k.tenant_id = $1 AND k.passage_id = s.passage_id
-
--- name: visible
-SELECT coalesce(sum(f.chunk_count), 0)::integer FROM rag.filter_documents($1::uuid[], $2::jsonb) AS f
+GROUP BY k.collection_id
 
 -- name: configure
-SELECT set_config('hnsw.ef_search', $1, true), set_config('hnsw.max_scan_tuples', $2, true),
-  set_config('hnsw.iterative_scan', 'relaxed_order', true)
+-- For this transaction (W5); answers with the values in force. The vector comes first, because settings named hnsw.* are
+-- taken unseen until the library is loaded.
+SELECT '[1]'::public.vector IS NOT NULL AS loaded, set_config('hnsw.ef_search', $1, true) AS ef_search,
+  set_config('hnsw.max_scan_tuples', $2, true) AS max_scan_tuples,
+  set_config('hnsw.iterative_scan', 'relaxed_order', true) AS iterative_scan
+
+-- name: sample
+SELECT chunk_id, embedding FROM rag.embeddings
+WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3 ORDER BY random() LIMIT $4

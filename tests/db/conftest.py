@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import pytest
 
 from app.settings import Environment, SettingsStore, read_environment
 from app.wiring import Services, open_services
+
+# the scripted model server
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "contract")]
 
 
 @pytest.fixture

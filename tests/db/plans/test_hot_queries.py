@@ -160,7 +160,7 @@ async def test_exact_vector_search_reads_one_collection(connection: Any) -> None
 
 async def test_vector_search_of_a_large_collection_uses_hnsw(connection: Any) -> None:
     await connection.execute(VECTORS["configure"], "80", "20000")
-    statement = VECTORS["search_index"].format(model=1, dimensions=8)
+    statement = VECTORS["search_shared"].format(model=1, dimensions=8, filter="")
     nodes = await plan(connection, statement, tenant(), [await collection(connection, "c1")], QUERY, 50)
     assert "embeddings_hnsw_1" in indexes(nodes)
     assert not scans(nodes) & {"embeddings", "chunks"}
@@ -249,13 +249,13 @@ async def test_w1_scope_statement_is_planned_with_the_gin_index(connection: Any)
     assert not scans(nodes) & {"passages"}
 
 
-async def test_vector_search_without_some_passages_keeps_to_hnsw(connection: Any) -> None:
-    await connection.execute(VECTORS["configure"], "80", "20000")
-    statement = VECTORS["search_index_scoped"].format(model=1, dimensions=8)
+async def test_vector_search_without_some_passages_is_exact(connection: Any) -> None:
+    """An index knows no conditions: all vectors of the collection are compared, and the excluded looked up as one set."""
+    statement = VECTORS["search_exact_scoped"].format(model=1, dimensions=8)
     found = await collection(connection, "c1")
     nodes = await plan(connection, statement, tenant(), [found], QUERY, 50, json.dumps(AVOIDED), None)
-    assert "embeddings_hnsw_1" in indexes(nodes)
-    assert not scans(nodes) & {"embeddings", "chunks"}
+    assert "embeddings_hnsw_1" not in indexes(nodes)
+    assert not scans(nodes) & {"chunks"}
 
 
 async def test_vector_search_of_some_passages_reads_their_vectors_only(connection: Any) -> None:

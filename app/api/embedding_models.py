@@ -1,0 +1,126 @@
+"""Embedding models of collections, and reindexing: changes without downtime, as jobs (docs/adr/0013)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from app import model_actions
+from app.api import problems
+from app.api.collections import CollectionName
+from app.api.models import COLLECTION_EXAMPLE, Body, JobOut, example, job_out
+from app.api.running import ServicesDep, TypedRoute
+from app.errors import InputError
+
+router = APIRouter(tags=["models"], route_class=TypedRoute)
+
+_MODEL = {"name": "all-MiniLM-L6-v2:int8", "dimensions": 384}
+_IN_COLLECTION = {
+    "collection": COLLECTION_EXAMPLE, "model": "all-MiniLM-L6-v2:int8", "state": "serving", "changed_at": None,
+}  # fmt: skip
+
+
+class ModelOut(BaseModel):
+    model_config = example(_MODEL)
+
+    name: str
+    dimensions: int
+
+
+class CollectionModelOut(BaseModel):
+    """What a collection does with a model: backfilling, ready (may be flipped to), serving, retired (rolled back to)."""
+
+    model_config = example(_IN_COLLECTION)
+
+    collection: str
+    model: str
+    state: Literal["backfilling", "ready", "serving", "retired"]
+    changed_at: datetime | None
+
+
+class ModelsOut(BaseModel):
+    model_config = example({"models": [_MODEL], "collections": [_IN_COLLECTION]})
+
+    models: list[ModelOut]
+    collections: list[CollectionModelOut]
+
+
+class ModelChange(Body):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"action": "backfill", "model": "text-embedding-3-small"}, {"action": "rollback"}]
+        },
+    )
+
+    action: Literal["backfill", "flip", "rollback", "forget"]
+    model: str | None = Field(None, description="Not for rollback, which goes back to the model before.")
+
+
+class ModelChanged(BaseModel):
+    """What the collection does with each model now, and the job of a backfill."""
+
+    model_config = example({"collections": [_IN_COLLECTION], "job_id": None})
+
+    collections: list[CollectionModelOut]
+    job_id: str | None
+
+
+class Reindex(Body):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"force": False}]})
+
+    force: bool = Field(False, description="Also documents that would come out as they are.")
+
+
+@router.get("/models", summary="List embedding models")
+async def list_models(services: ServicesDep) -> ModelsOut:
+    """Those that have vectors here, and what each collection does with them."""
+    found = await model_actions.list_models(services)
+    return ModelsOut(
+        models=[ModelOut(name=model.name, dimensions=model.dimensions) for model in found.models],
+        collections=_collections(found),
+    )
+
+
+@router.post(
+    "/collections/{name}/models", responses={202: {"model": ModelChanged}, **problems.declare(409)},
+    summary="Change the embedding model of a collection",
+)  # fmt: skip
+async def change_model(
+    name: CollectionName, body: ModelChange, services: ServicesDep, response: Response
+) -> ModelChanged:
+    """`backfill` (202, a job) makes the vectors of another model while the old one serves; `flip` lets it serve once no
+    chunk lacks one; `rollback` goes back at once; `forget` deletes the vectors of a model that does not serve."""
+    job_id = None
+    if body.action == "rollback":
+        await model_actions.rollback(services, name)
+    elif body.model is None:
+        raise InputError(f"{body.action} needs the name of a `model`")
+    elif body.action == "backfill":
+        job_id = str((await model_actions.start_backfill(services, name, body.model)).id)
+        response.status_code = 202
+        response.headers["Location"] = f"/jobs/{job_id}"
+    elif body.action == "flip":
+        await model_actions.flip(services, name, body.model)
+    else:
+        await model_actions.forget(services, name, body.model)
+    return ModelChanged(collections=_collections(await model_actions.list_models(services, name)), job_id=job_id)
+
+
+@router.post("/collections/{name}/reindex", status_code=202, summary="Cut and embed all documents anew")
+async def reindex(name: CollectionName, body: Reindex, services: ServicesDep, response: Response) -> JobOut:
+    """With the settings in force, from the stored text, document by document; the old index serves until each swap.
+    Documents that would come out as they are cost nothing unless `force` is set. Versions do not change."""
+    job = await model_actions.start_reindex(services, name, force=body.force)
+    response.headers["Location"] = f"/jobs/{job.id}"
+    return job_out(job)
+
+
+def _collections(found: model_actions.Models) -> list[CollectionModelOut]:
+    return [
+        CollectionModelOut(collection=item.collection, model=item.model, state=item.state, changed_at=item.changed_at)
+        for item in found.collections
+    ]

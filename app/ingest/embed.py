@@ -1,0 +1,98 @@
+"""Vectors of chunks, under every model that a collection needs: the one that serves it, and those it may change to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from pgvector import HalfVector
+
+from app.domain.document import PreparedDocument
+from app.domain.principal import Principal
+from app.errors import ProviderError
+from app.providers.protocols import Embedder, Embedders
+from app.settings import Settings
+from app.store import collections, models, vectors
+from app.store.session import Database
+
+GROUP_CHUNKS = 128
+"""Chunks embedded together: short texts of many documents share batches, and progress shows between groups."""
+
+Check = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where documents go: collection, embedding model, and the settings snapshot of this run.
+
+    `embedder` and `model` serve a new collection; one that has another model is found out by `in_use`, from `embedders`.
+    """
+
+    principal: Principal
+    collection_id: UUID
+    embedder: Embedder
+    model: vectors.EmbeddingModel
+    settings: Settings
+    embedders: Embedders | None = None
+
+    def embedder_of(self, model: vectors.EmbeddingModel) -> Embedder:
+        """Raises ProviderError or SettingsError when it cannot be had."""
+        if model.id == self.model.id:
+            return self.embedder
+        if self.embedders is None:
+            raise ProviderError(f"the collection needs vectors of {model.name}, which is not at hand")
+        return self.embedders.get(model.name)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInUse:
+    """A model that the collection needs vectors of."""
+
+    model: vectors.EmbeddingModel
+    embedder: Embedder
+
+
+async def in_use(database: Database, target: Target) -> tuple[ModelInUse, ...]:
+    """The serving model first. A collection that has none yet is served by the target's from now on.
+
+    Raises ProviderError or SettingsError when one cannot be had: better no document than one that a flip would lose.
+    """
+    principal, collection_id = target.principal, target.collection_id
+    async with database.transaction(principal) as connection:
+        await collections.pin_model(connection, principal, collection_id, target.model.id)
+        needed = await models.needed(connection, principal, collection_id) or [target.model]
+    return tuple(ModelInUse(model, target.embedder_of(model)) for model in needed)
+
+
+async def embed_documents(
+    database: Database,
+    principal: Principal,
+    used: Sequence[ModelInUse],
+    group: Sequence[PreparedDocument],
+    check: Check | None = None,
+) -> list[dict[int, list[HalfVector]]]:
+    """For each document the vectors of its chunks, by model id. Raises ProviderError."""
+    texts = {chunk.content_hash: chunk.embed_text for document in group for chunk in document.chunks}
+    made = {one.model.id: await embed_texts(database, principal, one, texts, check) for one in used}
+    return [
+        {model: [known[chunk.content_hash] for chunk in document.chunks] for model, known in made.items()}
+        for document in group
+    ]
+
+
+async def embed_texts(
+    database: Database, principal: Principal, used: ModelInUse, texts: Mapping[bytes, str], check: Check | None = None
+) -> dict[bytes, HalfVector]:
+    """Vectors by the hash of the text: those the tenant already has, the others from the model."""
+    async with database.transaction(principal, readonly=True) as connection:
+        known = await vectors.reuse(connection, principal, used.model, list(texts))
+    missing = [digest for digest in texts if digest not in known]
+    for start in range(0, len(missing), GROUP_CHUNKS):
+        if check:
+            check()
+        batch = missing[start : start + GROUP_CHUNKS]
+        made = await used.embedder.embed([texts[digest] for digest in batch])
+        known.update(zip(batch, map(HalfVector, made.astype(np.float16)), strict=True))
+    return known

@@ -1,0 +1,118 @@
+"""Cutting and embedding stored documents anew, from their normalised text: the loaded form is not kept.
+
+What a loader found is recovered: markup from the media type, page starts from the landmarks of the old passages, and
+whether the title was embedded from the hash of an old chunk. Everything else is the ordinary write path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from app.domain.document import LoadedDocument, Markup, PageStart, PreparedDocument, Source
+from app.ingest.embed import Target, embed_documents, in_use
+from app.ingest.prepare import embed_text, prepare
+from app.store import documents, lexical
+from app.store.session import Database
+
+Redone = Literal["redone", "unchanged", "overtaken"]
+"""overtaken: another version was published meanwhile, with the settings in force then."""
+
+_RENDERED = {
+    "text/markdown",
+    "text/html",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+}
+"""Media types whose loaders give Markdown."""
+_CODE = "text/x-"
+
+
+async def reindex_document(database: Database, target: Target, stored: documents.Stored, *, force: bool) -> Redone:
+    """Replace its passages, chunks and vectors in one transaction; the version stays, and the old ones are found until
+    then. Raises what reading and embedding raise."""
+    while True:
+        used = await in_use(database, target)
+        now = replace(target, model=used[0].model, embedder=used[0].embedder)
+        async with database.transaction(target.principal, readonly=True) as connection:
+            text = await documents.text(connection, target.principal, stored.id)
+            passages, chunks = await documents.indexed_pieces(connection, target.principal, stored.id, now.model.id)
+            dominant = await lexical.dominant(connection, target.principal, target.collection_id)
+        if text is None or text[0] != stored.version:
+            return "overtaken"
+        ready = await asyncio.to_thread(_prepare, now, stored, text[1], passages, chunks, dominant)
+        if not force and _same(ready, passages, chunks):
+            return "unchanged"
+        [made] = await embed_documents(database, target.principal, used, [ready])
+        try:
+            async with database.transaction(target.principal) as connection:
+                done = await documents.republish(connection, target.collection_id, now.model.id, stored, ready, made)
+                return "redone" if done else "overtaken"
+        except documents.ModelsChangedError:
+            continue
+
+
+def _prepare(
+    target: Target,
+    stored: documents.Stored,
+    text: str,
+    passages: Sequence[Any],
+    chunks: Sequence[Any],
+    dominant: str | None,
+) -> PreparedDocument:
+    title = stored.title if title_was_embedded(stored.title, chunks) else None
+    source = Source(stored.external_id, stored.title, b"", title=title)
+    loaded = recover(text, stored.media_type, passages)
+    return prepare(source, loaded, target.settings, target.embedder.tokens, dominant)
+
+
+def recover(text: str, media_type: str, passages: Sequence[Any]) -> LoadedDocument:
+    """The document as its loader gave it. `passages`: rows with their landmarks, in order. Pure."""
+    markup: Markup = "plain"
+    language = None
+    if media_type in _RENDERED:
+        markup = "markdown"
+    elif media_type.startswith(_CODE):
+        markup, language = "code", media_type.removeprefix(_CODE)
+    pages: list[PageStart] = []
+    for start, page in sorted((mark[0], mark[1]) for row in passages for mark in row["landmarks"] if mark[1]):
+        if not pages or page > pages[-1].number:
+            # the first page begins with the text, where white space may stand before the first passage
+            pages.append(PageStart(0 if not pages and page == 1 else start, page))
+    return LoadedDocument(text, media_type, markup, pages=tuple(pages), code_language=language)
+
+
+def title_was_embedded(title: str, chunks: Sequence[Any]) -> bool:
+    """A document without a title shows its name, which is not embedded; the hash of what was tells them apart. Pure."""
+    for row in chunks:
+        titled, bare = (
+            hashlib.sha256(embed_text(name, tuple(row["headings"]), row["content"]).encode()).digest()
+            for name in (title, None)
+        )
+        # under a heading that is the title, both are the same and tell nothing
+        if titled != bare and row["content_hash"] is not None:
+            return titled == bytes(row["content_hash"])
+    return bool(title)
+
+
+def _same(ready: PreparedDocument, passages: Sequence[Any], chunks: Sequence[Any]) -> bool:
+    """Whether what is stored is what would be stored now."""
+    fresh_passages = [
+        (p.draft.start, p.draft.end, p.draft.page, list(p.draft.headings), p.draft.token_count, p.search_terms, p.config,
+         [[mark.start, mark.page, list(mark.headings)] for mark in p.draft.landmarks])
+        for p in ready.passages
+    ]  # fmt: skip
+    old_passages = [
+        (r["char_start"], r["char_end"], r["page"], list(r["headings"]), r["token_count"], r["search_terms"], r["config"],
+         r["landmarks"])
+        for r in passages
+    ]  # fmt: skip
+    fresh_chunks = [(c.draft.start, c.draft.end, ready.token_counter, c.content_hash) for c in ready.chunks]
+    old_chunks = [(r["char_start"], r["char_end"], r["token_counter"], _bytes(r["content_hash"])) for r in chunks]
+    return fresh_passages == old_passages and fresh_chunks == old_chunks
+
+
+def _bytes(value: bytes | None) -> bytes | None:
+    return None if value is None else bytes(value)

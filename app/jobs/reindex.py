@@ -1,0 +1,131 @@
+"""Jobs over all documents of a collection: cutting them anew, and giving them the vectors of another model.
+
+Both go document by document or batch by batch, each in its own transaction, while the old index serves. Run again after a
+crash they go on with what is left."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from app.errors import NotFoundError
+from app.ingest.embed import GROUP_CHUNKS, ModelInUse, Target, embed_texts
+from app.ingest.prepare import embed_text
+from app.ingest.reindex import reindex_document
+from app.ingest.reweight import reweight_if_drifted
+from app.jobs.context import Handler, JobContext
+from app.jobs.vector_indexes import enqueue_plan
+from app.store import collections, documents, models, vectors
+from app.store.session import Database
+
+REINDEX = "reindex"
+BACKFILL = "backfill"
+BATCH_DOCUMENTS = 50
+FIRST = UUID(int=0)
+
+TargetFor = Callable[[JobContext, UUID], Target]
+
+
+def reindex(database: Database, target_for: TargetFor) -> Handler:
+    """The handler of `reindex`. Payload: collection_id, force. Result: documents redone, unchanged and overtaken.
+
+    Documents that were written since the job was enqueued are done: by this job before a crash, or by an ingestion.
+    """
+
+    async def handle(context: JobContext) -> dict[str, Any]:
+        collection_id, force = UUID(context.job.payload["collection_id"]), bool(context.job.payload["force"])
+        target, total, after = target_for(context, collection_id), None, FIRST
+        counts: Counter[str] = Counter(redone=0, unchanged=0, overtaken=0)
+        while True:
+            async with database.transaction(context.principal, readonly=True) as connection:
+                found = await collections.by_id(connection, context.principal, collection_id)
+                batch = await documents.stale(
+                    connection, context.principal, collection_id,
+                    after=after, before=context.job.created_at, limit=BATCH_DOCUMENTS,
+                )  # fmt: skip
+            total = found.document_count if found else 0
+            if not batch:
+                break
+            for stored in batch:
+                await context.progress(counts.total(), total, stored.external_id[:200])
+                counts[await reindex_document(database, target, stored, force=force)] += 1
+            after = batch[-1].id
+        if counts["redone"]:
+            await reweight_if_drifted(database, context.principal, collection_id, target.settings)
+        await context.progress(counts.total(), total, "done")
+        return dict(counts)
+
+    return handle
+
+
+def backfill(database: Database, target_for: TargetFor) -> Handler:
+    """The handler of `backfill`. Payload: collection_id, model_id. Result: chunks embedded now. The model is then ready."""
+
+    async def handle(context: JobContext) -> dict[str, Any]:
+        principal = context.principal
+        target, model_id = (
+            target_for(context, UUID(context.job.payload["collection_id"])),
+            context.job.payload["model_id"],
+        )
+        async with database.transaction(principal, readonly=True) as connection:
+            model = (await vectors.models(connection, [model_id])).get(model_id)
+            missing = await models.missing(connection, principal, target.collection_id, model_id)
+        if model is None:
+            raise NotFoundError(f"no embedding model {model_id}")
+        used, done = ModelInUse(model, target.embedder_of(model)), 0
+        while True:
+            await context.progress(done, max(missing, done), f"embedding with {model.name}")
+            added = await _fill_batch(database, context, target, used)
+            done += added
+            if not added and await _mark_ready(database, context, target, model_id):
+                break
+        await context.progress(done, done, "done")
+        return {"embedded": done, "model": model.name}
+
+    return handle
+
+
+async def _fill_batch(database: Database, context: JobContext, target: Target, used: ModelInUse) -> int:
+    """Give the next chunks their vectors; how many, 0 when all have them."""
+    principal, model_id = context.principal, used.model.id
+    async with database.transaction(principal, readonly=True) as connection:
+        found = await collections.by_id(connection, principal, target.collection_id)
+        if found is None or await models.state(connection, principal, found.id, model_id) is None:
+            raise NotFoundError("the collection is gone, or has given up the model")
+        batch = await models.next_missing(
+            connection, principal, found.id, model_id, found.model_id or model_id, GROUP_CHUNKS
+        )
+    texts = {item.id: _text(item) for item in batch}
+    hashes = {chunk_id: hashlib.sha256(text.encode()).digest() for chunk_id, text in texts.items()}
+    made = await embed_texts(
+        database, principal, used, {hashes[chunk_id]: text for chunk_id, text in texts.items()}, context.check_cancelled
+    )
+    if batch:
+        async with database.transaction(principal) as connection:
+            rows = [(chunk_id, digest, made[digest]) for chunk_id, digest in hashes.items()]
+            await models.add_vectors(connection, principal, model_id, rows)
+    return len(batch)
+
+
+def _text(item: models.Missing) -> str:
+    """What the serving model saw, as its hash tells: with the title or without."""
+    titled, bare = (embed_text(title, tuple(item.headings), item.content) for title in (item.title, None))
+    known = item.content_hash
+    return bare if known is not None and hashlib.sha256(bare.encode()).digest() == bytes(known) else titled
+
+
+async def _mark_ready(database: Database, context: JobContext, target: Target, model_id: int) -> bool:
+    """Under the lock of the collection, so that nothing is published meanwhile; False when something was before."""
+    principal, collection_id = context.principal, target.collection_id
+    async with database.transaction(principal) as connection:
+        if await models.lock(connection, principal, collection_id) is None:
+            return True
+        if await models.missing(connection, principal, collection_id, model_id):
+            return False
+        if await models.state(connection, principal, collection_id, model_id) == "backfilling":
+            await models.set_state(connection, principal, collection_id, model_id, "ready")
+        await enqueue_plan(connection, principal)  # its index should be there before the flip
+        return True

@@ -1,0 +1,182 @@
+"""Jobs of the vector leg: HNSW indexes of large collections, and how well they find (docs/adr/0012).
+
+`vector_indexes` makes what is there equal to what should be, for all tenants: run again after a crash, it goes on where
+it was. `recall_check` compares what searches find in one collection with the exact scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+from uuid import UUID
+
+import structlog
+from pgvector import HalfVector
+
+from app.domain.principal import Principal
+from app.domain.vector_index import PlannedIndex
+from app.ingest.reweight import PLAN_INDEXES as PLAN
+from app.jobs.context import Handler, JobContext
+from app.retrieve.vector import Part, Searched, choose_parts
+from app.settings import VectorSettings
+from app.store import collections, jobs, vector_indexes, vectors
+from app.store.session import Database
+
+log = structlog.get_logger(__name__)
+
+__all__ = ["CHECK", "PLAN", "check_recall", "enqueue_check", "enqueue_plan", "reconcile_indexes"]
+
+CHECK = "recall_check"
+K = 10
+"""Neighbours compared: recall@10 is what the literature and our goals name."""
+SAME = 1e-6
+"""Two chunks with the same text are equally near; either is right."""
+
+
+class Ddl(Protocol):
+    """The part of app.db.vector_ddl.VectorDdl that the job needs."""
+
+    async def existing(self) -> dict[str, bool]: ...
+
+    async def create(self, index: PlannedIndex) -> None: ...
+
+    async def drop(self, name: str) -> None: ...
+
+
+OpenDdl = Callable[[], AbstractAsyncContextManager[Ddl]]
+
+
+async def enqueue_plan(connection: Any, principal: Principal) -> None:
+    """At most one is waiting or running."""
+    await jobs.enqueue(connection, principal, PLAN, {}, max_attempts=3, dedupe_key=PLAN)
+
+
+async def enqueue_check(connection: Any, principal: Principal, collection_id: UUID) -> None:
+    key = f"{CHECK}:{collection_id}"
+    await jobs.enqueue(
+        connection, principal, CHECK, {"collection_id": str(collection_id)}, max_attempts=3, dedupe_key=key
+    )
+
+
+# --- indexes ----------------------------------------------------------------------------------------------------------
+
+
+def reconcile_indexes(database: Database, open_ddl: OpenDdl, settings: Callable[[], VectorSettings]) -> Handler:
+    """The handler of `vector_indexes`. Result: names built and dropped."""
+
+    async def handle(context: JobContext) -> dict[str, Any]:
+        async with open_ddl() as ddl:
+            async with database.connection() as connection:
+                plan = await vector_indexes.plan(connection, settings())
+            existing = await ddl.existing()
+            wanted = {index.name: index for index in plan if index.wanted}
+            missing = [index for index in wanted.values() if not (index.ready and existing.get(index.name))]
+            surplus = [index for index in plan if not index.wanted]
+            steps = len(missing) + len(surplus)
+            for done, index in enumerate(surplus):
+                await context.progress(done, steps, f"dropping {index.name}")
+                await _drop(database, ddl, index)
+            orphans = [name for name in existing if name not in wanted and name not in {i.name for i in surplus}]
+            for name in orphans:  # their collections are deleted
+                await ddl.drop(name)
+            for done, index in enumerate(missing, len(surplus)):
+                await context.progress(done, steps, f"building {index.name}: {index.chunk_count} chunks")
+                await _build(database, ddl, index, valid=existing.get(index.name))
+            await context.progress(steps, steps, "done")
+        return {
+            "built": [index.name for index in missing],
+            "dropped": [*(index.name for index in surplus), *orphans],
+        }
+
+    return handle
+
+
+async def _drop(database: Database, ddl: Ddl, index: PlannedIndex) -> None:
+    owner = Principal(index.tenant_id, "")
+    async with database.transaction(owner) as connection:
+        await vector_indexes.dropping(connection, index)
+    await ddl.drop(index.name)
+    async with database.transaction(owner) as connection:
+        await vector_indexes.dropped(connection, index)
+
+
+async def _build(database: Database, ddl: Ddl, index: PlannedIndex, *, valid: bool | None) -> None:
+    """`valid`: of an index by that name in the catalog, None where there is none."""
+    owner = Principal(index.tenant_id, "")
+    async with database.transaction(owner) as connection:
+        if not await vector_indexes.building(connection, index):
+            return  # the collection was deleted meanwhile
+    if valid is False:
+        await ddl.drop(index.name)  # an interrupted build left it
+    if not valid:
+        await ddl.create(index)
+    async with database.transaction(owner) as connection:
+        if await vector_indexes.built(connection, index):
+            await enqueue_check(connection, owner, index.collection_id)
+            return
+    await ddl.drop(index.name)
+
+
+# --- recall -----------------------------------------------------------------------------------------------------------
+
+
+def check_recall(database: Database, settings: Callable[[], VectorSettings]) -> Handler:
+    """The handler of `recall_check`. Result: the check, or {} where there is nothing to compare."""
+
+    async def handle(context: JobContext) -> dict[str, Any]:
+        collection_id, now = UUID(context.job.payload["collection_id"]), settings()
+        async with database.transaction(context.principal, readonly=True, isolation="repeatable_read") as connection:
+            part = await _part(connection, context.principal, collection_id, now)
+            if part is None:
+                return {}
+            sample = await vectors.sample(connection, context.principal, collection_id, part.model, now.recall_sample)
+            shares, breadth = [], now.ef_search
+            for done, (chunk_id, vector) in enumerate(sample):
+                await context.progress(done, len(sample), "comparing with the exact scan")
+                share, breadth = await _share(connection, context.principal, part, chunk_id, vector, now)
+                shares.append(share)
+        if not shares:
+            return {}
+        recall = sum(shares) / len(shares)
+        found: dict[str, Any] = {
+            "regime": part.regime,
+            "k": K,
+            "sample": len(shares),
+            "recall": recall,
+            "ef_search": breadth,
+        }
+        async with database.transaction(context.principal) as connection:
+            await vector_indexes.record_check(connection, context.principal, collection_id, part.model.id, **found)
+        if recall < now.min_recall:
+            log.warning("vector.low_recall", collection=str(collection_id), **found)
+        return found
+
+    return handle
+
+
+async def _part(connection: Any, principal: Principal, collection_id: UUID, settings: VectorSettings) -> Part | None:
+    """How a search of this collection alone would go."""
+    found = await collections.by_id(connection, principal, collection_id)
+    if found is None or found.model_id is None:
+        return None
+    model = (await vectors.models(connection, [found.model_id]))[found.model_id]
+    dedicated = await vector_indexes.ready(connection, principal, [collection_id])
+    return next(iter(choose_parts([Searched(found.id, found.chunk_count, model)], dedicated, settings)), None)
+
+
+async def _share(
+    connection: Any, principal: Principal, part: Part, chunk_id: UUID, vector: HalfVector, settings: VectorSettings
+) -> tuple[float, int]:
+    """Share of the true K neighbours of a stored vector that a search finds, itself left out; hnsw.ef_search in force."""
+    ask = vectors.Neighbours(part.model, part.collections, vector, max(settings.candidates, K + 1))
+    breadth = await vectors.configure(connection, ask.limit, settings)
+    found = _scores(await vectors.nearest(connection, principal, part.regime, ask), chunk_id)
+    true = _scores(await vectors.nearest(connection, principal, "exact", ask), chunk_id)
+    if not true:
+        return 1.0, breadth
+    return sum(score >= true[-1] - SAME for score in found) / len(true), breadth
+
+
+def _scores(rows: Sequence[Any], but: UUID) -> list[float]:
+    return [row["score"] for row in rows if row["chunk_id"] != but][:K]

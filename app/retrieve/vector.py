@@ -1,0 +1,165 @@
+"""The vector leg: which regime each collection is searched in, and one list out of all (docs/adr/0012).
+
+Small sets are scanned exactly. A large collection with an HNSW index of its own is searched there; the others share the
+index of their model. Where an index yields fewer rows than there are to be had, the exact scan takes over: always
+min(wanted, visible) passages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any
+from uuid import UUID
+
+from pgvector import HalfVector
+
+from app.domain.condition import Conditions
+from app.domain.passage import Hit, LegResult
+from app.domain.principal import Principal
+from app.settings import VectorSettings
+from app.store import vector_indexes, vectors
+from app.store.vectors import EmbeddingModel, Neighbours, Regime
+
+MAX_INDEXED_DIMENSIONS = 4000
+"""What HNSW takes of a halfvec; longer vectors are always scanned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A collection as the leg sees it: the model whose vectors are compared, and its chunks after filters and conditions."""
+
+    id: UUID
+    chunks: int
+    model: EmbeddingModel
+
+
+@dataclass(frozen=True, slots=True)
+class VectorQuery:
+    """What the leg looks for. `vectors`: the query under each model. With conditions every regime gives way to the exact
+    scan over the passages that they leave."""
+
+    collections: Sequence[Searched]
+    vectors: Mapping[int, HalfVector]
+    filters: Mapping[str, Any] | None = None
+    conditions: Conditions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Collections that are searched by one statement."""
+
+    regime: Regime
+    model: EmbeddingModel
+    collections: tuple[UUID, ...]
+    visible: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    rows: Sequence[Any]
+    exact: bool
+    complete: bool
+    how: dict[str, Any]
+
+
+def choose_parts(
+    collections: Sequence[Searched],
+    dedicated: Collection[tuple[UUID, int]],
+    settings: VectorSettings,
+    *,
+    restricted: bool = False,
+) -> list[Part]:
+    """The regime of each collection. `dedicated`: (collection, model) pairs that have an index of their own. Pure.
+
+    `restricted`: by conditions, which no index knows, so that all are scanned.
+    """
+    parts: list[Part] = []
+    for model in sorted({item.model for item in collections}, key=lambda model: model.id):
+        members = [item for item in collections if item.model == model and item.chunks]
+        own = [m for m in members if (m.id, model.id) in dedicated and m.chunks > settings.exact_below]
+        if restricted or sum(m.chunks for m in members) <= settings.exact_below:
+            own = []
+        parts += [Part("dedicated", model, (m.id,), m.chunks) for m in own]
+        rest = [m for m in members if m not in own]
+        visible = sum(m.chunks for m in rest)
+        exact = restricted or visible <= settings.exact_below or model.dimensions > MAX_INDEXED_DIMENSIONS
+        if rest:
+            parts.append(Part("exact" if exact else "shared", model, tuple(m.id for m in rest), visible))
+    return parts
+
+
+async def search(
+    connection: Any, principal: Principal, query: VectorQuery, wanted: int, settings: VectorSettings
+) -> LegResult:
+    """Nearest chunks, each passage with its best one: min(wanted, visible) passages at least."""
+    restricted = query.conditions is not None
+    large = [item.id for item in query.collections if item.chunks > settings.exact_below and not restricted]
+    dedicated = await vector_indexes.ready(connection, principal, large) if large else frozenset()
+    parts = choose_parts(query.collections, dedicated, settings, restricted=restricted)
+    found = [await _search_part(connection, principal, part, query, wanted, settings) for part in parts]
+    hits = _merge(parts, found)
+    return LegResult(
+        "vector",
+        hits,
+        confidence=max((max(0.0, min(1.0, part.rows[0]["score"])) for part in found if part.rows), default=0.0),
+        exact=all(part.exact for part in found),
+        complete=all(part.complete for part in found),
+        how={"parts": [part.how for part in found]},
+    )
+
+
+async def _search_part(
+    connection: Any, principal: Principal, part: Part, query: VectorQuery, wanted: int, settings: VectorSettings
+) -> _Found:
+    limit = max(settings.candidates, wanted)
+    vector = query.vectors[part.model.id]
+    ask = Neighbours(part.model, part.collections, vector, limit, query.filters, query.conditions)
+    regime, breadth = part.regime, None
+    while True:
+        if regime != "exact":
+            breadth = await vectors.configure(connection, ask.limit, settings)
+        rows = await vectors.nearest(connection, principal, regime, ask)
+        if regime != "exact" and len(rows) < min(ask.limit, part.visible):
+            regime = "exact"
+            continue
+        if len({row["passage_id"] for row in rows}) >= wanted or len(rows) < ask.limit:
+            break
+        ask = replace(ask, limit=4 * ask.limit)  # many chunks of few passages: look further
+    how = {
+        "regime": part.regime,
+        "model": part.model.name,
+        "collections": len(part.collections),
+        "visible_chunks": part.visible,
+        "ef_search": breadth,
+        "fell_back": regime != part.regime,
+        **({"restricted": True} if query.conditions is not None else {}),
+    }
+    return _Found(rows, regime == "exact", len(rows) < ask.limit, how)
+
+
+def _merge(parts: Sequence[Part], found: Sequence[_Found]) -> tuple[Hit, ...]:
+    """One list, nearest first. Cosines of different models are not comparable, so each counts relative to its model's
+    best where there is more than one."""
+    best: dict[int, float] = {}
+    for part, result in zip(parts, found, strict=True):
+        if result.rows:
+            best[part.model.id] = max(best.get(part.model.id, 0.0), result.rows[0]["score"])
+    if len(best) <= 1:
+        best = {}
+    scored = [
+        (row["score"] / (best.get(part.model.id) or 1.0), row)
+        for part, result in zip(parts, found, strict=True)
+        for row in result.rows
+    ]
+    if len(parts) > 1:
+        scored.sort(key=itemgetter(0), reverse=True)
+    return _best_per_passage(scored)
+
+
+def _best_per_passage(scored: Iterable[tuple[float, Any]]) -> tuple[Hit, ...]:
+    best: dict[UUID, Hit] = {}
+    for score, row in scored:  # nearest first
+        best.setdefault(row["passage_id"], Hit(row["passage_id"], row["document_id"], score, row["chunk_id"]))
+    return tuple(best.values())

@@ -1,0 +1,113 @@
+"""Embedding models of collections: which one serves, which have vectors, and vectors that are still to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pgvector import HalfVector
+
+from app.db.queries import load_queries
+from app.domain.collection import Collection
+from app.domain.principal import Principal
+from app.store import cache, collections
+from app.store.vectors import EmbeddingModel
+
+SQL = load_queries("models")
+
+State = Literal["backfilling", "ready", "serving", "retired"]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionModel:
+    """A model with vectors, or to have vectors, in a collection. `changed_at` is None for one that always served."""
+
+    collection: str
+    model: str
+    state: State
+    changed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A chunk without a vector. `content_hash`: of what the serving model embedded for it, None where it has none."""
+
+    id: UUID
+    headings: Sequence[str]
+    content: str
+    title: str
+    content_hash: bytes | None
+
+
+async def all_models(connection: Any) -> list[EmbeddingModel]:
+    return [EmbeddingModel(**row) for row in await connection.fetch(SQL["all"])]
+
+
+async def of_collections(connection: Any, principal: Principal, collection: str | None = None) -> list[CollectionModel]:
+    rows = await connection.fetch(SQL["of_collections"], principal.tenant_id, collection)
+    return [CollectionModel(**row) for row in rows]
+
+
+async def needed(connection: Any, principal: Principal, collection_id: UUID) -> list[EmbeddingModel]:
+    """Models that every new chunk needs a vector of, the serving one first; empty while none serves."""
+    rows = await connection.fetch(SQL["needed"], principal.tenant_id, collection_id)
+    return [EmbeddingModel(**row) for row in rows]
+
+
+async def lock(connection: Any, principal: Principal, collection_id: UUID) -> Collection | None:
+    """The collection, its row locked against publications and other changes until the transaction ends."""
+    row = await connection.fetchrow(SQL["lock"], principal.tenant_id, collection_id)
+    return Collection(**dict(row)) if row else None
+
+
+async def set_state(connection: Any, principal: Principal, collection_id: UUID, model_id: int, state: State) -> None:
+    await connection.execute(SQL["set_state"], principal.tenant_id, collection_id, model_id, state)
+
+
+async def state(connection: Any, principal: Principal, collection_id: UUID, model_id: int) -> State | None:
+    found: State | None = await connection.fetchval(SQL["state"], principal.tenant_id, collection_id, model_id)
+    return found
+
+
+async def last_retired(connection: Any, principal: Principal, collection_id: UUID) -> EmbeddingModel | None:
+    row = await connection.fetchrow(SQL["last_retired"], principal.tenant_id, collection_id)
+    return EmbeddingModel(**row) if row else None
+
+
+async def serve(connection: Any, principal: Principal, collection_id: UUID, old: int, new: int) -> None:
+    """Let `new` serve from the commit on; `old` is kept up to date for a roll-back. Needs `lock`."""
+    await set_state(connection, principal, collection_id, old, "retired")
+    await set_state(connection, principal, collection_id, new, "serving")
+    await connection.execute(SQL["serve"], principal.tenant_id, collection_id, new)
+    await cache.forget(connection, collection_id)
+
+
+async def missing(connection: Any, principal: Principal, collection_id: UUID, model_id: int) -> int:
+    """Chunks without a vector of the model."""
+    return int(await connection.fetchval(SQL["missing"], principal.tenant_id, collection_id, model_id))
+
+
+async def next_missing(
+    connection: Any, principal: Principal, collection_id: UUID, model_id: int, serving: int, limit: int
+) -> list[Missing]:
+    rows = await connection.fetch(SQL["next_missing"], principal.tenant_id, collection_id, model_id, serving, limit)
+    return [Missing(**dict(row)) for row in rows]
+
+
+async def add_vectors(
+    connection: Any, principal: Principal, model_id: int, made: Sequence[tuple[UUID, bytes, HalfVector]]
+) -> None:
+    """Store vectors (chunk, hash of its text, vector) of chunks that are still there."""
+    columns = [list(column) for column in zip(*made, strict=True)]
+    await connection.execute(SQL["add_vectors"], principal.tenant_id, model_id, *columns)
+
+
+async def forget(connection: Any, principal: Principal, collection_id: UUID, model_id: int) -> None:
+    """Delete its vectors in the collection. Needs `lock`."""
+    await connection.execute(SQL["forget"], principal.tenant_id, collection_id, model_id)
+    await connection.execute(SQL["forget_vectors"], principal.tenant_id, collection_id, model_id)
+    await collections.touch(connection, principal, collection_id)  # for who searches by that model
+    await cache.forget(connection, collection_id)

@@ -1,0 +1,73 @@
+-- Embedding models of collections. Every change takes the collection's row first, as rag.publish_document does.
+
+-- name: lock
+SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at, model_id
+FROM rag.collections WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+
+-- name: needed
+-- What every new chunk must have a vector of, the serving model first.
+SELECT m.id, m.name, m.dimensions
+FROM rag.collections c JOIN rag.embedding_models m ON m.id = c.model_id OR m.id IN (
+  SELECT w.model_id FROM rag.collection_models w WHERE w.tenant_id = $1 AND w.collection_id = $2)
+WHERE c.tenant_id = $1 AND c.id = $2
+ORDER BY m.id <> c.model_id, m.id
+
+-- name: all
+SELECT id, name, dimensions FROM rag.embedding_models ORDER BY name
+
+-- name: of_collections
+SELECT c.name AS collection, m.name AS model, coalesce(w.state, 'serving') AS state, w.changed_at
+FROM rag.collections c
+JOIN rag.embedding_models m ON m.id = c.model_id OR m.id IN (
+  SELECT x.model_id FROM rag.collection_models x WHERE x.tenant_id = $1 AND x.collection_id = c.id)
+LEFT JOIN rag.collection_models w ON w.tenant_id = $1 AND w.collection_id = c.id AND w.model_id = m.id
+WHERE c.tenant_id = $1 AND ($2::text IS NULL OR c.name = $2)
+ORDER BY c.name, m.name
+
+-- name: set_state
+INSERT INTO rag.collection_models (tenant_id, collection_id, model_id, state) VALUES ($1, $2, $3, $4)
+ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE SET state = excluded.state, changed_at = clock_timestamp()
+
+-- name: state
+SELECT state FROM rag.collection_models WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3
+
+-- name: last_retired
+SELECT m.id, m.name, m.dimensions
+FROM rag.collection_models w JOIN rag.embedding_models m ON m.id = w.model_id
+WHERE w.tenant_id = $1 AND w.collection_id = $2 AND w.state = 'retired' ORDER BY w.changed_at DESC LIMIT 1
+
+-- name: serve
+UPDATE rag.collections SET model_id = $3, epoch = epoch + 1 WHERE tenant_id = $1 AND id = $2
+
+-- name: missing
+SELECT count(*) FROM rag.chunks c JOIN rag.documents d ON d.tenant_id = $1 AND d.id = c.document_id
+WHERE c.tenant_id = $1 AND d.collection_id = $2 AND NOT EXISTS (
+  SELECT FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.chunk_id = c.id AND e.model_id = $3)
+
+-- name: next_missing
+-- Chunks without a vector of model $3, with what is needed to make one. $4 is the model that serves.
+SELECT c.id, c.headings, c.content, d.title, s.content_hash
+FROM rag.documents d JOIN rag.chunks c ON c.tenant_id = $1 AND c.document_id = d.id
+LEFT JOIN rag.embeddings s ON s.tenant_id = $1 AND s.chunk_id = c.id AND s.model_id = $4
+WHERE d.tenant_id = $1 AND d.collection_id = $2 AND NOT EXISTS (
+  SELECT FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.chunk_id = c.id AND e.model_id = $3)
+ORDER BY d.id, c.ordinal LIMIT $5
+
+-- name: add_vectors
+-- A chunk that was replaced meanwhile is left out; one that is there stays until the commit.
+WITH made AS (
+  SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::halfvec[]) AS v (chunk_id, content_hash, embedding)
+), here AS (
+  SELECT c.id, c.document_id, c.collection_id FROM rag.chunks c
+  WHERE c.tenant_id = $1 AND c.id = ANY ($3::uuid[]) FOR KEY SHARE
+)
+INSERT INTO rag.embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
+SELECT $1, here.id, $2, here.document_id, here.collection_id, made.content_hash, made.embedding
+FROM made JOIN here ON here.id = made.chunk_id
+ON CONFLICT DO NOTHING
+
+-- name: forget
+DELETE FROM rag.collection_models WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3
+
+-- name: forget_vectors
+DELETE FROM rag.embeddings WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3

@@ -1,0 +1,132 @@
+"""Ten thousand small collections and a large one with an index of its own: each regime touches what it should (C12)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+from pgvector import HalfVector
+from pgvector.asyncpg import register_vector
+
+from app.db.embedded import EmbeddedServer
+from app.db.models import ensure_model
+from app.db.queries import load_queries
+from app.db.vector_ddl import vector_ddl
+from app.domain.vector_index import PlannedIndex
+from tests.db.plans.test_hot_queries import indexes, plan, scans
+
+COLLECTIONS, EACH, LARGE = 10_000, 3, 6_000
+VECTORS = load_queries("vectors")
+QUERY = HalfVector([0.1, -0.2, 0.3, 0.1, -0.1, 0.2, 0.0, 0.1])
+LARGE_ID = UUID(int=1)
+
+FILL = f"""
+SELECT rag.ensure_tenant('many');
+SET session_replication_role = replica;
+INSERT INTO rag.collections (tenant_id, id, name, lex_seed, chunk_count, model_id)
+SELECT t.id, CASE n WHEN 0 THEN '{LARGE_ID}' ELSE md5('c' || n)::uuid END, 'c' || n, n,
+  CASE n WHEN 0 THEN {LARGE} ELSE {EACH} END, 1
+FROM rag.tenants t, generate_series(0, {COLLECTIONS}) n;
+CREATE TEMP TABLE rows AS
+SELECT c.tenant_id, c.id AS collection, md5(c.name || i)::uuid AS document, md5(c.name || i || 'k')::uuid AS chunk, i
+FROM rag.collections c, generate_series(1, c.chunk_count) i;
+INSERT INTO rag.documents (tenant_id, id, collection_id, external_id, title, version, status, content_hash, media_type,
+  metadata, chunk_count)
+SELECT tenant_id, document, collection, 'd' || i, 'd', 1, 'indexed', '', 'text/plain',
+  jsonb_build_object('rare', i % 100 = 7), 1 FROM rows;
+INSERT INTO rag.chunks (tenant_id, id, passage_id, document_id, collection_id, ordinal, char_start, char_end, headings,
+  token_count, token_counter, content)
+SELECT tenant_id, chunk, document, document, collection, 0, 0, 1, '{{}}', 1, 't', 'x' FROM rows;
+INSERT INTO rag.embeddings
+SELECT tenant_id, chunk, 1, document, collection, '',
+  (SELECT array_agg(random() - .5) FROM generate_series(1, 8) WHERE i IS NOT NULL)::halfvec
+FROM rows;
+ANALYZE;
+"""
+
+
+@pytest.fixture(scope="module")
+def corpus(server: EmbeddedServer, psql: Any, template: str) -> Iterator[str]:
+    psql(f"CREATE DATABASE many TEMPLATE {template} STRATEGY file_copy")
+    dsn = server.dsn("many")
+    asyncio.run(ensure_model(dsn, "tiny", 8))
+    psql(FILL, database="many")
+    tenant = int(psql("SELECT id FROM rag.tenants", database="many"))
+
+    async def build() -> None:
+        async with vector_ddl(dsn) as ddl:
+            await ddl.create(PlannedIndex(tenant, LARGE_ID, 1, 8, LARGE, True, False))
+
+    asyncio.run(build())
+    yield dsn
+    psql("DROP DATABASE many WITH (FORCE)")
+
+
+@pytest.fixture
+async def connection(corpus: str) -> AsyncIterator[Any]:
+    """A transaction as cairn_app with the tenant set, as the pool gives it."""
+    opened = await asyncpg.connect(corpus, server_settings={"hnsw.iterative_scan": "relaxed_order"})
+    await register_vector(opened, schema="public")
+    tenant = await opened.fetchval("SELECT id FROM rag.tenants")
+    async with opened.transaction():
+        await opened.execute("SET LOCAL ROLE cairn_app")
+        await opened.execute("SELECT set_config('app.tenant', $1, true)", str(tenant))
+        yield opened
+    await opened.close()
+
+
+async def tenant_of(connection: Any) -> int:
+    return int(await connection.fetchval("SELECT current_setting('app.tenant')::bigint"))
+
+
+async def test_a_small_collection_among_ten_thousand_reads_its_own_rows(connection: Any) -> None:
+    """C12: flat in the number of collections: the rows touched are those of the one searched."""
+    tenant = await tenant_of(connection)
+    small = await connection.fetchval("SELECT id FROM rag.collections WHERE name = 'c7777'")
+    nodes = await plan(connection, VECTORS["search_exact"].format(model=1), tenant, [small], QUERY, 50)
+    assert not scans(nodes)
+    assert max(node["Actual Rows"] for node in nodes) <= EACH
+    assert sum(node.get("Rows Removed by Filter", 0) for node in nodes) == 0
+
+
+async def test_planning_is_flat_in_the_number_of_collections(connection: Any) -> None:
+    """Indexes on the one table are what planning costs: theirs do not grow with the collections."""
+    found = await connection.fetchval("SELECT count(*) FROM pg_index WHERE indrelid = 'rag.embeddings'::regclass")
+    assert found == 5  # key, collection, reuse, the model's, the large collection's
+    names = await connection.fetch("SELECT name FROM rag.collections ORDER BY name LIMIT 1")
+    nodes = await plan(
+        connection, load_queries("collections")["by_names"], await tenant_of(connection), [names[0]["name"]]
+    )
+    assert max(node["Actual Rows"] for node in nodes) <= 1
+    assert not scans(nodes)
+
+
+@pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
+async def test_the_dedicated_statement_uses_its_index_in_any_plan(connection: Any, mode: str) -> None:
+    """A generic plan can use a partial index because tenant, collection and model are literals."""
+    await connection.execute(f"SET LOCAL plan_cache_mode = {mode}")
+    await connection.fetch(VECTORS["configure"], "80", "20000")
+    tenant = await tenant_of(connection)
+    statement = VECTORS["search_dedicated"].format(model=1, dimensions=8, tenant=tenant, collection=LARGE_ID, filter="")
+    nodes = await plan(connection, statement, tenant, [LARGE_ID], QUERY, 50)
+    name = PlannedIndex(tenant, LARGE_ID, 1, 8, 0, True, True).name
+    assert name in indexes(nodes)
+    assert not scans(nodes)
+    assert max(node["Actual Rows"] for node in nodes) <= 50
+
+
+async def test_a_rare_filter_reads_the_vectors_of_its_documents_only(connection: Any) -> None:
+    statement = VECTORS["search_exact_filtered"].format(model=1)
+    arguments = [await tenant_of(connection), [LARGE_ID], QUERY, 50, '{"rare": true}']
+    nodes = await plan(connection, statement, *arguments)
+    assert not scans(nodes) & {"embeddings", "chunks"}
+    assert max(node["Actual Rows"] for node in nodes) <= LARGE / 100
+
+
+async def test_planning_of_the_indexes_looks_at_large_collections(connection: Any) -> None:
+    rows = await connection.fetch(load_queries("vector_indexes")["plan"], 5000, 200)
+    assert [(row["collection_id"], row["wanted"], row["ready"]) for row in rows] == [(LARGE_ID, True, False)]

@@ -1,0 +1,233 @@
+"""Changing the embedding model of a collection without downtime (A14.05). The second model is an OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from scripted_server import ScriptedServer
+
+from app import model_actions
+from app.actions import cancel_job, delete_document, get_collection, get_job, get_trace, index_now, list_documents
+from app.domain.job import Job
+from app.errors import ConflictError, NotFoundError, ProviderError, SettingsError
+from app.settings import Environment, JobsSettings, Settings, SettingsStore, read_environment
+from app.store import models
+from app.wiring import Services, open_services
+from tests.documents import find, index_texts, text_source
+
+OTHER = "other-model"
+LOCAL = "all-MiniLM-L6-v2:int8"
+TEXTS = {f"d{i}": f"Note {i}: hikers pile stone {i} into a cairn." for i in range(30)}
+
+
+@pytest.fixture
+def second_model() -> Iterator[ScriptedServer]:
+    """Another model with another dimension (8)."""
+    with ScriptedServer() as server:
+        yield server
+
+
+@pytest.fixture
+def environment(database: str, tmp_path: Path, second_model: ScriptedServer) -> Environment:
+    return read_environment(
+        {"CAIRN_DATABASE_URL": database, "CAIRN_HOME": str(tmp_path), "CAIRN_TENANT": "one",
+         "OPENAI_BASE_URL": second_model.openai_url, "OPENAI_API_KEY": "key"}
+    )  # fmt: skip
+
+
+@pytest.fixture
+async def services(environment: Environment) -> AsyncIterator[Services]:
+    quick = Settings(jobs=JobsSettings(retry_seconds=0))
+    async with open_services(environment, SettingsStore(initial=quick)) as opened:
+        yield opened
+
+
+async def models_used(services: Services, **more: Any) -> set[str]:
+    """Models that a vector search used, as its trace tells."""
+    result = await find(services, "cairn of stone 7", legs=("vector",), **more)
+    assert not result.legs_failed
+    return {part["model"] for part in (await get_trace(services, result.trace_id)).plan["vector"]["parts"]}
+
+
+async def vectors_of(services: Services, model: str) -> int:
+    async with services.database.transaction(services.principal) as connection:
+        return int(
+            await connection.fetchval(
+                "SELECT count(*) FROM rag.embeddings e JOIN rag.embedding_models m ON m.id = e.model_id WHERE m.name = $1",
+                model,
+            )
+        )
+
+
+async def run(services: Services, job: Job) -> Job:
+    await services.worker().run_until_idle()
+    return await get_job(services, job.id)
+
+
+async def backfilled(services: Services) -> Services:
+    await index_texts(services, TEXTS)
+    job = await run(services, await model_actions.start_backfill(services, "test", OTHER))
+    assert job.status == "succeeded", job.error
+    return services
+
+
+async def test_backfill_flip_and_roll_back(services: Services) -> None:
+    """The whole way: the old model serves until the flip, each step is one transaction, and the way back is instant."""
+    await index_texts(services, TEXTS)
+    job = await model_actions.start_backfill(services, "test", OTHER)
+    with pytest.raises(ConflictError, match="30 chunks"):
+        await model_actions.flip(services, "test", OTHER)
+    assert await models_used(services) == {LOCAL}
+    done = await run(services, job)
+    assert done.result == {"embedded": 30, "model": OTHER}
+    assert (done.progress.done, done.progress.total) == (30, 30)
+    assert await models_used(services) == {LOCAL}
+    # to compare before the flip
+    assert await models_used(services, model=OTHER) == {OTHER}
+
+    before = await get_collection(services, "test")
+    after = await model_actions.flip(services, "test", OTHER)
+    assert after.epoch == before.epoch + 1  # cached results are stale
+    assert await models_used(services) == {OTHER}
+    listed = {item.model: item.state for item in (await model_actions.list_models(services, "test")).collections}
+    assert listed == {OTHER: "serving", LOCAL: "retired"}
+
+    await model_actions.rollback(services, "test")
+    assert await models_used(services) == {LOCAL}
+    await model_actions.rollback(services, "test")  # and back again
+    assert await models_used(services) == {OTHER}
+
+
+async def test_what_is_written_meanwhile_is_not_missing_after_the_flip(services: Services) -> None:
+    """Ingestion makes vectors for the model that comes and for the one that went."""
+    await backfilled(services)
+    await index_texts(services, {"late": "A note that came between backfill and flip.", "d1": "A new text."})
+    assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 31
+    await model_actions.flip(services, "test", OTHER)
+    await index_texts(services, {"later": "A note that came after the flip."})
+    await delete_document(services, "test", (await list_documents(services, "test"))[0].id)
+    assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 31
+    await model_actions.rollback(services, "test")
+    assert len((await find(services, "note", legs=("vector",), top_k=100)).passages) == 31
+
+
+async def test_an_ingestion_that_began_before_the_backfill_makes_up_for_it(services: Services) -> None:
+    """The run knows one model; the change comes before its publication, which is refused and made again."""
+    await index_texts(services, TEXTS)
+    begun, ordered = asyncio.Event(), asyncio.Event()
+
+    async def sources() -> AsyncIterator[Any]:
+        begun.set()
+        await ordered.wait()
+        yield text_source("slow", "A note that was read slowly.")
+
+    async def change() -> None:
+        await begun.wait()
+        await run(services, await model_actions.start_backfill(services, "test", OTHER))
+        await model_actions.flip(services, "test", OTHER)
+        ordered.set()
+
+    target = services.target(services.principal, (await get_collection(services, "test")).id)
+    from app.ingest.pipeline import ingest
+
+    await asyncio.gather(ingest(services.database, target, sources()), change())
+    assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 31
+    assert "slow" in {p.external_id for p in (await find(services, "slowly", legs=("vector",), top_k=100)).passages}
+
+
+async def test_an_interrupted_backfill_goes_on(services: Services, second_model: ScriptedServer) -> None:
+    """The provider fails in the middle; the next attempt embeds only what is left."""
+    texts = {f"d{i}": f"Note {i} on stones." for i in range(300)}
+    await index_texts(services, texts)
+    job = await model_actions.start_backfill(services, "test", OTHER)
+    count = len(second_model.requests)
+    second_model.script("ok", "401")
+    failed = await run(services, job)
+    assert failed.status == "failed"
+    assert 0 < await vectors_of(services, OTHER) < 300
+    again = await run(services, await model_actions.start_backfill(services, "test", OTHER))
+    assert again.status == "succeeded"
+    assert await vectors_of(services, OTHER) == 300
+    embedded = sum(len(request.body["input"]) for request in second_model.requests[count:])
+    assert embedded <= 300 + 128  # the failed batch is asked twice, none of the others
+
+
+async def test_collections_with_different_models_are_searched_together(services: Services) -> None:
+    await backfilled(services)
+    await model_actions.flip(services, "test", OTHER)
+    await index_texts(services, {"x": "A cairn of stone in another collection."}, collection="second")
+    from app.actions import run_search
+    from app.domain.passage import SearchRequest
+
+    result = await run_search(services, SearchRequest("cairn of stone", ("test", "second"), legs=("vector",), top_k=40))
+    assert {p.collection for p in result.passages} == {"test", "second"}
+    assert len(result.passages) == 31
+    assert all(0 <= p.score <= 1.0001 for p in result.passages)
+
+
+async def test_other_settings_do_not_change_what_serves(services: Services, environment: Environment) -> None:
+    """A start with another rag.embeddingModel: old collections keep their model, new ones get that of the settings."""
+    await index_texts(services, TEXTS)
+    settings = services.settings.current
+    changed = settings.model_copy(update={"rag": settings.rag.model_copy(update={"embedding_model": OTHER})})
+    async with open_services(environment, SettingsStore(initial=changed)) as later:
+        assert await models_used(later) == {LOCAL}
+        await index_texts(later, {"more": "One more note for the old collection."})
+        assert await vectors_of(later, LOCAL) == 31
+        await index_texts(later, {"new": "A note in a new collection."}, collection="new")
+        assert await models_used(later, collection="new") == {OTHER}
+
+
+async def test_a_provider_that_is_gone_is_named(services: Services, environment: Environment) -> None:
+    """No silent search without vectors: the leg stands in legs_failed with its reason, the other leg answers."""
+    await backfilled(services)
+    await model_actions.flip(services, "test", OTHER)
+    alone = replace(environment, openai_base_url=None, openai_api_key=None)
+    async with open_services(alone, SettingsStore()) as later:
+        result = await find(later, "cairn of stone 7")
+        assert result.passages
+        assert OTHER in result.legs_failed["vector"]
+        assert "OPENAI_API_KEY" in result.legs_failed["vector"]
+        with pytest.raises((SettingsError, ProviderError)):
+            await index_now(later, "test", [text_source("new", "cannot be embedded as the others are")])
+
+
+async def test_forgetting_a_model_frees_its_vectors(services: Services) -> None:
+    await backfilled(services)
+    await model_actions.flip(services, "test", OTHER)
+    with pytest.raises(ConflictError, match="serves"):
+        await model_actions.forget(services, "test", OTHER)
+    await model_actions.forget(services, "test", LOCAL)
+    assert await vectors_of(services, LOCAL) == 0
+    await index_texts(services, {"new": "A note after that."})
+    assert (await vectors_of(services, LOCAL), await vectors_of(services, OTHER)) == (0, 31)
+    with pytest.raises(ConflictError, match="not served by another"):
+        await model_actions.rollback(services, "test")
+
+
+async def test_refusals(services: Services) -> None:
+    await index_texts(services, {"a": "text"})
+    with pytest.raises(ConflictError, match="already"):
+        await model_actions.start_backfill(services, "test", "all-MiniLM-L6-v2")
+    with pytest.raises(ConflictError, match="backfill it first"):
+        await model_actions.flip(services, "test", "never-heard-of")
+    with pytest.raises(NotFoundError):
+        await model_actions.start_backfill(services, "nothing", OTHER)
+    result = await find(services, "text", model="never-heard-of")
+    assert "never-heard-of" in result.legs_failed["vector"]
+
+
+async def test_a_cancelled_backfill_leaves_the_old_model_serving(services: Services) -> None:
+    await index_texts(services, TEXTS)
+    job = await model_actions.start_backfill(services, "test", OTHER)
+    assert (await cancel_job(services, job.id)).status == "cancelled"
+    assert await models_used(services) == {LOCAL}
+    async with services.database.transaction(services.principal) as connection:
+        found: UUID = (await get_collection(services, "test")).id
+        assert [m.name for m in await models.needed(connection, services.principal, found)] == [LOCAL, OTHER]

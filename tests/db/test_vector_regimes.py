@@ -1,0 +1,402 @@
+"""The three regimes of the vector leg, the jobs behind them, and the recall self-check (C9, C12, T9, W5)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from app.actions import (
+    delete_collection,
+    get_collection,
+    get_recall,
+    get_trace,
+    index_now,
+    order_upkeep,
+    recall_by_collection,
+)
+from app.db.vector_ddl import vector_ddl
+from app.domain.vector_index import PlannedIndex
+from app.jobs import vector_indexes as handlers
+from app.retrieve.vector import Part, Searched, choose_parts
+from app.settings import Settings, SettingsStore, VectorSettings
+from app.store import vector_indexes
+from app.store.vectors import EmbeddingModel
+from app.wiring import Services
+from tests.conftest import REPO
+from tests.documents import find, text_source
+
+SMALL = VectorSettings(exact_below=50, dedicated_above=100, max_dedicated_indexes=2, recall_sample=20)
+
+
+def scaled(services: Services, **changes: Any) -> Services:
+    """The same services with thresholds that a test can reach."""
+    vector = SMALL.model_copy(update=changes)
+    return replace(services, settings=SettingsStore(initial=Settings(vector=vector)))
+
+
+async def fill(services: Services, collection: str, size: int) -> UUID:
+    sources = [
+        text_source(f"d{i}", f"note {i} of {collection} about granite and {i % 17} cairns", part=i % 10)
+        for i in range(size)
+    ]
+    await index_now(services, collection, sources)
+    return (await get_collection(services, collection)).id
+
+
+async def catalog(services: Services) -> dict[str, bool]:
+    async with vector_ddl(services.owner_dsn) as ddl:
+        return await ddl.existing()
+
+
+async def states(services: Services) -> dict[str, str]:
+    """Collection name to the state of its index."""
+    async with services.database.transaction(services.principal) as connection:
+        rows = await connection.fetch(
+            "SELECT c.name, x.state FROM rag.vector_indexes x JOIN rag.collections c ON c.id = x.collection_id"
+        )
+    return {row["name"]: row["state"] for row in rows}
+
+
+async def parts_of(services: Services, trace_id: UUID) -> list[Mapping[str, Any]]:
+    parts: list[Mapping[str, Any]] = (await get_trace(services, trace_id)).plan["vector"]["parts"]
+    return parts
+
+
+# --- the choice: a pure function --------------------------------------------------------------------------------------
+
+TINY = EmbeddingModel(1, "tiny", 8)
+OTHER = EmbeddingModel(2, "other", 4)
+WIDE = EmbeddingModel(3, "wide", 5000)
+IDS = [UUID(int=n) for n in range(6)]
+
+
+def test_small_sets_are_scanned_exactly_even_with_an_index() -> None:
+    """C9: a filter that leaves few chunks makes any collection a small set."""
+    chosen = choose_parts([Searched(IDS[0], 50, TINY)], {(IDS[0], 1)}, SMALL)
+    assert chosen == [Part("exact", TINY, (IDS[0],), 50)]
+
+
+def test_large_collections_use_their_own_index_and_the_others_share() -> None:
+    searched = [Searched(IDS[0], 500, TINY), Searched(IDS[1], 60, TINY), Searched(IDS[2], 20, TINY)]
+    assert choose_parts(searched, {(IDS[0], 1)}, SMALL) == [
+        Part("dedicated", TINY, (IDS[0],), 500),
+        Part("shared", TINY, (IDS[1], IDS[2]), 80),
+    ]
+
+
+def test_models_are_never_mixed_in_one_statement() -> None:
+    searched = [Searched(IDS[0], 500, TINY), Searched(IDS[1], 500, OTHER), Searched(IDS[2], 9, OTHER)]
+    chosen = choose_parts(searched, {(IDS[1], 1)}, SMALL)
+    assert [(part.regime, part.model.id, part.collections) for part in chosen] == [
+        ("shared", 1, (IDS[0],)), ("shared", 2, (IDS[1], IDS[2])),
+    ]  # fmt: skip
+
+
+def test_vectors_too_long_for_hnsw_are_scanned() -> None:
+    assert [part.regime for part in choose_parts([Searched(IDS[0], 9999, WIDE)], set(), SMALL)] == ["exact"]
+
+
+def test_empty_collections_are_not_searched() -> None:
+    assert choose_parts([Searched(IDS[0], 0, TINY)], set(), SMALL) == []
+
+
+# --- indexes of collections, end to end -------------------------------------------------------------------------------
+
+
+async def test_a_collection_that_grows_gets_its_index_and_uses_it(services: Services) -> None:
+    """An ingest run that crosses the threshold orders the plan; the regime, efSearch and recall stand where people look."""
+    small = scaled(services)
+    await fill(small, "large", 120)
+    before = await find(small, "granite", "large", legs=("vector",))
+    assert [part["regime"] for part in await parts_of(small, before.trace_id)] == ["shared"]
+
+    assert await small.worker().run_until_idle() == 2  # the plan, and the check that follows a build
+    assert await states(small) == {"large": "ready"}
+    assert list((await catalog(small)).values()) == [True]
+
+    after = await find(small, "granite and 3 cairns", "large", legs=("vector",), top_k=10)
+    assert len(after.passages) == 10
+    assert not after.exact
+    assert await parts_of(small, after.trace_id) == [
+        {"regime": "dedicated", "model": "all-MiniLM-L6-v2:int8", "collections": 1, "visible_chunks": 120,
+         "ef_search": 80, "fell_back": False},
+    ]  # fmt: skip
+    async with small.database.transaction(small.principal) as connection:
+        check = await vector_indexes.latest_check(
+            connection, small.principal, (await get_collection(small, "large")).id
+        )
+    assert check is not None
+    assert (check.regime, check.k, check.sample, check.ef_search) == ("dedicated", 10, 20, 80)
+    assert check.recall > 0.9
+
+
+async def test_the_same_is_found_by_every_regime(services: Services) -> None:
+    small = scaled(services)
+    await fill(small, "large", 120)
+    found = {}
+    for name, vector in {"exact": {"exact_below": 10**6}, "shared": {}}.items():
+        result = await find(scaled(services, **vector), "granite and 3 cairns", "large", legs=("vector",))
+        assert result.exact == (name == "exact")
+        found[name] = [p.external_id for p in result.passages]
+    await small.worker().run_until_idle()
+    result = await find(small, "granite and 3 cairns", "large", legs=("vector",))
+    found["dedicated"] = [p.external_id for p in result.passages]
+    assert len(set(found["exact"]) & set(found["shared"])) >= 9
+    assert len(set(found["exact"]) & set(found["dedicated"])) >= 9
+
+
+async def test_a_rare_filter_is_exact_and_a_common_one_complete(services: Services) -> None:
+    """C9: always min(k, visible) rows."""
+    small = scaled(services)
+    await fill(small, "large", 600)
+    await small.worker().run_until_idle()
+    rare = await find(small, "granite", "large", legs=("vector",), filters={"part": 3}, top_k=200)
+    assert len(rare.passages) == 60
+    exact = scaled(services, exact_below=60)
+    assert (await find(exact, "granite", "large", legs=("vector",), filters={"part": 3})).exact
+    assert {p.metadata["part"] for p in rare.passages} == {3}
+
+
+async def test_only_the_largest_have_an_index_and_the_number_is_bounded(services: Services) -> None:
+    """C12: indexes cost every statement on the table, so there are at most maxDedicatedIndexes, over all tenants."""
+    small = scaled(services)
+    for name, size in {"a": 110, "b": 130, "c": 120, "tiny": 20}.items():
+        await fill(small, name, size)
+    await small.worker().run_until_idle()
+    assert await states(small) == {"b": "ready", "c": "ready"}
+    # a little larger does not take an index away, much larger does
+    await fill(small, "a", 140)
+    await small.worker().run_until_idle()
+    assert await states(small) == {"b": "ready", "c": "ready"}
+    await fill(small, "a", 200)
+    await small.worker().run_until_idle()
+    assert await states(small) == {"a": "ready", "b": "ready"}
+    assert len(await catalog(small)) == 2
+
+
+async def test_plans_of_one_tenant_serve_all_without_showing_them(services: Services, other_tenant: Services) -> None:
+    """The plan is over all tenants; rows of the state stay with theirs."""
+    small = scaled(services)
+    await fill(small, "mine", 110)
+    await fill(scaled(other_tenant), "yours", 120)
+    await small.worker().run_until_idle()
+    assert await states(small) == {"mine": "ready"}
+    assert await states(other_tenant) == {"yours": "ready"}
+
+
+async def test_the_index_of_a_deleted_collection_goes(services: Services) -> None:
+    small = scaled(services)
+    await fill(small, "large", 120)
+    await small.worker().run_until_idle()
+    await delete_collection(small, "large")
+    await small.worker().run_until_idle()
+    assert await catalog(small) == {}
+
+
+async def test_a_search_while_the_index_is_dropped_finds_everything(services: Services) -> None:
+    """A search that saw `ready` and lost the index falls to another plan of the same statement."""
+    small = scaled(services)
+    await fill(small, "large", 120)
+    await small.worker().run_until_idle()
+    async with vector_ddl(small.owner_dsn) as ddl:
+        for name in await ddl.existing():
+            await ddl.drop(name)
+    assert len((await find(small, "granite", "large", legs=("vector",), top_k=10)).passages) == 10
+
+
+# --- interruptions ----------------------------------------------------------------------------------------------------
+
+
+async def planned(services: Services) -> PlannedIndex:
+    async with services.database.connection() as connection:
+        return next(i for i in await vector_indexes.plan(connection, services.settings.current.vector) if i.wanted)
+
+
+async def test_an_invalid_index_is_built_again(services: Services) -> None:
+    """What kill -9 in the middle of a concurrent build leaves behind."""
+    small = scaled(services)
+    await fill(small, "large", 120)
+    index = await planned(small)
+    async with vector_ddl(small.owner_dsn) as ddl:
+        await ddl.create(index)
+    owner = await asyncpg.connect(small.owner_dsn)
+    await owner.execute(f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'rag.{index.name}'::regclass")
+    await owner.close()
+    async with small.database.transaction(small.principal) as connection:
+        await vector_indexes.building(connection, index)
+    assert await catalog(small) == {index.name: False}
+    await small.worker().run_until_idle()
+    assert await catalog(small) == {index.name: True}
+    assert await states(small) == {"large": "ready"}
+
+
+KILLED = """
+import asyncio, os, signal, sys
+from app.db.vector_ddl import vector_ddl
+from app.domain.vector_index import PlannedIndex
+from uuid import UUID
+
+async def main():
+    async with vector_ddl(sys.argv[1]) as ddl:
+        print("locked", flush=True)
+        await ddl.create(PlannedIndex(int(sys.argv[2]), UUID(sys.argv[3]), int(sys.argv[4]), 384, 0, True, False))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.fault
+async def test_a_killed_builder_is_followed_by_another(services: Services) -> None:
+    """kill -9 of the process that builds: its backend ends, the lock is free, and the next worker builds the index."""
+    small = scaled(services)
+    await fill(small, "large", 120)
+    index = await planned(small)
+    blocker = await asyncpg.connect(small.owner_dsn)  # a transaction that a concurrent build must wait for
+    transaction = blocker.transaction(isolation="repeatable_read")
+    await transaction.start()
+    await blocker.execute("LOCK TABLE rag.embeddings IN ROW EXCLUSIVE MODE")
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), small.owner_dsn, str(index.tenant_id)]
+    builder = await asyncio.to_thread(
+        subprocess.Popen,
+        [*command, str(index.collection_id), str(index.model_id)],
+        stdout=subprocess.PIPE,
+        cwd=REPO,
+    )
+    assert builder.stdout is not None
+    assert await asyncio.to_thread(builder.stdout.readline) == b"locked\n"
+    await until(lambda: invalid(small, index.name))
+    os.kill(builder.pid, signal.SIGKILL)
+    builder.wait()
+    await transaction.rollback()
+    await blocker.close()
+    started = time.monotonic()
+    await small.worker().run_until_idle()
+    assert time.monotonic() - started < 30
+    assert await catalog(small) == {index.name: True}
+    assert await states(small) == {"large": "ready"}
+
+
+async def invalid(services: Services, name: str) -> bool:
+    owner = await asyncpg.connect(services.owner_dsn)
+    found = await owner.fetchval(
+        "SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)", f"rag.{name}"
+    )
+    await owner.close()
+    return bool(found)
+
+
+async def until(true: Any, seconds: float = 15) -> None:
+    end = time.monotonic() + seconds
+    while not await true():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.05)
+
+
+async def test_two_workers_take_turns(services: Services, other_tenant: Services) -> None:
+    """Waiting in an advisory lock would hang with a concurrent build for ever (facts), so turns are asked for."""
+    small = scaled(services)
+    await fill(small, "large", 120)
+    for tenant in (services, other_tenant):
+        async with tenant.database.transaction(tenant.principal) as connection:
+            await handlers.enqueue_plan(connection, tenant.principal)
+    async with asyncio.timeout(60):
+        attempts = await asyncio.gather(*(scaled(s).worker().run_until_idle() for s in (services, other_tenant)))
+    assert sum(attempts) == 3  # two plans and one check
+    assert list((await catalog(small)).values()) == [True]
+
+
+# --- settings in force ------------------------------------------------------------------------------------------------
+
+
+async def test_ef_search_in_force_is_that_of_the_settings(services: Services) -> None:
+    """T9: a setting; W5: local to the transaction, so it does not leak through the pool."""
+    wide = scaled(services, ef_search=333)
+    await fill(wide, "large", 120)
+    result = await find(wide, "granite", "large", legs=("vector",))
+    assert [part["ef_search"] for part in await parts_of(wide, result.trace_id)] == [333]
+    async with services.database.transaction(services.principal) as connection:
+        assert await connection.fetchval("SELECT current_setting('hnsw.ef_search')") != "333"
+
+
+# --- the recall self-check --------------------------------------------------------------------------------------------
+
+
+async def test_a_recall_check_is_stored_and_shown(services: Services) -> None:
+    """C9: compared with the exact scan, the vector itself left out; shown to analysts, the API and Prometheus."""
+    small = scaled(services)
+    await fill(small, "large", 120)
+    await order_upkeep(small)
+    assert await small.worker().run_until_idle() >= 2
+    collection = await get_collection(small, "large")
+    check = await get_recall(small, collection)
+    assert check is not None
+    assert check.model == "all-MiniLM-L6-v2:int8"
+    assert 0.9 < check.recall <= 1
+    assert await recall_by_collection(small, 10) == {"large": check.recall}
+    analyst = await asyncpg.connect(small.owner_dsn)
+    row = await analyst.fetchrow("SELECT * FROM analyst.recall_checks ORDER BY checked_at DESC LIMIT 1")
+    await analyst.close()
+    assert (row["collection"], row["recall"], row["k"]) == ("large", check.recall, 10)
+    # checked today: nothing is ordered again
+    await order_upkeep(small)
+    async with small.database.transaction(small.principal) as connection:
+        assert (
+            await connection.fetchval(
+                "SELECT count(*) FROM rag.jobs WHERE status = 'queued' AND kind = $1", handlers.CHECK
+            )
+            == 0
+        )
+
+
+BADLY_INDEXED = """
+DROP INDEX rag.embeddings_hnsw_1;
+INSERT INTO rag.chunks (tenant_id, id, passage_id, document_id, collection_id, ordinal, char_start, char_end, headings,
+  token_count, token_counter, content)
+SELECT tenant_id, gen_random_uuid(), id, document_id, collection_id, n, 0, 1, '{}', 1, 't', 'x'
+FROM rag.passages, generate_series(1, 50) n;
+INSERT INTO rag.embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
+SELECT tenant_id, id, 1, document_id, collection_id, '',
+  (SELECT array_agg(random() - .5) FROM generate_series(1, 384) WHERE id IS NOT NULL)::halfvec
+FROM rag.chunks WHERE content = 'x';
+UPDATE rag.collections SET chunk_count = (SELECT count(*) FROM rag.chunks);
+CREATE INDEX embeddings_hnsw_1 ON rag.embeddings USING hnsw ((embedding::halfvec(384)) halfvec_cosine_ops)
+  WITH (m = 2, ef_construction = 4) WHERE model_id = 1;
+ANALYZE rag.embeddings;
+"""
+
+
+async def test_a_recall_check_sees_what_a_broken_index_misses(services: Services) -> None:
+    """The check would be worthless if it could not fail."""
+    small = scaled(services, ef_search=10, dedicated_above=10**6)
+    collection_id = await fill(small, "large", 60)
+    owner = await asyncpg.connect(small.owner_dsn)
+    # random vectors in far too narrow a graph: what a badly built index looks like
+    await owner.execute(BADLY_INDEXED)
+    await owner.close()
+    async with small.database.transaction(small.principal) as connection:
+        await connection.execute("DELETE FROM rag.jobs")
+        await handlers.enqueue_check(connection, small.principal, collection_id)
+    await small.worker().run_until_idle()
+    check = await get_recall(small, await get_collection(small, "large"))
+    assert check is not None
+    assert check.regime == "shared"
+    assert check.recall < 1
+
+
+async def test_small_collections_are_not_checked_daily(services: Services) -> None:
+    small = scaled(services)
+    await fill(small, "tiny", 20)
+    await order_upkeep(small)
+    assert await small.worker().run_until_idle() == 0
