@@ -50,7 +50,7 @@ async def services(environment: Environment) -> AsyncIterator[Services]:
 
 async def models_used(services: Services, **more: Any) -> set[str]:
     """Models that a vector search used, as its trace tells."""
-    result = await find(services, "cairn of stone 7", legs=("vector",), **more)
+    result = await find(services, "cairn of stone 7", legs=("vector",), cache=False, **more)
     assert not result.legs_failed
     return {part["model"] for part in (await get_trace(services, result.trace_id)).plan["vector"]["parts"]}
 
