@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.condition import Condition, Conditions
-from app.retrieve.operators import parse_operators
+from app.retrieve.operators import Parsed, parse_operators
 
 
 def text(*values: str) -> tuple[Condition, ...]:
@@ -88,3 +88,10 @@ def test_time_is_linear(unit: str) -> None:
     begun = time.perf_counter()
     parse_operators(" -" + unit * (20_000 // len(unit)))
     assert time.perf_counter() - begun < 0.5
+
+
+@pytest.mark.parametrize(
+    "query", ["Privatpersonen und -organisationen, Ergänzungsschulen?", "pre- and -suffixes", "lieux et -dits"]
+)
+def test_a_suspended_hyphen_excludes_nothing(query: str) -> None:
+    assert parse_operators(query) == Parsed(query)
