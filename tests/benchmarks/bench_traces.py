@@ -22,7 +22,9 @@ from tests.db.conftest import environment, services
 
 __all__ = ["environment", "services"]  # fixtures
 
-WORDS = [f"{a}{b}" for a in ("gran", "bas", "mar", "quar", "feld", "mic", "gne", "sch") for b in ("ite", "alt", "ble", "tz", "spar", "iss", "ist", "ock")]  # fmt: skip
+BEGINNINGS = ("gran", "bas", "mar", "quar", "feld", "mic", "gne", "sch")
+ENDINGS = ("ite", "alt", "ble", "tz", "spar", "iss", "ist", "ock")
+WORDS = [f"{beginning}{ending}" for beginning in BEGINNINGS for ending in ENDINGS]
 BLOCK = 20
 
 
