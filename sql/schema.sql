@@ -12,6 +12,99 @@ ALTER SCHEMA rag OWNER TO owner;
 
 COMMENT ON SCHEMA rag IS 'Private data of Cairn; read it through schema analyst.';
 
+CREATE FUNCTION analyst.explain_passage(trace uuid, passage uuid) RETURNS TABLE(stage text, verdict text, rank integer, score double precision)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    run runs%ROWTYPE; it passages%ROWTYPE; document documents%ROWTYPE; leg run_legs%ROWTYPE; fused run_legs%ROWTYPE;
+    home text; reason text; asked text; place integer; traced boolean; here boolean;
+BEGIN
+    SELECT r.* INTO run FROM runs AS r WHERE r.id = explain_passage.trace;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no run % that % may read', explain_passage.trace, session_user
+            USING ERRCODE = 'no_data_found', HINT = 'Ids of runs are in analyst.retrieval_runs; they are kept for trace.retentionDays.';
+    END IF;
+    SELECT p.* INTO it FROM passages AS p WHERE p.tenant_id = run.tenant_id AND p.id = explain_passage.passage;
+    here := FOUND;
+    SELECT d.* INTO document FROM documents AS d WHERE d.tenant_id = run.tenant_id AND d.id = it.document_id;
+    SELECT c.name INTO home FROM collections AS c WHERE c.tenant_id = run.tenant_id AND c.id = it.collection_id;
+    traced := EXISTS (SELECT FROM run_legs AS l WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at);
+    SELECT l.* INTO fused FROM run_legs AS l
+    WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = 'fused';
+    place := array_position(fused.passage_ids, explain_passage.passage);
+
+    stage := 'collection';
+    IF NOT here THEN
+        verdict := CASE WHEN place IS NULL THEN 'there is no such passage now, and the run did not find it: a wrong id, or deleted or replaced'
+            ELSE 'the passage was deleted or replaced since; below is what the run recorded' END;
+    ELSIF NOT home = ANY (run.collections) THEN
+        verdict := format('it is in %s, which was not searched (%s was)', home, array_to_string(run.collections, ', '));
+        RETURN NEXT;
+        RETURN;
+    ELSIF uuid_extract_timestamp(it.id) > run.started_at THEN
+        verdict := format('it is in %s, but was indexed after the run', home);
+        RETURN NEXT;
+        RETURN;
+    ELSE
+        verdict := format('it is in %s, which was searched', home);
+    END IF;
+    RETURN NEXT;
+
+    IF here THEN
+        reason := broken_conditions(run.plan, it, document);
+        IF reason IS NOT NULL THEN
+            stage := 'conditions';
+            verdict := 'kept out: ' || reason;
+            RETURN NEXT;
+        END IF;
+    END IF;
+    IF NOT traced THEN
+        stage := 'trace';
+        verdict := CASE WHEN run.outcome <> 'ok' THEN format('the run has no candidates: %s', coalesce(run.error, run.outcome))
+            ELSE 'the candidates of this run were not kept (trace.sampleRate)' END;
+        RETURN NEXT;
+        RETURN;
+    END IF;
+
+    FOR asked IN
+        SELECT x FROM unnest(array_cat(run.legs_used, ARRAY(SELECT jsonb_object_keys(run.legs_failed)))) AS x ORDER BY x
+    LOOP
+        stage := asked;
+        SELECT l.* INTO leg FROM run_legs AS l
+        WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = asked;
+        rank := array_position(leg.passage_ids, explain_passage.passage);
+        score := leg.scores[rank];
+        IF rank IS NOT NULL THEN
+            verdict := format('found at rank %s of %s', rank, cardinality(leg.passage_ids));
+        ELSIF run.legs_failed ? asked THEN
+            verdict := format('the leg failed: %s', run.legs_failed ->> asked);
+        ELSIF NOT here OR reason IS NOT NULL THEN
+            verdict := 'not among its candidates';
+        ELSIF asked = 'lexical' THEN
+            SELECT v.verdict, v.rank, v.score INTO verdict, rank, score
+            FROM lexical_verdict(run, it, cardinality(leg.passage_ids), leg.scores[cardinality(leg.scores)]) AS v;
+        ELSE
+            verdict := format('not among its %s candidates, of which the last scored %s', cardinality(leg.passage_ids),
+                coalesce(round(leg.scores[cardinality(leg.scores)]::numeric, 3)::text, 'nothing'));
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+
+    stage := 'fusion'; rank := place; score := fused.scores[place];
+    verdict := CASE WHEN place IS NULL THEN 'no leg brought it' ELSE format('rank %s of %s', place, cardinality(fused.passage_ids)) END;
+    RETURN NEXT;
+    stage := 'result'; rank := NULL; score := nullif(fused.shares[place], 'NaN');
+    verdict := CASE WHEN place IS NULL THEN 'not returned' ELSE fate_verdict(fused, place) END;
+    RETURN NEXT;
+END
+$$;
+
+ALTER FUNCTION analyst.explain_passage(trace uuid, passage uuid) OWNER TO cairn_views;
+
+COMMENT ON FUNCTION analyst.explain_passage(trace uuid, passage uuid) IS 'Why a run returned a passage or not: one row per stage with a verdict in words, and rank and score where there are any.';
+
 CREATE FUNCTION analyst.search_lexical(collection text, query text, k integer DEFAULT 10) RETURNS TABLE(tenant text, rank integer, score double precision, title text, external_id text, page integer, headings text[], content text, passage_id uuid, document_id uuid)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -23,26 +116,10 @@ BEGIN
             USING ERRCODE = 'no_data_found', HINT = 'SELECT DISTINCT tenant, collection FROM analyst.documents;';
     END IF;
     RETURN QUERY
-    WITH word AS (
-        SELECT c.tenant_id, c.id AS collection_id, s.passage_count AS n,
-               lexeme_key(c.lex_seed, s.regconfig::text, w.lexeme) AS key,
-               sum(greatest(1, coalesce(cardinality(w.positions), 1))) AS occurrences
-        FROM collections AS c
-        JOIN lexical_stats AS s ON s.tenant_id = c.tenant_id AND s.collection_id = c.id
-        CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, search_lexical.query)) AS w
-        WHERE c.name = search_lexical.collection
-        GROUP BY c.tenant_id, c.id, s.passage_count, s.regconfig, c.lex_seed, w.lexeme
-    ), term AS (
-        SELECT w.tenant_id, w.collection_id, w.key,
-               sum(ln(1 + (w.n - t.document_frequency + .5) / (t.document_frequency + .5)) * w.occurrences) AS idf
-        FROM word AS w
-        JOIN lexical_terms AS t ON t.tenant_id = w.tenant_id AND t.collection_id = w.collection_id AND t.key = w.key
-        WHERE t.document_frequency > 0
-        GROUP BY 1, 2, 3
-    ), question AS MATERIALIZED (
-        SELECT tenant_id, collection_id, array_agg(key) AS keys,
-               ('{' || string_agg(key || ':' || idf::real, ',') || '}/1000000000')::sparsevec AS idfs
-        FROM term GROUP BY 1, 2
+    WITH question AS MATERIALIZED (
+        SELECT c.tenant_id, c.id AS collection_id, q.terms AS keys, q.question AS idfs
+        FROM collections AS c CROSS JOIN LATERAL lexical_question(c.tenant_id, c.id, search_lexical.query) AS q
+        WHERE c.name = search_lexical.collection AND q.terms IS NOT NULL
     ), best AS (
         -- by way of the documents: their index and that of the postings are open under row security
         SELECT l.tenant_id, l.passage_id, -(l.weights <#> q.idfs) AS score
@@ -137,6 +214,156 @@ $_$;
 ALTER FUNCTION rag.add_partition(parent regclass, day date) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.add_partition(parent regclass, day date) IS 'For the owner: makes the partition of a day (UTC; null: the default one) with its row security; true if it was missing.';
+
+CREATE TABLE rag.documents (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    collection_id uuid NOT NULL,
+    external_id text NOT NULL,
+    title text NOT NULL,
+    version integer NOT NULL,
+    status text NOT NULL,
+    content_hash bytea NOT NULL,
+    media_type text NOT NULL,
+    language text,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    error text,
+    byte_size bigint DEFAULT 0 NOT NULL,
+    passage_count integer DEFAULT 0 NOT NULL,
+    chunk_count integer DEFAULT 0 NOT NULL,
+    token_count integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT documents_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'parsing'::text, 'embedding'::text, 'indexed'::text, 'failed'::text])))
+);
+
+ALTER TABLE ONLY rag.documents FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.documents OWNER TO owner;
+
+COMMENT ON TABLE rag.documents IS 'Documents with their state; the text is in rag.document_texts.';
+
+COMMENT ON COLUMN rag.documents.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.documents.id IS 'Document id (UUIDv7).';
+
+COMMENT ON COLUMN rag.documents.collection_id IS 'Collection the document belongs to.';
+
+COMMENT ON COLUMN rag.documents.external_id IS 'The caller''s identity of the document within the collection; for files the path.';
+
+COMMENT ON COLUMN rag.documents.title IS 'Title shown in results.';
+
+COMMENT ON COLUMN rag.documents.version IS '1, then one more with each replacement of the content.';
+
+COMMENT ON COLUMN rag.documents.status IS 'pending, parsing, embedding, indexed or failed; only indexed ones are searchable.';
+
+COMMENT ON COLUMN rag.documents.content_hash IS 'SHA-256 of title and original bytes; equal content is not indexed again.';
+
+COMMENT ON COLUMN rag.documents.media_type IS 'Media type found by content.';
+
+COMMENT ON COLUMN rag.documents.language IS 'ISO 639-1 code recognised in the text; null where not recognised.';
+
+COMMENT ON COLUMN rag.documents.metadata IS 'The caller''s metadata; filters match it by containment.';
+
+COMMENT ON COLUMN rag.documents.error IS 'Why indexing failed; null otherwise.';
+
+COMMENT ON COLUMN rag.documents.byte_size IS 'Size of the original, bytes.';
+
+COMMENT ON COLUMN rag.documents.passage_count IS 'Passages.';
+
+COMMENT ON COLUMN rag.documents.chunk_count IS 'Chunks.';
+
+COMMENT ON COLUMN rag.documents.token_count IS 'Tokens of all passages, by the embedding model''s tokenizer.';
+
+COMMENT ON COLUMN rag.documents.created_at IS 'When it was first handed over.';
+
+COMMENT ON COLUMN rag.documents.updated_at IS 'When its row last changed.';
+
+CREATE TABLE rag.passages (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    document_id uuid NOT NULL,
+    collection_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    char_start integer NOT NULL,
+    char_end integer NOT NULL,
+    page integer,
+    headings text[] NOT NULL,
+    landmarks jsonb DEFAULT '[]'::jsonb NOT NULL,
+    token_count integer NOT NULL,
+    content text NOT NULL,
+    search_terms text NOT NULL,
+    regconfig regconfig NOT NULL,
+    search_vector tsvector GENERATED ALWAYS AS (to_tsvector(regconfig, ((content || ' '::text) || search_terms))) STORED NOT NULL
+);
+
+ALTER TABLE ONLY rag.passages FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.passages OWNER TO owner;
+
+COMMENT ON TABLE rag.passages IS 'Coherent pieces of documents: what BM25 ranks, fusion merges, results show and answers cite.';
+
+COMMENT ON COLUMN rag.passages.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.passages.id IS 'Passage id (UUIDv7).';
+
+COMMENT ON COLUMN rag.passages.document_id IS 'The document.';
+
+COMMENT ON COLUMN rag.passages.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.passages.ordinal IS 'Position in the document, from 0.';
+
+COMMENT ON COLUMN rag.passages.char_start IS 'First code point in the document text.';
+
+COMMENT ON COLUMN rag.passages.char_end IS 'One past the last code point.';
+
+COMMENT ON COLUMN rag.passages.page IS 'Page of the first character; null where there are no pages.';
+
+COMMENT ON COLUMN rag.passages.headings IS 'Heading path, outermost first.';
+
+COMMENT ON COLUMN rag.passages.landmarks IS 'Places where page or heading path change: [code point, page, heading path], the first at char_start.';
+
+COMMENT ON COLUMN rag.passages.token_count IS 'Tokens by the embedding model''s tokenizer.';
+
+COMMENT ON COLUMN rag.passages.content IS 'The text of the span.';
+
+COMMENT ON COLUMN rag.passages.search_terms IS 'Extra search terms: title, headings, parts of identifiers.';
+
+COMMENT ON COLUMN rag.passages.regconfig IS 'Text search configuration (language).';
+
+COMMENT ON COLUMN rag.passages.search_vector IS 'Lexemes of content and search terms, for phrases, boolean filters and BM25 weights.';
+
+CREATE FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document rag.documents) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+  SELECT string_agg(said, '; ') FROM (
+    SELECT CASE WHEN must THEN format('it lacks %s:"%s"', field, value) ELSE format('it has the excluded %s:"%s"', field, value) END
+    FROM (
+      SELECT c.field, c.value, true AS must
+      FROM jsonb_to_recordset(plan #> '{conditions,must}') AS c (field text, value text)
+      UNION ALL
+      SELECT c.field, c.value, false
+      FROM jsonb_to_recordset(plan #> '{conditions,must_not}') AS c (field text, value text)
+    ) AS c
+    WHERE must <> CASE field
+      WHEN 'title' THEN strpos(lower(document.title), lower(value)) > 0
+      WHEN 'path' THEN strpos(lower(document.external_id), lower(value)) > 0
+      WHEN 'id' THEN lower(document.external_id) = lower(value)
+      WHEN 'lang' THEN CASE WHEN must
+        THEN plan #> '{conditions,must}' @> jsonb_build_array(jsonb_build_object('field', 'lang', 'value', passage.regconfig::text))
+        ELSE passage.regconfig::text = value END
+      ELSE CASE WHEN numnode(phraseto_tsquery(passage.regconfig, value)) = 0 THEN must
+        ELSE passage.search_vector @@ phraseto_tsquery(passage.regconfig, value) END END
+    UNION ALL
+    SELECT format('the metadata of its document does not contain the filter %s', plan -> 'filters')
+    WHERE NOT document.metadata @> coalesce(plan -> 'filters', '{}')
+  ) AS reason (said)
+$$;
+
+ALTER FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document rag.documents) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document rag.documents) IS 'Operators and filters of a run that keep a passage out, in plain words.';
 
 CREATE FUNCTION rag.claim_job(worker text, kinds text[], lease interval) RETURNS TABLE(tenant_id bigint, id uuid)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -305,6 +532,65 @@ ALTER FUNCTION rag.ensure_trace_partitions(ahead integer) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.ensure_trace_partitions(ahead integer) IS 'As the owner: makes the missing daily partitions of the trace tables from today (UTC) to so many days ahead; how many it made.';
 
+CREATE TABLE rag.run_legs (
+    tenant_id bigint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    run_id uuid NOT NULL,
+    leg text NOT NULL,
+    passage_ids uuid[] NOT NULL,
+    chunk_ids uuid[] NOT NULL,
+    scores double precision[] NOT NULL,
+    shares double precision[] NOT NULL,
+    fates text[] NOT NULL
+)
+PARTITION BY RANGE (started_at);
+
+ALTER TABLE ONLY rag.run_legs FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.run_legs OWNER TO owner;
+
+COMMENT ON TABLE rag.run_legs IS 'Candidates of each leg of a run as parallel arrays; analyst.retrieval_hits unnests them.';
+
+COMMENT ON COLUMN rag.run_legs.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.run_legs.started_at IS 'Start of the run; daily partitions.';
+
+COMMENT ON COLUMN rag.run_legs.run_id IS 'The run.';
+
+COMMENT ON COLUMN rag.run_legs.leg IS 'vector, lexical, graph, or fused (what fusion made of them).';
+
+COMMENT ON COLUMN rag.run_legs.passage_ids IS 'Candidates, best first.';
+
+COMMENT ON COLUMN rag.run_legs.chunk_ids IS 'Best chunk of each candidate; null where the leg ranks passages.';
+
+COMMENT ON COLUMN rag.run_legs.scores IS 'Raw score of the leg; for fused the RRF score.';
+
+COMMENT ON COLUMN rag.run_legs.shares IS 'Contribution to the RRF score; for fused the rerank score, if any.';
+
+COMMENT ON COLUMN rag.run_legs.fates IS 'For fused: kept, or why it was dropped.';
+
+CREATE FUNCTION rag.fate_verdict(fused rag.run_legs, place integer) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+  SELECT CASE fused.fates[place]
+    WHEN 'kept' THEN format('kept as number %s of %s', (
+        SELECT 1 + count(*) FROM unnest(fused.shares, fused.fates) WITH ORDINALITY AS o (share, fate, rank)
+        WHERE o.fate = 'kept' AND (coalesce(nullif(-o.share, 'NaN'), 1e308), o.rank)
+          < (coalesce(nullif(-fused.shares[place], 'NaN'), 1e308), place)),
+      (SELECT count(*) FROM unnest(fused.fates) AS fate WHERE fate = 'kept'))
+    WHEN 'same document' THEN 'dropped by grouping: a better passage of the same document stands for it'
+    WHEN 'below top_k after reranking' THEN format('dropped after reranking (score %s): the result holds the best %s',
+      round(fused.shares[place]::numeric, 4), (SELECT count(*) FROM unnest(fused.fates) AS fate WHERE fate = 'kept'))
+    ELSE format('dropped: rank %s after fusion, and the result holds %s', place,
+      (SELECT count(*) FROM unnest(fused.fates) AS fate WHERE fate = 'kept'))
+  END
+$$;
+
+ALTER FUNCTION rag.fate_verdict(fused rag.run_legs, place integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.fate_verdict(fused rag.run_legs, place integer) IS 'What became of a candidate after fusion, in plain words.';
+
 CREATE FUNCTION rag.filter_documents(collections uuid[], filter jsonb) RETURNS TABLE(document_id uuid, chunk_count integer)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -412,6 +698,26 @@ ALTER FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint)
 
 COMMENT ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) IS 'Inserts the staged passages, chunks, vectors and postings of a document.';
 
+CREATE FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) RETURNS tsquery
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  joined tsquery := ''; value text;
+BEGIN
+  FOR value IN
+    SELECT c.value FROM jsonb_to_recordset(conditions) AS c (field text, value text) WHERE c.field = 'text'
+  LOOP
+    joined := CASE WHEN every THEN joined && phraseto_tsquery(config, value) ELSE joined || phraseto_tsquery(config, value) END;
+  END LOOP;
+  RETURN joined;
+END
+$$;
+
+ALTER FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) IS 'Words and phrases of conditions as one tsquery: all of them, or any.';
+
 CREATE FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN (1 + ((hashtextextended(((config || ':'::text) || lexeme), (seed)::bigint) & (536870911)::bigint))::integer);
@@ -452,41 +758,66 @@ ALTER FUNCTION rag.lexical_posting(vector tsvector, config text, seed integer, a
 
 COMMENT ON FUNCTION rag.lexical_posting(vector tsvector, config text, seed integer, average real, OUT length integer, OUT keys integer[], OUT key_weights real[], OUT weights public.sparsevec) IS 'BM25 posting of a passage: length, keys and weights.';
 
-CREATE FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb DEFAULT NULL::jsonb) RETURNS TABLE(passage_id uuid, document_id uuid, score double precision, coverage double precision, exact boolean)
+CREATE FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text, OUT terms integer[], OUT frequencies bigint[], OUT idfs double precision[], OUT bounds double precision[], OUT masses jsonb, OUT question public.sparsevec) RETURNS record
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+  WITH stats AS MATERIALIZED (
+    SELECT s.regconfig, s.passage_count AS n, sum(s.passage_count) OVER () AS everything, c.lex_seed
+    FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
+    WHERE s.tenant_id = tenant AND s.collection_id = collection
+  ), word AS (
+    SELECT s.regconfig, s.n, s.everything, lexeme_key(s.lex_seed, s.regconfig::text, w.lexeme) AS key, place
+    FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, query)) AS w
+    CROSS JOIN LATERAL unnest(coalesce(w.positions, '{0}')) AS place
+  ), known AS (
+    SELECT w.*, coalesce(t.document_frequency, 0) AS df, t.max_weight
+    FROM word w
+    LEFT JOIN lexical_terms t ON t.tenant_id = tenant AND t.collection_id = collection AND t.key = w.key
+  ), pooled AS (
+    -- where the word is no lexeme it is a stop word, and stands in about every passage
+    SELECT *, least(sum(df) OVER here + everything - sum(n) OVER here, everything) AS everywhere
+    FROM known WINDOW here AS (PARTITION BY place)
+  ), term AS (
+    SELECT regconfig, key, df, max_weight, sum(ln(1 + (everything - everywhere + .5) / (everywhere + .5)))::float8 AS idf
+    FROM pooled GROUP BY regconfig, key, df, max_weight
+  ), found AS (
+    SELECT key, min(df) AS df, max(max_weight) AS max_weight, sum(idf) AS idf FROM term WHERE df > 0 GROUP BY key
+  )
+  SELECT array_agg(key ORDER BY df, key), array_agg(df::bigint ORDER BY df, key), array_agg(idf ORDER BY df, key),
+         array_agg(idf * max_weight ORDER BY df, key),
+         (SELECT jsonb_object_agg(regconfig::text, mass)
+          FROM (SELECT regconfig, sum(idf) AS mass FROM term GROUP BY regconfig) AS m),
+         ('{' || string_agg(key || ':' || idf::real, ',') || '}/1000000000')::sparsevec
+  FROM found
+$$;
+
+ALTER FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text, OUT terms integer[], OUT frequencies bigint[], OUT idfs double precision[], OUT bounds double precision[], OUT masses jsonb, OUT question public.sparsevec) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text, OUT terms integer[], OUT frequencies bigint[], OUT idfs double precision[], OUT bounds double precision[], OUT masses jsonb, OUT question public.sparsevec) IS 'A query of a collection as BM25 sees it: keys, frequencies, idfs, upper bounds.';
+
+CREATE FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb DEFAULT NULL::jsonb, conditions jsonb DEFAULT NULL::jsonb) RETURNS TABLE(passage_id uuid, document_id uuid, score double precision, coverage double precision, exact boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
   tenant bigint := current_tenant();
-  seed integer := (SELECT c.lex_seed FROM collections c WHERE c.tenant_id = tenant AND c.id = collection);
   terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
   total integer; taken integer := 0; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
-  complete boolean := true;
+  scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
 BEGIN
-  WITH word AS (
-    SELECT s.regconfig, s.passage_count AS n, lexeme_key(seed, s.regconfig::text, w.lexeme) AS key,
-           sum(greatest(1, coalesce(cardinality(w.positions), 1))) AS occurrences
-    FROM lexical_stats s CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, query)) AS w
-    WHERE s.tenant_id = tenant AND s.collection_id = collection
-    GROUP BY 1, 2, 3
-  ), term AS (
-    SELECT w.regconfig, w.key, t.document_frequency AS df, t.max_weight,
-           ln(1 + (w.n - coalesce(t.document_frequency, 0) + .5) / (coalesce(t.document_frequency, 0) + .5))
-             * w.occurrences AS idf
-    FROM word w
-    LEFT JOIN lexical_terms t ON t.tenant_id = tenant AND t.collection_id = collection AND t.key = w.key
-  ), known AS (
-    SELECT key, min(df) AS df, max(max_weight) AS max_weight, sum(idf) AS idf FROM term WHERE df > 0 GROUP BY key
-  )
-  SELECT array_agg(key ORDER BY df, key), array_agg(df ORDER BY df, key), array_agg(idf ORDER BY df, key),
-         array_agg(idf * max_weight ORDER BY df, key),
-         ('{' || string_agg(key || ':' || idf::real, ',') || '}/1000000000')::sparsevec,
-         (SELECT jsonb_object_agg(regconfig::text, mass) FROM (SELECT regconfig, sum(idf) AS mass FROM term GROUP BY 1) m)
-    INTO terms, frequencies, idfs, bounds, question, masses
-  FROM known;
+  SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question
+    INTO terms, frequencies, idfs, bounds, masses, question
+  FROM lexical_question(tenant, collection, query) AS q;
   total := coalesce(cardinality(terms), 0);
   IF total = 0 THEN RETURN; END IF;
+  IF conditions IS NOT NULL THEN
+    scope := ARRAY(SELECT s.passage_id FROM scope_passages(ARRAY[collection], conditions, filter) AS s);
+    inclusive := (conditions ->> 'inclusive')::boolean;
+    chosen := inclusive AND cardinality(scope) <= cap;
+    filter := NULL;  -- is part of the scope
+  END IF;
 
   LOOP
     taken := taken + 1;
@@ -494,10 +825,11 @@ BEGIN
     EXIT WHEN taken = total OR postings + frequencies[taken + 1] > budget;
   END LOOP;
 
-  IF taken < total THEN
+  IF taken < total AND NOT chosen THEN
     SELECT -max(d) INTO theta FROM (
       SELECT l.weights <#> question AS d FROM lexical_index l
       WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:taken]
+        AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
         AND (filter IS NULL OR EXISTS (
           SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
       ORDER BY 1 LIMIT k
@@ -517,12 +849,17 @@ BEGIN
   END IF;
 
   RETURN QUERY
-  WITH best AS MATERIALIZED (
+  WITH candidate AS (
     SELECT l.passage_id, l.document_id, l.keys, l.regconfig, l.weights <#> question AS d FROM lexical_index l
-    WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:taken]
+    WHERE NOT chosen AND l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:taken]
+      AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
       AND (filter IS NULL OR EXISTS (
         SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
-    ORDER BY d, l.passage_id LIMIT k
+    UNION ALL
+    SELECT l.passage_id, l.document_id, l.keys, l.regconfig, l.weights <#> question FROM lexical_index l
+    WHERE chosen AND l.tenant_id = tenant AND l.passage_id = ANY (scope) AND l.weights <#> question < 0
+  ), best AS MATERIALIZED (
+    SELECT * FROM candidate ORDER BY d, passage_id LIMIT k
   )
   SELECT b.passage_id, b.document_id, -b.d,
          (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (b.keys))
@@ -532,9 +869,126 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb) OWNER TO cairn_definer;
+ALTER FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb) OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb) IS 'BM25 search of one collection of the current tenant; see sql/functions/lexical.sql.';
+COMMENT ON FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb) IS 'BM25 search of one collection of the current tenant; see sql/functions/lexical.sql.';
+
+CREATE TABLE rag.runs (
+    tenant_id bigint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    collections text[] NOT NULL,
+    question text NOT NULL,
+    strategy text,
+    plan jsonb DEFAULT '{}'::jsonb NOT NULL,
+    timings_ms jsonb DEFAULT '{}'::jsonb NOT NULL,
+    legs_used text[] NOT NULL,
+    legs_failed jsonb DEFAULT '{}'::jsonb NOT NULL,
+    degraded text[] NOT NULL,
+    settings_revision text NOT NULL,
+    epochs jsonb DEFAULT '{}'::jsonb NOT NULL,
+    outcome text NOT NULL,
+    error text,
+    answer jsonb DEFAULT '{}'::jsonb NOT NULL,
+    usage jsonb DEFAULT '{}'::jsonb NOT NULL,
+    document_ids uuid[] NOT NULL
+)
+PARTITION BY RANGE (started_at);
+
+ALTER TABLE ONLY rag.runs FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.runs OWNER TO owner;
+
+COMMENT ON TABLE rag.runs IS 'One row per search or question.';
+
+COMMENT ON COLUMN rag.runs.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.runs.started_at IS 'When the run began; daily partitions.';
+
+COMMENT ON COLUMN rag.runs.id IS 'Run id = trace id.';
+
+COMMENT ON COLUMN rag.runs.kind IS 'search or query.';
+
+COMMENT ON COLUMN rag.runs.collections IS 'Names of the collections searched.';
+
+COMMENT ON COLUMN rag.runs.question IS 'What was asked.';
+
+COMMENT ON COLUMN rag.runs.strategy IS 'Strategy that ran; null for a plain search.';
+
+COMMENT ON COLUMN rag.runs.plan IS 'Routing decision: legs, weights, factors, request parameters.';
+
+COMMENT ON COLUMN rag.runs.timings_ms IS 'Milliseconds per stage, and total.';
+
+COMMENT ON COLUMN rag.runs.legs_used IS 'Legs that answered.';
+
+COMMENT ON COLUMN rag.runs.legs_failed IS 'Leg to reason.';
+
+COMMENT ON COLUMN rag.runs.degraded IS 'What did not work as asked.';
+
+COMMENT ON COLUMN rag.runs.settings_revision IS 'Revision of the settings in force.';
+
+COMMENT ON COLUMN rag.runs.epochs IS 'Collection name to epoch that was read.';
+
+COMMENT ON COLUMN rag.runs.outcome IS 'ok, error or cancelled.';
+
+COMMENT ON COLUMN rag.runs.error IS 'Why it failed.';
+
+COMMENT ON COLUMN rag.runs.answer IS 'Answer with citations, confidence and groundedness; empty for a search.';
+
+COMMENT ON COLUMN rag.runs.usage IS 'Model, tokens and cost.';
+
+COMMENT ON COLUMN rag.runs.document_ids IS 'Documents that the answer cites; their deletion blanks it.';
+
+CREATE FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  asked text := coalesce(run.plan ->> 'lexical_query', run.question);
+  home collections%ROWTYPE; posting lexical_index%ROWTYPE; question sparsevec; missing text[]; changed text := '';
+BEGIN
+  SELECT c.* INTO home FROM collections c WHERE c.tenant_id = passage.tenant_id AND c.id = passage.collection_id;
+  SELECT l.* INTO posting FROM lexical_index l WHERE l.tenant_id = passage.tenant_id AND l.passage_id = passage.id;
+  SELECT q.question INTO question FROM lexical_question(passage.tenant_id, passage.collection_id, asked) AS q;
+  missing := missing_words(asked, passage.regconfig, home.lex_seed, posting.keys);
+  score := -(posting.weights <#> question);
+  IF coalesce(score, 0) <= 0 THEN
+    score := NULL;
+    verdict := format('not matched: the passage (%s) holds none of the words %s', passage.regconfig,
+      coalesce(array_to_string(missing, ', '), 'of the query, which are all stop words'));
+    RETURN;
+  END IF;
+  -- by way of the documents: row security bars cairn_views from the index on keys
+  SELECT 1 + count(*) INTO rank FROM documents d
+  JOIN lexical_index l ON l.tenant_id = d.tenant_id AND l.document_id = d.id
+  WHERE d.tenant_id = passage.tenant_id AND d.collection_id = passage.collection_id
+    AND (l.weights <#> question, l.passage_id) < (-lexical_verdict.score, passage.id);
+  IF (run.epochs ->> home.name)::bigint IS DISTINCT FROM home.epoch THEN
+    changed := '; the collection has changed since the run';
+  END IF;
+  verdict := format('matched, but not among its %s candidates, of which the last scored %s: BM25 today %s, rank %s in %s%s%s',
+    candidates, coalesce(round(last_score::numeric, 3)::text, 'nothing'), round(score::numeric, 3), rank, home.name,
+    '; it lacks ' || array_to_string(missing, ', '), changed);
+END
+$$;
+
+ALTER FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) IS 'What BM25 says of a passage that is not among the candidates of a run.';
+
+CREATE FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) RETURNS text[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+  SELECT array_agg(DISTINCT lower(d.token)) FROM ts_debug(config, query) AS d
+  WHERE d.lexemes <> '{}'
+    AND NOT EXISTS (SELECT FROM unnest(d.lexemes) AS x WHERE lexeme_key(seed, config::text, x) = ANY (keys))
+$$;
+
+ALTER FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) IS 'Words of a query that a passage does not hold, as they were written.';
 
 CREATE FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) RETURNS integer
     LANGUAGE plpgsql
@@ -574,15 +1028,11 @@ BEGIN
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
 
-  -- Another writer may have set the reference length while this one was weighting with its own.
-  UPDATE lexical_index l
-  SET weights = posted.weights, average_length = s.average_length
-  FROM passages p, collections c, lexical_stats s,
-       LATERAL lexical_posting(p.search_vector, p.regconfig::text, c.lex_seed, s.average_length) AS posted
-  WHERE l.tenant_id = tenant AND l.document_id = document AND p.tenant_id = tenant AND p.id = l.passage_id
-    AND c.tenant_id = tenant AND c.id = collection
-    AND s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
-    AND l.average_length <> s.average_length;
+  -- The reference length may have been set or renewed while this writer was weighting with another.
+  PERFORM reweight_passages(collection, ARRAY(
+    SELECT l.passage_id FROM lexical_index l
+    JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
+    WHERE l.tenant_id = tenant AND l.document_id = document AND l.average_length <> s.average_length));
   RETURN published;
 END
 $_$;
@@ -650,6 +1100,89 @@ $_$;
 ALTER FUNCTION rag.revoke_analyst(role_name text, tenant text) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.revoke_analyst(role_name text, tenant text) IS 'For the owner: takes back what rag.grant_analyst gave.';
+
+CREATE FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  IF cardinality(stale) = 0 THEN RETURN; END IF;
+  WITH posting AS MATERIALIZED (
+    SELECT p.id, s.average_length, posted.keys, posted.key_weights, posted.weights
+    FROM passages p
+    JOIN collections c ON c.tenant_id = tenant AND c.id = p.collection_id
+    JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = p.collection_id AND s.regconfig = p.regconfig
+    CROSS JOIN LATERAL lexical_posting(p.search_vector, p.regconfig::text, c.lex_seed, s.average_length) AS posted
+    WHERE p.tenant_id = tenant AND p.id = ANY (stale)
+  ), rows AS (
+    UPDATE lexical_index l SET weights = posting.weights, average_length = posting.average_length
+    FROM posting WHERE l.tenant_id = tenant AND l.passage_id = posting.id
+  )
+  UPDATE lexical_terms t SET max_weight = bound.weight
+  FROM (SELECT term.key, max(term.weight) AS weight
+        FROM posting, unnest(keys, key_weights) AS term (key, weight) GROUP BY term.key) AS bound
+  WHERE t.tenant_id = tenant AND t.collection_id = $1 AND t.key = bound.key AND t.max_weight < bound.weight;
+END
+$_$;
+
+ALTER FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) IS 'Renews the BM25 weights of passages and the bounds of their terms.';
+
+CREATE FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb DEFAULT NULL::jsonb) RETURNS TABLE(passage_id uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $_$
+DECLARE
+  tenant bigint := current_tenant();
+  inclusive boolean := (conditions ->> 'inclusive')::boolean;
+  documents uuid[]; config regconfig; wanted tsquery; unwanted tsquery; question tsquery;
+BEGIN
+  IF filter IS NOT NULL OR jsonb_path_exists(conditions, '$.*[*].field ? (@ == "title" || @ == "id" || @ == "path")') THEN
+    documents := ARRAY(
+      SELECT d.id FROM documents d
+      WHERE d.tenant_id = tenant AND d.collection_id = ANY (collections) AND (filter IS NULL OR d.metadata @> filter)
+        AND NOT EXISTS (
+          SELECT FROM (
+            SELECT c.field, lower(c.value) AS value, true AS must
+            FROM jsonb_to_recordset(conditions -> 'must') AS c (field text, value text)
+            UNION ALL
+            SELECT c.field, lower(c.value), false
+            FROM jsonb_to_recordset(conditions -> 'must_not') AS c (field text, value text)
+          ) AS c
+          WHERE must <> CASE c.field
+            WHEN 'title' THEN strpos(lower(d.title), c.value) > 0
+            WHEN 'path' THEN strpos(lower(d.external_id), c.value) > 0
+            WHEN 'id' THEN lower(d.external_id) = c.value
+            ELSE must END));
+  END IF;
+  FOR config IN
+    SELECT DISTINCT s.regconfig FROM lexical_stats s
+    WHERE s.tenant_id = tenant AND s.collection_id = ANY (collections)
+      AND NOT conditions -> 'must_not' @> jsonb_build_array(jsonb_build_object('field', 'lang', 'value', s.regconfig::text))
+      AND (NOT conditions -> 'must' @> '[{"field": "lang"}]'
+        OR conditions -> 'must' @> jsonb_build_array(jsonb_build_object('field', 'lang', 'value', s.regconfig::text)))
+  LOOP
+    wanted := rag.joined_phrases(config, conditions -> 'must', true);
+    unwanted := rag.joined_phrases(config, conditions -> 'must_not', false);
+    question := CASE WHEN inclusive THEN wanted && !!unwanted ELSE unwanted END;
+    CONTINUE WHEN NOT inclusive AND numnode(question) = 0;
+    RETURN QUERY
+    SELECT p.id FROM passages p
+    WHERE p.tenant_id = tenant AND p.collection_id = ANY (collections) AND p.regconfig = config
+      AND (numnode(question) = 0 OR p.search_vector @@ question)
+      AND (documents IS NULL OR p.document_id = ANY (documents));
+  END LOOP;
+END
+$_$;
+
+ALTER FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) IS 'Passages of the current tenant that operators of a query include or exclude; see sql/functions/lexical.sql.';
 
 CREATE FUNCTION rag.secure_table(target regclass) RETURNS void
     LANGUAGE plpgsql
@@ -896,70 +1429,6 @@ COMMENT ON COLUMN analyst.chunks.token_count IS 'Length in tokens of token_count
 COMMENT ON COLUMN analyst.chunks.token_counter IS 'Which tokenizer counted; estimate-v1 means that none was at hand.';
 
 COMMENT ON COLUMN analyst.chunks.content IS 'The text of the chunk.';
-
-CREATE TABLE rag.documents (
-    tenant_id bigint NOT NULL,
-    id uuid NOT NULL,
-    collection_id uuid NOT NULL,
-    external_id text NOT NULL,
-    title text NOT NULL,
-    version integer NOT NULL,
-    status text NOT NULL,
-    content_hash bytea NOT NULL,
-    media_type text NOT NULL,
-    language text,
-    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    error text,
-    byte_size bigint DEFAULT 0 NOT NULL,
-    passage_count integer DEFAULT 0 NOT NULL,
-    chunk_count integer DEFAULT 0 NOT NULL,
-    token_count integer DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT documents_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'parsing'::text, 'embedding'::text, 'indexed'::text, 'failed'::text])))
-);
-
-ALTER TABLE ONLY rag.documents FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.documents OWNER TO owner;
-
-COMMENT ON TABLE rag.documents IS 'Documents with their state; the text is in rag.document_texts.';
-
-COMMENT ON COLUMN rag.documents.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.documents.id IS 'Document id (UUIDv7).';
-
-COMMENT ON COLUMN rag.documents.collection_id IS 'Collection the document belongs to.';
-
-COMMENT ON COLUMN rag.documents.external_id IS 'The caller''s identity of the document within the collection; for files the path.';
-
-COMMENT ON COLUMN rag.documents.title IS 'Title shown in results.';
-
-COMMENT ON COLUMN rag.documents.version IS '1, then one more with each replacement of the content.';
-
-COMMENT ON COLUMN rag.documents.status IS 'pending, parsing, embedding, indexed or failed; only indexed ones are searchable.';
-
-COMMENT ON COLUMN rag.documents.content_hash IS 'SHA-256 of title and original bytes; equal content is not indexed again.';
-
-COMMENT ON COLUMN rag.documents.media_type IS 'Media type found by content.';
-
-COMMENT ON COLUMN rag.documents.language IS 'ISO 639-1 code recognised in the text; null where not recognised.';
-
-COMMENT ON COLUMN rag.documents.metadata IS 'The caller''s metadata; filters match it by containment.';
-
-COMMENT ON COLUMN rag.documents.error IS 'Why indexing failed; null otherwise.';
-
-COMMENT ON COLUMN rag.documents.byte_size IS 'Size of the original, bytes.';
-
-COMMENT ON COLUMN rag.documents.passage_count IS 'Passages.';
-
-COMMENT ON COLUMN rag.documents.chunk_count IS 'Chunks.';
-
-COMMENT ON COLUMN rag.documents.token_count IS 'Tokens of all passages, by the embedding model''s tokenizer.';
-
-COMMENT ON COLUMN rag.documents.created_at IS 'When it was first handed over.';
-
-COMMENT ON COLUMN rag.documents.updated_at IS 'When its row last changed.';
 
 CREATE VIEW analyst.documents AS
  SELECT t.name AS tenant,
@@ -1282,60 +1751,6 @@ COMMENT ON COLUMN analyst.eval_runs.settings IS 'All settings in force (JSON obj
 
 COMMENT ON COLUMN analyst.eval_runs.metrics IS 'All metrics with their intervals (JSON object: metric to mean, low, high).';
 
-CREATE TABLE rag.passages (
-    tenant_id bigint NOT NULL,
-    id uuid NOT NULL,
-    document_id uuid NOT NULL,
-    collection_id uuid NOT NULL,
-    ordinal integer NOT NULL,
-    char_start integer NOT NULL,
-    char_end integer NOT NULL,
-    page integer,
-    headings text[] NOT NULL,
-    landmarks jsonb DEFAULT '[]'::jsonb NOT NULL,
-    token_count integer NOT NULL,
-    content text NOT NULL,
-    search_terms text NOT NULL,
-    regconfig regconfig NOT NULL,
-    search_vector tsvector GENERATED ALWAYS AS (to_tsvector(regconfig, ((content || ' '::text) || search_terms))) STORED NOT NULL
-);
-
-ALTER TABLE ONLY rag.passages FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.passages OWNER TO owner;
-
-COMMENT ON TABLE rag.passages IS 'Coherent pieces of documents: what BM25 ranks, fusion merges, results show and answers cite.';
-
-COMMENT ON COLUMN rag.passages.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.passages.id IS 'Passage id (UUIDv7).';
-
-COMMENT ON COLUMN rag.passages.document_id IS 'The document.';
-
-COMMENT ON COLUMN rag.passages.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.passages.ordinal IS 'Position in the document, from 0.';
-
-COMMENT ON COLUMN rag.passages.char_start IS 'First code point in the document text.';
-
-COMMENT ON COLUMN rag.passages.char_end IS 'One past the last code point.';
-
-COMMENT ON COLUMN rag.passages.page IS 'Page of the first character; null where there are no pages.';
-
-COMMENT ON COLUMN rag.passages.headings IS 'Heading path, outermost first.';
-
-COMMENT ON COLUMN rag.passages.landmarks IS 'Places where page or heading path change: [code point, page, heading path], the first at char_start.';
-
-COMMENT ON COLUMN rag.passages.token_count IS 'Tokens by the embedding model''s tokenizer.';
-
-COMMENT ON COLUMN rag.passages.content IS 'The text of the span.';
-
-COMMENT ON COLUMN rag.passages.search_terms IS 'Extra search terms: title, headings, parts of identifiers.';
-
-COMMENT ON COLUMN rag.passages.regconfig IS 'Text search configuration (language).';
-
-COMMENT ON COLUMN rag.passages.search_vector IS 'Lexemes of content and search terms, for phrases, boolean filters and BM25 weights.';
-
 CREATE VIEW analyst.passages AS
  SELECT t.name AS tenant,
     c.name AS collection,
@@ -1387,43 +1802,6 @@ COMMENT ON COLUMN analyst.passages.token_count IS 'Length in tokens of the embed
 COMMENT ON COLUMN analyst.passages.text_search_config IS 'PostgreSQL text search configuration (language) that cut it into lexemes.';
 
 COMMENT ON COLUMN analyst.passages.content IS 'The text of the passage.';
-
-CREATE TABLE rag.run_legs (
-    tenant_id bigint NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    run_id uuid NOT NULL,
-    leg text NOT NULL,
-    passage_ids uuid[] NOT NULL,
-    chunk_ids uuid[] NOT NULL,
-    scores double precision[] NOT NULL,
-    shares double precision[] NOT NULL,
-    fates text[] NOT NULL
-)
-PARTITION BY RANGE (started_at);
-
-ALTER TABLE ONLY rag.run_legs FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.run_legs OWNER TO owner;
-
-COMMENT ON TABLE rag.run_legs IS 'Candidates of each leg of a run as parallel arrays; analyst.retrieval_hits unnests them.';
-
-COMMENT ON COLUMN rag.run_legs.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.run_legs.started_at IS 'Start of the run; daily partitions.';
-
-COMMENT ON COLUMN rag.run_legs.run_id IS 'The run.';
-
-COMMENT ON COLUMN rag.run_legs.leg IS 'vector, lexical, graph, or fused (what fusion made of them).';
-
-COMMENT ON COLUMN rag.run_legs.passage_ids IS 'Candidates, best first.';
-
-COMMENT ON COLUMN rag.run_legs.chunk_ids IS 'Best chunk of each candidate; null where the leg ranks passages.';
-
-COMMENT ON COLUMN rag.run_legs.scores IS 'Raw score of the leg; for fused the RRF score.';
-
-COMMENT ON COLUMN rag.run_legs.shares IS 'Contribution to the RRF score; for fused the rerank score, if any.';
-
-COMMENT ON COLUMN rag.run_legs.fates IS 'For fused: kept, or why it was dropped.';
 
 CREATE VIEW analyst.retrieval_hits AS
  SELECT t.name AS tenant,
@@ -1488,73 +1866,6 @@ COMMENT ON COLUMN analyst.retrieval_hits.external_id IS 'The caller''s identity 
 COMMENT ON COLUMN analyst.retrieval_hits.title IS 'Title of the document; null when the passage is gone.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.page IS 'Page of the passage, counted from 1; null for documents without pages.';
-
-CREATE TABLE rag.runs (
-    tenant_id bigint NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    id uuid NOT NULL,
-    kind text NOT NULL,
-    collections text[] NOT NULL,
-    question text NOT NULL,
-    strategy text,
-    plan jsonb DEFAULT '{}'::jsonb NOT NULL,
-    timings_ms jsonb DEFAULT '{}'::jsonb NOT NULL,
-    legs_used text[] NOT NULL,
-    legs_failed jsonb DEFAULT '{}'::jsonb NOT NULL,
-    degraded text[] NOT NULL,
-    settings_revision text NOT NULL,
-    epochs jsonb DEFAULT '{}'::jsonb NOT NULL,
-    outcome text NOT NULL,
-    error text,
-    answer jsonb DEFAULT '{}'::jsonb NOT NULL,
-    usage jsonb DEFAULT '{}'::jsonb NOT NULL,
-    document_ids uuid[] NOT NULL
-)
-PARTITION BY RANGE (started_at);
-
-ALTER TABLE ONLY rag.runs FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.runs OWNER TO owner;
-
-COMMENT ON TABLE rag.runs IS 'One row per search or question.';
-
-COMMENT ON COLUMN rag.runs.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.runs.started_at IS 'When the run began; daily partitions.';
-
-COMMENT ON COLUMN rag.runs.id IS 'Run id = trace id.';
-
-COMMENT ON COLUMN rag.runs.kind IS 'search or query.';
-
-COMMENT ON COLUMN rag.runs.collections IS 'Names of the collections searched.';
-
-COMMENT ON COLUMN rag.runs.question IS 'What was asked.';
-
-COMMENT ON COLUMN rag.runs.strategy IS 'Strategy that ran; null for a plain search.';
-
-COMMENT ON COLUMN rag.runs.plan IS 'Routing decision: legs, weights, factors, request parameters.';
-
-COMMENT ON COLUMN rag.runs.timings_ms IS 'Milliseconds per stage, and total.';
-
-COMMENT ON COLUMN rag.runs.legs_used IS 'Legs that answered.';
-
-COMMENT ON COLUMN rag.runs.legs_failed IS 'Leg to reason.';
-
-COMMENT ON COLUMN rag.runs.degraded IS 'What did not work as asked.';
-
-COMMENT ON COLUMN rag.runs.settings_revision IS 'Revision of the settings in force.';
-
-COMMENT ON COLUMN rag.runs.epochs IS 'Collection name to epoch that was read.';
-
-COMMENT ON COLUMN rag.runs.outcome IS 'ok, error or cancelled.';
-
-COMMENT ON COLUMN rag.runs.error IS 'Why it failed.';
-
-COMMENT ON COLUMN rag.runs.answer IS 'Answer with citations, confidence and groundedness; empty for a search.';
-
-COMMENT ON COLUMN rag.runs.usage IS 'Model, tokens and cost.';
-
-COMMENT ON COLUMN rag.runs.document_ids IS 'Documents that the answer cites; their deletion blanks it.';
 
 CREATE VIEW analyst.retrieval_runs AS
  SELECT t.name AS tenant,
@@ -2760,6 +3071,9 @@ GRANT USAGE ON SCHEMA rag TO cairn_app;
 GRANT USAGE ON SCHEMA rag TO cairn_definer;
 GRANT USAGE ON SCHEMA rag TO cairn_views;
 
+REVOKE ALL ON FUNCTION analyst.explain_passage(trace uuid, passage uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION analyst.explain_passage(trace uuid, passage uuid) TO cairn_analyst;
+
 REVOKE ALL ON FUNCTION analyst.search_lexical(collection text, query text, k integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION analyst.search_lexical(collection text, query text, k integer) TO cairn_analyst;
 
@@ -2767,6 +3081,19 @@ REVOKE ALL ON FUNCTION analyst.similar_chunks(chunk_id uuid, k integer) FROM PUB
 GRANT ALL ON FUNCTION analyst.similar_chunks(chunk_id uuid, k integer) TO cairn_analyst;
 
 REVOKE ALL ON FUNCTION rag.add_partition(parent regclass, day date) FROM PUBLIC;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.documents TO cairn_definer;
+GRANT SELECT ON TABLE rag.documents TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.documents TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.passages TO cairn_definer;
+GRANT SELECT ON TABLE rag.passages TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.passages TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document rag.documents) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document rag.documents) TO cairn_app;
+GRANT ALL ON FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document rag.documents) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document rag.documents) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) TO cairn_app;
@@ -2785,6 +3112,15 @@ GRANT ALL ON FUNCTION rag.ensure_tenant(name text) TO cairn_app;
 REVOKE ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) TO cairn_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_definer;
+GRANT SELECT ON TABLE rag.run_legs TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.fate_verdict(fused rag.run_legs, place integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.fate_verdict(fused rag.run_legs, place integer) TO cairn_app;
+GRANT ALL ON FUNCTION rag.fate_verdict(fused rag.run_legs, place integer) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.fate_verdict(fused rag.run_legs, place integer) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.filter_documents(collections uuid[], filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.filter_documents(collections uuid[], filter jsonb) TO cairn_app;
 
@@ -2797,6 +3133,11 @@ REVOKE ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model s
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_app;
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_app;
+GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) TO cairn_app;
@@ -2813,8 +3154,27 @@ GRANT ALL ON FUNCTION rag.lexical_posting(vector tsvector, config text, seed int
 GRANT ALL ON FUNCTION rag.lexical_posting(vector tsvector, config text, seed integer, average real, OUT length integer, OUT keys integer[], OUT key_weights real[], OUT weights public.sparsevec) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.lexical_posting(vector tsvector, config text, seed integer, average real, OUT length integer, OUT keys integer[], OUT key_weights real[], OUT weights public.sparsevec) TO cairn_views;
 
-REVOKE ALL ON FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb) TO cairn_app;
+REVOKE ALL ON FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text, OUT terms integer[], OUT frequencies bigint[], OUT idfs double precision[], OUT bounds double precision[], OUT masses jsonb, OUT question public.sparsevec) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text, OUT terms integer[], OUT frequencies bigint[], OUT idfs double precision[], OUT bounds double precision[], OUT masses jsonb, OUT question public.sparsevec) TO cairn_app;
+GRANT ALL ON FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text, OUT terms integer[], OUT frequencies bigint[], OUT idfs double precision[], OUT bounds double precision[], OUT masses jsonb, OUT question public.sparsevec) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text, OUT terms integer[], OUT frequencies bigint[], OUT idfs double precision[], OUT bounds double precision[], OUT masses jsonb, OUT question public.sparsevec) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.lexical_search(collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb) TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.runs TO cairn_definer;
+GRANT SELECT ON TABLE rag.runs TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.runs TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) TO cairn_app;
+GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) TO cairn_app;
@@ -2830,6 +3190,14 @@ GRANT ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) TO cai
 GRANT ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.revoke_analyst(role_name text, tenant text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.secure_table(target regclass) FROM PUBLIC;
 
@@ -2854,10 +3222,6 @@ GRANT SELECT ON TABLE rag.tenants TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.chunks TO cairn_analyst;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.documents TO cairn_definer;
-GRANT SELECT ON TABLE rag.documents TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.documents TO cairn_app;
-
 GRANT SELECT ON TABLE analyst.documents TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_results TO cairn_definer;
@@ -2872,21 +3236,9 @@ GRANT SELECT ON TABLE analyst.eval_results TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.eval_runs TO cairn_analyst;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.passages TO cairn_definer;
-GRANT SELECT ON TABLE rag.passages TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.passages TO cairn_app;
-
 GRANT SELECT ON TABLE analyst.passages TO cairn_analyst;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_definer;
-GRANT SELECT ON TABLE rag.run_legs TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_app;
-
 GRANT SELECT ON TABLE analyst.retrieval_hits TO cairn_analyst;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.runs TO cairn_definer;
-GRANT SELECT ON TABLE rag.runs TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.runs TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.retrieval_runs TO cairn_analyst;
 
