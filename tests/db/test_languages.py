@@ -22,7 +22,12 @@ TEXTS = {
     "es": "Los pescadores reparaban las redes mientras las mujeres preparaban las comidas para las fiestas del pueblo.",
 }
 # other forms than the text has: only the language's own stemmer brings them together
-QUERIES = {"en": "climbs mountain cairn", "fr": "régional racontait gelé", "de": "Wanderern kleiner Stein Gipfel", "es": "pescador reparan comida"}  # fmt: skip
+QUERIES = {
+    "en": "climbs mountain cairn",
+    "fr": "régional racontait gelé",
+    "de": "Wanderern kleiner Stein Gipfel",
+    "es": "pescador reparan comida",
+}
 
 
 async def configurations(services: Services) -> dict[str, list[str]]:
