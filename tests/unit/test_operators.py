@@ -68,7 +68,7 @@ def test_operators(query: str, left: str, must: tuple[Condition, ...], must_not:
     ],
 )
 def test_whatever_is_no_operator_stays_text(query: str) -> None:
-    """W2 and the trap of questions with quotes: 13 of 21 real ones need a passage without the phrase."""
+    """W2 and the trap of questions with quotes: 12 of 18 real ones need a passage without the phrase."""
     parsed = parse_operators(query)
     assert parsed.text == query
     assert parsed.conditions is None
