@@ -46,6 +46,8 @@ _ERRORS: dict[str, type[CairnError]] = {
 }
 _COMMAND = (sys.executable, "-P", "-m", "app.ingest.parse_child")
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TZ", "COVERAGE_PROCESS_START")
+_REAP_SECONDS = 10
+"""How long a killed child is waited for."""
 _HEAD_BYTES = 1 << 20
 """Room for the first line of an answer beside the text."""
 # how native libraries end when memory is refused; a plain crash is a segmentation fault
@@ -141,7 +143,18 @@ async def _kill(child: asyncio.subprocess.Process) -> None:
     if child.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
-        await asyncio.shield(child.wait())
+        await asyncio.shield(_reap(child))
+
+
+async def _reap(child: asyncio.subprocess.Process) -> None:
+    """Wait for a killed child. What it had written is read away first: asyncio pauses a pipe that nobody reads, and
+    `wait` returns only when every pipe has ended."""
+    assert child.stdout is not None
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_REAP_SECONDS):
+            while await child.stdout.read(1 << 16):
+                pass
+            await child.wait()
 
 
 def _check_status(status: int, limits: IngestSettings) -> None:

@@ -110,7 +110,7 @@ async def test_a_child_that_never_ends_is_killed_in_time() -> None:
     start = time.monotonic()
     with pytest.raises(ParserLimitError, match="longer than 1 s"):
         await run_child((sys.executable, "-c", "import time; time.sleep(60)"), (b"", b""), limits)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
 
 
 async def test_a_child_that_crashes_is_a_parse_error() -> None:
@@ -120,9 +120,11 @@ async def test_a_child_that_crashes_is_a_parse_error() -> None:
 
 
 async def test_a_child_that_talks_without_end_is_cut_off() -> None:
+    """Again and again: whether the pipe is full and paused when the child is killed is a matter of luck."""
     limits = LIMITS.model_copy(update={"max_text_chars": 1000})
-    with pytest.raises(ParserLimitError, match="maxTextChars"):
-        await run_child(("/bin/sh", "-c", "yes"), (b"", b""), limits)
+    for _ in range(20):
+        with pytest.raises(ParserLimitError, match="maxTextChars"):
+            await run_child(("/bin/sh", "-c", "yes"), (b"", b""), limits)
 
 
 async def test_the_child_does_not_inherit_secrets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -220,7 +220,7 @@ async def test_t10_an_outage_while_idle_is_survived(yard: Yard, socket_folder: P
         assert (await yard.get(waiting)).status == "queued"
         await proxy.connect()
         await yard.until(waiting, "succeeded", 30)
-        assert time.monotonic() - worker.last_progress < 2
+        assert time.monotonic() - worker.last_progress < 10
 
 
 async def test_t10_a_job_that_ends_during_an_outage_keeps_its_result(yard: Yard, socket_folder: Path) -> None:
