@@ -1,0 +1,82 @@
+"""Writing: storage alone, bulk, and end to end against the embedding runtime alone.
+
+Goals: storage at least 500 chunks/s with all indexes online and exact statistics; bulk at least 1,200 chunks/s to a
+ready index; end to end at least 90 % of what the embedding runtime computes by itself from the same texts.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+
+from app import actions
+from app.domain.document import Indexed, Source
+from app.wiring import Services
+from tests.benchmarks.corpus import Corpus, Loadable
+from tests.benchmarks.loading import bulk_load, opened, publish, statistics_are_exact
+from tests.benchmarks.timing import ROUNDS, record
+
+PRESENT = 5_000
+"""Chunks that are there before online storage is measured, so that the index is not empty."""
+STORED = 1_000
+EMBEDDED = int(os.environ.get("BENCH_EMBED", "300"))
+"""Chunks per burst that go through the model: some 3 to 6 s each."""
+
+
+async def test_storage_online_and_in_bulk(dsn: str) -> None:
+    async with opened(dsn) as services:
+        bulk = await bulk_load(services, "bench", Corpus(PRESENT).documents())
+        collection = await actions.get_collection(services, "bench")
+        rates = []
+        for number in range(ROUNDS):
+            loadables = list(Corpus(STORED, seed=100 + number).documents(f"online-{number}-"))
+            started = time.perf_counter()
+            for loadable in loadables:
+                await publish(services, collection.id, loadable)
+            rates.append(sum(len(item.vectors) for item in loadables) / (time.perf_counter() - started))
+        assert await statistics_are_exact(services, "bench")
+    result = {
+        "online_per_second": round(statistics.median(rates)), "online_per_second_all": [round(rate) for rate in rates],
+        "bulk_per_second": round(bulk.chunks / bulk.seconds), "bulk_rows_s": bulk.rows, "bulk_index_s": bulk.index,
+    }  # fmt: skip
+    print(f"\nStorage: {result['online_per_second']} chunks/s online (goal 500), "
+          f"{result['bulk_per_second']} chunks/s in bulk to a ready index (goal 1200)")  # fmt: skip
+    record("ingest_storage", result)
+
+
+async def test_end_to_end_against_the_embedding_runtime(dsn: str) -> None:
+    """Bursts take turns. The texts of a burst are the same for both, and new to the tenant, so nothing is reused."""
+    async with opened(dsn) as services:
+        await services.retriever.embedder.embed(["warm"])
+        alone, whole = [], []
+        for number in range(ROUNDS + 1):
+            documents = list(Corpus(EMBEDDED, seed=200 + number).documents(f"burst-{number}-"))
+            computed = await _embed_alone(services, documents)
+            stored = await _index(services, documents)
+            if number:  # the first burst warms both
+                alone.append(computed)
+                whole.append(stored)
+    ratio = statistics.median(w / a for w, a in zip(whole, alone, strict=True))
+    print(f"\nEnd to end {statistics.median(whole):.1f} chunks/s, embedding alone {statistics.median(alone):.1f}: "
+          f"x{ratio:.3f} (goal .9)")  # fmt: skip
+    record("ingest_end_to_end", {"whole_per_second": whole, "embedding_per_second": alone, "ratio": round(ratio, 3)})
+
+
+async def _embed_alone(services: Services, documents: list[Loadable]) -> float:
+    """Chunks per second of the runtime, given everything at once in groups as the pipeline makes them."""
+    texts = [chunk.embed_text for loadable in documents for chunk in loadable.document.chunks]
+    started = time.perf_counter()
+    for first in range(0, len(texts), 128):
+        await services.retriever.embedder.embed(texts[first : first + 128])
+    return len(texts) / (time.perf_counter() - started)
+
+
+async def _index(services: Services, documents: list[Loadable]) -> float:
+    """Chunks per second from the text of documents to searchable."""
+    sources: list[Source] = [loadable.document.source for loadable in documents]
+    started = time.perf_counter()
+    outcomes = await actions.index_now(services, "bench", sources)
+    seconds = time.perf_counter() - started
+    assert all(isinstance(outcome, Indexed) and not outcome.duplicate for outcome in outcomes)
+    return sum(outcome.chunk_count for outcome in outcomes if isinstance(outcome, Indexed)) / seconds

@@ -1,0 +1,156 @@
+"""A corpus of any size that behaves like text: Zipfian words, topics, headings, documents cut by the product's own chunker.
+
+Vectors lie in clouds around the topic of their document, as those of a real model do, so an HNSW index neither has it
+easy (few far clusters) nor impossibly hard (uniform noise). Everything follows from the seed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.domain.document import LoadedDocument, PreparedDocument, Source
+from app.ingest.prepare import prepare
+from app.providers.protocols import Vectors
+from app.settings import IngestSettings, Settings
+
+DIMENSIONS = 384
+"""Of all-MiniLM-L6-v2, the default model."""
+WORDS = 30_000
+TOPICS = 200
+TOPIC_WORDS = 300
+SECTION_SPREAD, SPREAD = 0.9, 0.6
+"""Length of the noise on a section around its topic, and on a chunk around its section: cosines of .4 and .7, as
+MiniLM's."""
+SECTION_CHUNKS = 6
+QUERY_SPREAD = 0.5
+"""The same for a query around the chunk that it asks for: cosine about .9."""
+CHARS_PER_CHUNK = 225
+"""New text per chunk of 400 characters with 50 overlap, as the chunker really cuts this text."""
+
+
+class WordCount:
+    """TokenCounter that counts words: the corpus needs no tokenizer, and loading it should not wait for one."""
+
+    name = "words"
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def count_batch(self, texts: Sequence[str]) -> list[int]:
+        return [self.count(text) for text in texts]
+
+
+@dataclass(frozen=True)
+class Query:
+    """Words that stand together in some chunk, and a vector near that chunk's."""
+
+    text: str
+    vector: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Loadable:
+    """A document and the vectors of its chunks (float32, normalised)."""
+
+    document: PreparedDocument
+    vectors: Vectors
+
+
+@dataclass
+class Corpus:
+    """`documents()` begins anew at each call and gives the same; `queries` are filled by the first pass."""
+
+    chunks: int
+    per_document: int = 20
+    seed: int = 7
+    query_count: int = 200
+    queries: list[Query] = field(default_factory=list)
+
+    def documents(self, prefix: str = "") -> Iterator[Loadable]:
+        """Documents until there are so many chunks; `prefix` makes their ids others."""
+        language, settings = _Language(self.seed), Settings(ingest=IngestSettings(detect_language=False))
+        wanted = np.random.default_rng(self.seed + 1).choice(self.chunks, min(self.query_count, self.chunks), False)
+        asked, made, first = {int(number) for number in wanted}, 0, not self.queries
+        for number in itertools.count():
+            loadable = self._document(language, settings, f"{prefix}document-{number:06}", self.chunks - made)
+            if first:
+                places = [place for place in range(len(loadable.vectors)) if made + place in asked]
+                self.queries += [language.query(loadable, place) for place in places]
+            made += len(loadable.vectors)
+            yield loadable
+            if made >= self.chunks:
+                return
+
+    def _document(self, language: _Language, settings: Settings, name: str, room: int) -> Loadable:
+        topic = language.topic()
+        text = language.text(topic, min(self.per_document, max(room, 1)) * CHARS_PER_CHUNK)
+        source = Source(name, name, text.encode(), title=None, media_type="text/markdown", metadata={}, is_text=True)
+        document = prepare(source, LoadedDocument(text, "text/markdown", markup="markdown"), settings, WordCount())
+        return Loadable(document, language.vectors(topic, len(document.chunks)))
+
+
+class _Language:
+    """Words by frequency rank, and the words and the direction of each topic."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.words = _words(self.random)
+        shares = 1 / (np.arange(WORDS) + 2.7)  # Zipf and Mandelbrot
+        self.cumulative = np.cumsum(shares / shares.sum())
+        self.topic_words = self.random.integers(200, WORDS, (TOPICS, TOPIC_WORDS))
+        self.centres = normalised(self.random.standard_normal((TOPICS, DIMENSIONS)))
+
+    def topic(self) -> int:
+        return int(self.random.integers(TOPICS))
+
+    def text(self, topic: int, characters: int) -> str:
+        """Sections with headings, paragraphs of sentences."""
+        parts, length = [f"# {self._sentence(topic, 4)}"], 0
+        while length < characters:
+            if self.random.random() < 0.15:
+                parts.append(f"## {self._sentence(topic, 3)}")
+            parts.append(" ".join(self._sentence(topic) + "." for _ in range(self.random.integers(3, 7))))
+            length += len(parts[-1])
+        return "\n\n".join(parts)
+
+    def _sentence(self, topic: int, length: int = 0) -> str:
+        length = length or int(self.random.integers(8, 22))
+        ranks = np.searchsorted(self.cumulative, self.random.random(length))
+        themed = self.topic_words[topic][self.random.integers(0, TOPIC_WORDS, length)]
+        chosen = np.where(self.random.random(length) < 0.25, themed, ranks)
+        return " ".join(self.words[rank] for rank in chosen).capitalize()
+
+    def vectors(self, topic: int, count: int) -> Vectors:
+        sections = -(-count // SECTION_CHUNKS)
+        centres = self._around(np.repeat(self.centres[topic : topic + 1], sections, axis=0), SECTION_SPREAD)
+        return self._around(np.repeat(centres, SECTION_CHUNKS, axis=0)[:count], SPREAD)
+
+    def query(self, loadable: Loadable, place: int) -> Query:
+        """6 to 11 words of the chunk (performance.md: known-item queries)."""
+        words = loadable.document.chunks[place].content.replace(".", "").replace("#", "").split()
+        length = int(self.random.integers(6, 12))
+        start = int(self.random.integers(0, max(1, len(words) - length)))
+        vector = self._around(loadable.vectors[place : place + 1], QUERY_SPREAD)[0]
+        return Query(" ".join(words[start : start + length]), vector)
+
+    def _around(self, centres: Vectors, spread: float) -> Vectors:
+        return normalised(centres + spread * normalised(self.random.standard_normal(centres.shape)))
+
+
+def normalised(vectors: NDArray[np.floating]) -> Vectors:
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def _words(random: np.random.Generator) -> list[str]:
+    """Distinct pronounceable words; frequent ones are shorter."""
+    syllables = [a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "ar", "en", "il", "on", "ust")]
+    found: dict[str, None] = {}
+    while len(found) < WORDS:
+        length = 2 + (len(found) > 300) + (random.random() < 0.3)
+        found["".join(syllables[i] for i in random.integers(0, len(syllables), length))] = None
+    return list(found)

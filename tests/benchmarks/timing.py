@@ -1,0 +1,134 @@
+"""Windows of load, interleaved, and the report. Ratios within one run are what counts: milliseconds are this machine's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import platform
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+SECONDS = float(os.environ.get("BENCH_SECONDS", "4"))
+"""Length of one window."""
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+"""How often each contestant gets a window; they take turns."""
+
+
+@dataclass
+class Windows:
+    """What one contestant did in all its windows: requests per second of each, and every latency in ms."""
+
+    rates: list[float] = field(default_factory=list)
+    latencies: list[float] = field(default_factory=list)
+
+    def add(self, latencies: Sequence[float], seconds: float) -> None:
+        self.rates.append(len(latencies) / seconds)
+        self.latencies += latencies
+
+    @property
+    def rate(self) -> float:
+        return statistics.median(self.rates)
+
+    @property
+    def p50(self) -> float:
+        return percentile(self.latencies, 50)
+
+    def summary(self) -> dict[str, float]:
+        return {
+            "per_second": round(self.rate, 1), "p50_ms": round(self.p50, 2),
+            "p95_ms": round(percentile(self.latencies, 95), 2), "requests": len(self.latencies),
+        }  # fmt: skip
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))] if ordered else float("nan")
+
+
+def sizes(default: str = "5000,50000") -> list[int]:
+    """Collection sizes in chunks: BENCH_SIZES, comma separated."""
+    return [int(size) for size in os.environ.get("BENCH_SIZES", default).split(",")]
+
+
+async def drive(
+    ask: Callable[[T], Awaitable[object]], queries: Sequence[T], clients: int, seconds: float = SECONDS
+) -> tuple[list[float], float]:
+    """Clients that ask one query after the other for so long; latencies in ms and the seconds that it took."""
+    latencies: list[float] = []
+    started = time.perf_counter()
+
+    async def client(number: int) -> None:
+        place = number * len(queries) // clients
+        while time.perf_counter() - started < seconds:
+            begun = time.perf_counter()
+            await ask(queries[place % len(queries)])
+            latencies.append((time.perf_counter() - begun) * 1000)
+            place += 1
+
+    await asyncio.gather(*(client(number) for number in range(clients)))
+    return latencies, time.perf_counter() - started
+
+
+Contestant = Callable[[int, float], Awaitable[tuple[list[float], float]]]
+"""Given clients and seconds: latencies in ms and the seconds it took."""
+
+
+async def interleave(
+    contestants: Mapping[str, Contestant], clients: Sequence[int], rounds: int = ROUNDS, seconds: float = SECONDS
+) -> dict[int, dict[str, Windows]]:
+    """Windows by number of clients and name. A short window of each, not counted, warms caches and plans."""
+    for contest in contestants.values():
+        await contest(max(clients), min(1.5, seconds))
+    found: dict[int, dict[str, Windows]] = {number: defaultdict(Windows) for number in clients}
+    for _ in range(rounds):
+        for number in clients:
+            for name, contest in contestants.items():
+                found[number][name].add(*await contest(number, seconds))
+    return found
+
+
+def table(title: str, windows: Mapping[int, Mapping[str, Windows]], reference: str) -> dict[str, Any]:
+    """Print it, and return it for the report. Ratios are to the reference: rate over its rate, p50 over its p50."""
+    print(f"\n{title}   (ratios to {reference})")
+    out: dict[str, Any] = {}
+    for clients, by_name in windows.items():
+        base = by_name[reference]
+        for name, item in by_name.items():
+            ratios = {"rate_ratio": round(item.rate / base.rate, 3), "p50_ratio": round(item.p50 / base.p50, 3)}
+            numbers = item.summary() | ratios
+            out.setdefault(str(clients), {})[name] = numbers
+            print(
+                f"  {clients:3} clients  {name:34} {numbers['per_second']:8.1f}/s x{ratios['rate_ratio']:<7} "
+                f"p50 {numbers['p50_ms']:8.2f} ms x{ratios['p50_ratio']:<7} p95 {numbers['p95_ms']:8.2f} ms"
+            )
+    return out
+
+
+def record(name: str, result: Mapping[str, Any]) -> None:
+    """Put a result into the report (BENCH_REPORT, default bench-report.json), beside what others put there."""
+    path = Path(os.environ.get("BENCH_REPORT", "bench-report.json"))
+    report = json.loads(path.read_text()) if path.exists() else {}
+    report["machine"] = {"cores": os.cpu_count(), "processor": _processor(), "python": platform.python_version()}
+    report[name] = {"load_average": os.getloadavg()[0], **result}
+    path.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor()
+    )
+
+
+def resident_mb(pid: int) -> float:
+    """Resident memory of a process (Linux)."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
