@@ -85,7 +85,9 @@ async def test_a_handful_of_passages_in_another_language_neither_drown_nor_win(s
     await index_texts(services, {"quote": f"{TEXTS['es']} Decía: the weather and the granite."})
     assert (await configurations(services))["quote"] == ["spanish"]
     found = await find(services, "the weather and the granite of number 7", legs=("lexical",), top_k=62)
-    scores = {str(passage): score for passage, score in zip(found.legs[0].passage_ids, found.legs[0].scores, strict=True)}
+    scores = {
+        str(passage): score for passage, score in zip(found.legs[0].passage_ids, found.legs[0].scores, strict=True)
+    }
     by_name = {passage.external_id: scores[str(passage.passage_id)] for passage in found.passages}
     assert found.passages[0].external_id == "e7"
     assert by_name["quote"] < by_name["e7"] / 5, "stop words of most passages weigh nothing"

@@ -67,7 +67,13 @@ async def test_stop_words_and_operator_debris_restrict_nothing(services: Service
     """W2: no text makes a search fail."""
     await index_texts(services, STONES)
     assert await names(services, "rock -the", legs=("lexical",)) == {"granite", "basalt", "obsidian", "cairn"}
-    for query in ("rock " + "-" * 1000, 'rock "' + "a" * 3000 + '"', "rock -" + "b" * 2500, "rock !&|<-> :*", "rock '\\ \""):
+    for query in (
+        "rock " + "-" * 1000,
+        'rock "' + "a" * 3000 + '"',
+        "rock -" + "b" * 2500,
+        "rock !&|<-> :*",
+        "rock '\\ \"",
+    ):
         assert "granite" in await names(services, query)
 
 
