@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from app.domain.grounding import Grounding
 from app.domain.passage import Passage
 
 
@@ -46,7 +47,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The last event of a run that went well; /query returns it as it is."""
+    """The last event of a run that went well; /query returns it as it is. `grounding`: the check behind `grounded`."""
 
     answer: str
     citations: tuple[Citation, ...]
@@ -62,3 +63,4 @@ class Answer:
     run_id: UUID
     timings_ms: Mapping[str, float]
     usage: Mapping[str, Any] = field(default_factory=dict)
+    grounding: Grounding | None = None

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
+from app.domain.conversation import Turn
+
 Strategy = Literal["auto", "fast", "enhanced", "react", "iterative", "planned", "corrective"]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the caller asked, of which collection, and under which run id."""
+    """What the caller asked, of which collection, and under which run id. `history`: what was said before in the session,
+    oldest first."""
 
     text: str
     collection: str
@@ -20,3 +23,4 @@ class Question:
     strategy: Strategy = "auto"
     filters: Mapping[str, Any] | None = None
     session_id: str | None = None
+    history: tuple[Turn, ...] = ()

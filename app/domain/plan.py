@@ -1,0 +1,105 @@
+"""What a message wants, and how much work it deserves: the result of understanding it, before any retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Intent = Literal[
+    "question", "command", "greeting", "gratitude", "garbage", "off_topic", "clarify_needed", "followup", "simplify",
+    "deepen",
+]  # fmt: skip
+"""A1.22. Questions and commands are answered from documents; followup, simplify and deepen from the conversation."""
+
+QueryType = Literal[
+    "FACTUAL", "RELATIONAL", "COMPARATIVE", "EXPLORATORY", "PROCEDURAL", "ANALYTICAL", "UNKNOWN"
+]  # fmt: skip
+"""A1.02."""
+
+Level = Literal["SIMPLE", "MODERATE", "COMPLEX", "AMBIGUOUS"]
+"""A1.10: fast, enhanced, agent; the fourth asks for clarification."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntentMatch:
+    """`layer`: 0 hard rules, 1 exemplars by embedding, 2 model, None where nothing matched and `question` is assumed.
+
+    `reason` names the rule or the nearest exemplar.
+    """
+
+    intent: Intent
+    confidence: float
+    layer: Literal[0, 1, 2] | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """`reason` names the pattern that matched; `by` is "rules" or the name of a model."""
+
+    type: QueryType
+    confidence: float
+    reason: str
+    by: str = "rules"
+
+
+@dataclass(frozen=True, slots=True)
+class ComplexityScore:
+    """A1.06 to A1.14. `score` in 0..1 after overrides; `factors` in 0..1 before their weights, by name: query_type,
+    entity_count, subquestion_count, keyword_matches, low_confidence. `override`: what raised the score, if anything:
+    "database_meta" or "ambiguous". `reasoning` is a sentence for people.
+    """
+
+    score: float
+    level: Level
+    factors: Mapping[str, float]
+    reasoning: str
+    override: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FusionWeights:
+    """Text (vector and lexical legs together) against graph (A6.01, A6.02), each in 0..1, sum 1."""
+
+    text: float
+    graph: float
+    mode: Literal["HYBRID", "GRAPH_ONLY", "TEXT_ONLY", "ADAPTIVE"]
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a collection knows of the words of a message: `frequencies` maps each word, casefolded, to the number of
+    passages that hold it (0: none); `passages` is how many there are."""
+
+    passages: int
+    frequencies: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """A message, understood. `text` is what to retrieve by: the message itself, or rewritten to stand alone.
+
+    `rewritten_by`: None where `text` is the message, else "rules" or the name of a model. `subquestions` are
+    independent questions (empty: one question); `expansions` other phrasings; `filters` metadata extracted from the
+    message. `about_collection`: it asks about the documents as such (how many, which), A1.11. `summarize`: of the whole
+    collection or of one document, in order (A1.25). `timings_ms` by step. `degraded`: what did not work on the way.
+    """
+
+    message: str
+    text: str
+    language: str
+    intent: IntentMatch
+    classification: Classification
+    complexity: ComplexityScore
+    weights: FusionWeights
+    entities: tuple[str, ...] = ()
+    subquestions: tuple[str, ...] = ()
+    expansions: tuple[str, ...] = ()
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    rewritten_by: str | None = None
+    summarize: bool = False
+    about_collection: bool = False
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    degraded: tuple[str, ...] = ()
+    usage: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""What was said in a conversation: sessions, messages, windows of them."""
