@@ -6,10 +6,24 @@ default by measurement (docs/adr/0008-fusion.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from app.domain.passage import Fused, Leg, LegResult
+from app.settings import Settings
+
+
+def weights(legs: Collection[Leg], settings: Settings) -> dict[Leg, float]:
+    """What each leg counts: shares of the settings, or all where it is alone."""
+    share = settings.rag.hybrid_search_weight
+    return {"vector": share, "lexical": 1 - share} if len(legs) > 1 else dict.fromkeys(legs, 1.0)
+
+
+def fuse(legs: Mapping[Leg, LegResult], settings: Settings) -> list[Fused]:
+    """By the form that the settings name. rag.fused_best is the same in SQL, to guess what will be shown."""
+    if settings.retrieve.fusion == "rrf":
+        return reciprocal_rank_fusion(legs, weights(legs, settings), settings.retrieve.rrf_k)
+    return relative_score_fusion(legs, weights(legs, settings))
 
 
 def reciprocal_rank_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, float], k: int = 60) -> list[Fused]:

@@ -17,10 +17,11 @@ SQL = load_queries("passages")
 async def fetch(connection: Any, principal: Principal, wanted: Mapping[UUID, UUID | None]) -> dict[UUID, Passage]:
     """Passages by id, each with the chunk that was matched, if any. Missing ones are left out."""
     rows = await connection.fetch(SQL["fetch"], principal.tenant_id, list(wanted), list(wanted.values()))
-    return {row["id"]: _passage(row) for row in rows}
+    return {row["id"]: passage(row, row["collection"]) for row in rows}
 
 
-def _passage(row: Any) -> Passage:
+def passage(row: Any, collection: str) -> Passage:
+    """A row of passage, document and matched chunk."""
     matched = None if row["chunk_id"] is None else (row["matched_start"], row["matched_end"])
     return Passage(
         passage_id=row["id"],
@@ -35,7 +36,7 @@ def _passage(row: Any) -> Passage:
         landmarks=tuple(Landmark(start, page, tuple(path)) for start, page, path in row["landmarks"]),
         token_count=row["token_count"],
         version=row["version"],
-        collection=row["collection"],
+        collection=collection,
         media_type=row["media_type"],
         metadata=row["metadata"],
         chunk_id=row["chunk_id"],
