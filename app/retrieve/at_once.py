@@ -6,7 +6,6 @@ It takes plain searches, which are nearly all. What it does not take, or what it
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 from app.domain.passage import Leg, LegResult
 from app.retrieve.fuse import fuse, weights
@@ -15,6 +14,7 @@ from app.retrieve.query_vectors import QueryVectors
 from app.retrieve.retriever import Asked, Found, State, unknown_collections
 from app.retrieve.vector import first_chunks
 from app.store import search as store
+from app.store.passages import passage
 
 
 def suits(asked: Asked, embedded: QueryVectors) -> bool:
@@ -51,12 +51,12 @@ async def retrieve(asked: Asked, embedded: QueryVectors) -> Found | None:
     asked.stopwatch.book("fetch", elapsed - sum(found.milliseconds.values()))
     fused = fuse(legs, asked.settings)
     best = fused[: asked.whole]
-    if any(item.passage_id not in found.passages for item in best):
+    if any(item.passage_id not in found.rows for item in best):
         return None
-    passages = [replace(found.passages[item.passage_id], score=item.score, ranks=item.ranks) for item in best]
+    shortlist = [passage(found.rows[item.passage_id], query.collection, item) for item in best]
     documents = {hit.passage_id: hit.document_id for result in legs.values() for hit in result.hits}
     scope = [State(found.collection_id, query.collection, found.epoch, found.passage_count)]
-    return Found(scope, fused, fused, documents, legs, {}, passages)
+    return Found(scope, fused, fused, documents, legs, {}, shortlist)
 
 
 def _query(asked: Asked, embedded: QueryVectors) -> store.CollectionQuery:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -36,6 +37,7 @@ class LegQuery:
     conditions: Conditions | None = None
 
 
+@lru_cache(maxsize=64)  # asked for by the leg and by the trace
 def lexical_text(query: str) -> str:
     """What the lexical leg looks for: the query, and the forms of its identifiers that the parser does not see."""
     return f"{query} {identifier_terms(query)}".rstrip()

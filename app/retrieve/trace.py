@@ -107,10 +107,10 @@ def leg_traces(found: Found, shortlist: Sequence[Passage], kept: Sequence[Passag
 def _leg(leg: Leg, result: LegResult, shares: Mapping[UUID, Mapping[Leg, float]]) -> LegTrace:
     return LegTrace(
         leg=leg,
-        passage_ids=tuple(hit.passage_id for hit in result.hits),
-        chunk_ids=tuple(hit.chunk_id for hit in result.hits),
-        scores=tuple(hit.score for hit in result.hits),
-        shares=tuple(shares[hit.passage_id][leg] for hit in result.hits),
+        passage_ids=tuple([hit.passage_id for hit in result.hits]),
+        chunk_ids=tuple([hit.chunk_id for hit in result.hits]),
+        scores=tuple([hit.score for hit in result.hits]),
+        shares=tuple([shares[hit.passage_id][leg] for hit in result.hits]),
         fates=("",) * len(result.hits),
     )
 
@@ -137,10 +137,10 @@ def _fusion(
             fates.append("below top_k")
     return LegTrace(
         leg="fused",
-        passage_ids=tuple(item.passage_id for item in fused),
+        passage_ids=tuple([item.passage_id for item in fused]),
         chunk_ids=(None,) * len(fused),
-        scores=tuple(item.score for item in fused),
-        shares=tuple(_number(reranked.get(item.passage_id)) for item in fused),
+        scores=tuple([item.score for item in fused]),
+        shares=tuple([_number(reranked.get(item.passage_id)) for item in fused]),
         fates=tuple(fates),
     )
 

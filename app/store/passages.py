@@ -8,7 +8,7 @@ from uuid import UUID
 
 from app.db.queries import load_queries
 from app.domain.document import Landmark
-from app.domain.passage import Passage
+from app.domain.passage import Fused, Passage
 from app.domain.principal import Principal
 
 SQL = load_queries("passages")
@@ -20,8 +20,8 @@ async def fetch(connection: Any, principal: Principal, wanted: Mapping[UUID, UUI
     return {row["id"]: passage(row, row["collection"]) for row in rows}
 
 
-def passage(row: Any, collection: str) -> Passage:
-    """A row of passage, document and matched chunk."""
+def passage(row: Any, collection: str, fused: Fused | None = None) -> Passage:
+    """A row of passage, document and matched chunk, with what fusion made of it."""
     matched = None if row["chunk_id"] is None else (row["matched_start"], row["matched_end"])
     return Passage(
         passage_id=row["id"],
@@ -41,4 +41,6 @@ def passage(row: Any, collection: str) -> Passage:
         metadata=row["metadata"],
         chunk_id=row["chunk_id"],
         matched=matched,
+        score=fused.score if fused else 0.0,
+        ranks=fused.ranks if fused else {},
     )

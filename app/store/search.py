@@ -10,11 +10,10 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
-from app.domain.passage import Hit, LegResult, Passage
+from app.domain.passage import Hit, LegResult
 from app.domain.principal import Principal
 from app.errors import QueryTimeoutError
 from app.settings import Settings
-from app.store.passages import passage
 from app.store.vectors import MAX_EF_SEARCH, MAX_INDEXED_DIMENSIONS, EmbeddingModel
 
 SQL = load_queries("search")
@@ -38,7 +37,7 @@ class CollectionQuery:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The collection as the statement saw it, the legs that were asked for, and passages by id.
+    """The collection as the statement saw it, the legs that were asked for, and rows of passages by id.
 
     `served` False: another model serves the collection, and nothing was searched. `milliseconds` by leg.
     """
@@ -49,7 +48,7 @@ class Searched:
     served: bool
     vector: LegResult | None
     lexical: LegResult | None
-    passages: dict[UUID, Passage]
+    rows: dict[UUID, Any]
     milliseconds: dict[str, float]
 
 
@@ -78,7 +77,7 @@ def _searched(asked: CollectionQuery, row: Any, rest: Sequence[Any]) -> Searched
         row["collection_id"], row["epoch"], row["passage_count"], served,
         _vector(asked, row) if served and asked.vector is not None else None,
         _lexical(asked, row) if served and asked.text is not None else None,
-        {found["id"]: passage(found, asked.collection) for found in rest},
+        {found["id"]: found for found in rest},
         {"vector": row["vector_ms"] or 0.0, "lexical": row["lexical_ms"] or 0.0},
     )  # fmt: skip
 

@@ -73,7 +73,7 @@ COMMENT ON FUNCTION rag.vector_leg IS
 -- The first row has the collection and the legs, the others the `top` passages that fuse best, whole. They are a guess:
 -- the application fuses the legs itself and looks again if one of its best is not here. No row: no such collection.
 -- `served` is false where another model than `model` serves it; then nothing was searched. The tenant is set here, for
--- this statement, as in rag.look_up_cached. `vector` or `query` null: without that leg. `rrf_k` null: relative scores.
+-- this statement, as in rag.find_cached. `vector` or `query` null: without that leg. `rrf_k` null: relative scores.
 CREATE OR REPLACE FUNCTION rag.search_collection(
   tenant bigint, collection text, model smallint,
   vector halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer,
@@ -149,19 +149,23 @@ CREATE OR REPLACE FUNCTION rag.fused_best(
   lexical_passages uuid[], lexical_scores float8[], lexical_complete boolean,
   vector_share float8, rrf_k integer, top integer
 ) RETURNS uuid[]
-LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
-  SELECT array_agg(f.id) FROM (
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+  -- of each leg: what its best counts, and what a passage counts that it does not hold
+  vector_best float8 := nullif(greatest(vector_scores[1], 0), 0);
+  lexical_best float8 := nullif(greatest(lexical_scores[1], 0), 0);
+  vector_floor float8 := CASE WHEN vector_complete THEN 0 ELSE vector_scores[cardinality(vector_scores)] END;
+  lexical_floor float8 := CASE WHEN lexical_complete THEN 0 ELSE lexical_scores[cardinality(lexical_scores)] END;
+BEGIN
+  RETURN ARRAY(
     SELECT id FROM unnest(vector_passages, vector_scores) WITH ORDINALITY AS v (id, score, rank)
     FULL JOIN unnest(lexical_passages, lexical_scores) WITH ORDINALITY AS l (id, score, rank) USING (id)
-    ORDER BY CASE
-      WHEN rrf_k IS NOT NULL
-      THEN coalesce(vector_share / (rrf_k + v.rank), 0) + coalesce((1 - vector_share) / (rrf_k + l.rank), 0)
-      ELSE vector_share * coalesce(greatest(v.score, 0) / nullif(greatest(vector_scores[1], 0), 0),
-          CASE WHEN NOT vector_complete THEN vector_scores[cardinality(vector_scores)] / nullif(vector_scores[1], 0) END, 0)
-        + (1 - vector_share) * coalesce(l.score / nullif(lexical_scores[1], 0),
-          CASE WHEN NOT lexical_complete THEN lexical_scores[cardinality(lexical_scores)] / nullif(lexical_scores[1], 0) END, 0)
+    ORDER BY CASE WHEN rrf_k IS NULL
+      THEN vector_share * coalesce(greatest(coalesce(v.score, vector_floor), 0) / vector_best, 0)
+        + (1 - vector_share) * coalesce(greatest(coalesce(l.score, lexical_floor), 0) / lexical_best, 0)
+      ELSE coalesce(vector_share / (rrf_k + v.rank), 0) + coalesce((1 - vector_share) / (rrf_k + l.rank), 0)
       END DESC, id
-    LIMIT top
-  ) AS f
+    LIMIT top);
+END
 $$;
 COMMENT ON FUNCTION rag.fused_best IS 'Ids of the passages that fuse best of two legs.';

@@ -138,7 +138,7 @@ async def test_a_collection_that_grows_gets_its_index_and_uses_it(services: Serv
             connection, small.principal, (await get_collection(small, "large")).id
         )
     assert check is not None
-    assert (check.regime, check.k, check.sample, check.ef_search) == ("dedicated", 10, 20, 80)
+    assert (check.regime, check.k, check.sample, check.ef_search) == ("dedicated", 10, 20, 100)
     assert check.recall > 0.9
 
 
