@@ -624,7 +624,8 @@ DECLARE
 BEGIN
   PERFORM set_config('app.tenant', tenant::text, true);
   SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id), array_agg(coalesce(c.model_id, (
-      SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = c.id LIMIT 1)) ORDER BY c.name)
+      SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = c.id
+      ORDER BY e.model_id LIMIT 1)) ORDER BY c.name)
     INTO ids, present, serving
   FROM collections c WHERE c.tenant_id = tenant AND c.name = ANY (names);
   SELECT r.result, extract(epoch FROM clock_timestamp() - r.created_at)::double precision INTO result, age
@@ -1367,7 +1368,8 @@ BEGIN
   IF NOT FOUND THEN RETURN; END IF;
   collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
   served := coalesce(home.model_id, (
-    SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = home.id LIMIT 1), model) = model;
+    SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = home.id
+    ORDER BY e.model_id LIMIT 1), model) = model;
   IF NOT served THEN RETURN NEXT; RETURN; END IF;
   IF vector IS NOT NULL AND home.chunk_count > 0 THEN
     SELECT f.* INTO v FROM vector_leg(
@@ -1558,7 +1560,7 @@ CREATE FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, 
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $_$
 DECLARE
-  ids uuid[]; distances float8[];
+  ids uuid[]; distances float8[]; distance text; tie text;
 BEGIN
   regime := CASE
     WHEN visible <= exact_below OR vector_dims(vector) > max_dimensions THEN 'exact'
@@ -1569,33 +1571,29 @@ BEGIN
   fell_back := false;
   LOOP
     IF regime = 'exact' OR fell_back THEN
-      -- the sum keeps the planner from the HNSW index
-      SELECT array_agg(b.chunk_id ORDER BY b.distance, b.chunk_id), array_agg(b.distance ORDER BY b.distance, b.chunk_id)
-        INTO ids, distances
-      FROM (
-        SELECT e.chunk_id, (e.embedding <=> vector) + 0.0 AS distance FROM embeddings e
-        WHERE e.tenant_id = tenant AND e.collection_id = collection AND e.model_id = model
-        ORDER BY 2, 1 LIMIT chunks
-      ) AS b;
+      distance := '(e.embedding <=> $1) + 0.0';  -- the sum keeps the planner from the HNSW index
+      tie := ', e.chunk_id';
     ELSE
+      distance := format('e.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s)', vector_dims(vector));
+      tie := '';
       ef_search := least(max_ef_search, greatest(breadth, chunks));
       IF set_config('hnsw.ef_search', ef_search::text, true) <> ef_search::text THEN
         RAISE EXCEPTION 'hnsw.ef_search is %, not %', current_setting('hnsw.ef_search'), ef_search;
       END IF;
       PERFORM set_config('hnsw.max_scan_tuples', max_scan_tuples::text, true),
         set_config('hnsw.iterative_scan', 'relaxed_order', true);
-      -- literals, because no plan for parameters can use a partial index, or knows how few rows are wanted
-      EXECUTE format(
-        'SELECT array_agg(b.chunk_id ORDER BY b.distance, b.chunk_id), array_agg(b.distance ORDER BY b.distance, b.chunk_id)
-         FROM (
-           SELECT e.chunk_id, e.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) AS distance FROM embeddings e
-           WHERE e.tenant_id = %2$s AND e.collection_id = %3$L::uuid AND e.model_id = %4$s
-           ORDER BY e.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) LIMIT %5$s
-         ) AS b', vector_dims(vector), tenant, collection, model, chunks) INTO ids, distances USING vector;
-      IF coalesce(cardinality(ids), 0) < least(chunks, visible) THEN
-        fell_back := true;
-        CONTINUE;
-      END IF;
+    END IF;
+    -- planned anew, with literals: no plan for parameters can use a partial index, or knows how small a collection is
+    EXECUTE format(
+      'SELECT array_agg(b.chunk_id ORDER BY b.distance, b.chunk_id), array_agg(b.distance ORDER BY b.distance, b.chunk_id)
+       FROM (
+         SELECT e.chunk_id, %1$s AS distance FROM embeddings e
+         WHERE e.tenant_id = %2$s AND e.collection_id = %3$L::uuid AND e.model_id = %4$s
+         ORDER BY %1$s %5$s LIMIT %6$s
+       ) AS b', distance, tenant, collection, model, tie, chunks) INTO ids, distances USING vector;
+    IF regime <> 'exact' AND NOT fell_back AND coalesce(cardinality(ids), 0) < least(chunks, visible) THEN
+      fell_back := true;
+      CONTINUE;
     END IF;
     SELECT array_agg(b.passage_id ORDER BY b.place), array_agg(b.document_id ORDER BY b.place),
            array_agg(b.chunk_id ORDER BY b.place), array_agg(1 - b.distance ORDER BY b.place)

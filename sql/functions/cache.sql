@@ -40,7 +40,8 @@ DECLARE
 BEGIN
   PERFORM set_config('app.tenant', tenant::text, true);
   SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id), array_agg(coalesce(c.model_id, (
-      SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = c.id LIMIT 1)) ORDER BY c.name)
+      SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = c.id
+      ORDER BY e.model_id LIMIT 1)) ORDER BY c.name)
     INTO ids, present, serving
   FROM collections c WHERE c.tenant_id = tenant AND c.name = ANY (names);
   SELECT r.result, extract(epoch FROM clock_timestamp() - r.created_at)::double precision INTO result, age

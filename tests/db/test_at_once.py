@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -21,7 +22,11 @@ from app.settings import RagSettings, RetrieveSettings, Settings, SettingsStore,
 from app.wiring import Services
 from tests.documents import find, text_source
 
-WORDS = ["granite", "basalt", "cairn", "trail", "summit", "ridge", "fog", "moss", "lichen", "boulder", "scree", "marble", "slate", "quarry", "mason", "chisel", "arch", "bridge", "tower", "wall", "mortar", "lime", "sand", "river"]
+WORDS = re.findall(
+    r"\w+",
+    "granite basalt cairn trail summit ridge fog moss lichen boulder scree marble slate quarry mason chisel arch bridge "
+    "tower wall mortar lime sand river",
+)
 
 
 async def fill(services: Services, documents: int, seed: int = 3) -> None:

@@ -233,7 +233,7 @@ async def test_a_search_at_once_reads_candidates_only(connection: Any, mode: str
         assert len(legs["lexical_passages"]) == 50
         assert len(found) == 10
     most = {
-        "collections": 1, "embeddings": 2000, "chunks": 110, "lexical_index": PASSAGES // 4, "lexical_terms": 4,
+        "embeddings": 2000, "chunks": 110, "lexical_index": PASSAGES // 4, "lexical_terms": 4,
         "passages": 10, "documents": 10,
     }  # fmt: skip
     for table, rows in most.items():
