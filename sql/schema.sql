@@ -615,6 +615,30 @@ ALTER FUNCTION rag.filter_documents(collections uuid[], filter jsonb) OWNER TO c
 
 COMMENT ON FUNCTION rag.filter_documents(collections uuid[], filter jsonb) IS 'Documents of the current tenant that match a metadata filter.';
 
+CREATE FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  ids uuid[]; present bigint[];
+BEGIN
+  PERFORM set_config('app.tenant', tenant::text, true);
+  SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id), array_agg(coalesce(c.model_id, (
+      SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = c.id
+      ORDER BY e.model_id LIMIT 1)) ORDER BY c.name)
+    INTO ids, present, serving
+  FROM collections c WHERE c.tenant_id = tenant AND c.name = ANY (names);
+  SELECT r.result, extract(epoch FROM clock_timestamp() - r.created_at)::double precision INTO result, age
+  FROM retrieval_cache r
+  WHERE r.tenant_id = tenant AND r.key = wanted AND r.created_at > clock_timestamp() - make_interval(secs => ttl_seconds)
+    AND r.collection_ids = ids AND r.epochs = present;
+END
+$$;
+
+ALTER FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) IS 'Models that serve collections of a tenant, and the cached result of a key, if it is as true as when it was found.';
+
 CREATE FUNCTION rag.forget_cached(collection uuid) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -653,6 +677,33 @@ $$;
 ALTER FUNCTION rag.forget_document(document uuid) OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.forget_document(document uuid) IS 'Blanks traced answers of the current tenant that cite a deleted document.';
+
+CREATE FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+  -- of each leg: what its best counts, and what a passage counts that it does not hold
+  vector_best float8 := nullif(greatest(vector_scores[1], 0), 0);
+  lexical_best float8 := nullif(greatest(lexical_scores[1], 0), 0);
+  vector_floor float8 := CASE WHEN vector_complete THEN 0 ELSE vector_scores[cardinality(vector_scores)] END;
+  lexical_floor float8 := CASE WHEN lexical_complete THEN 0 ELSE lexical_scores[cardinality(lexical_scores)] END;
+BEGIN
+  RETURN ARRAY(
+    SELECT id FROM unnest(vector_passages, vector_scores) WITH ORDINALITY AS v (id, score, rank)
+    FULL JOIN unnest(lexical_passages, lexical_scores) WITH ORDINALITY AS l (id, score, rank) USING (id)
+    ORDER BY CASE WHEN rrf_k IS NULL
+      THEN vector_share * coalesce(greatest(coalesce(v.score, vector_floor), 0) / vector_best, 0)
+        + (1 - vector_share) * coalesce(greatest(coalesce(l.score, lexical_floor), 0) / lexical_best, 0)
+      ELSE coalesce(vector_share / (rrf_k + v.rank), 0) + coalesce((1 - vector_share) / (rrf_k + l.rank), 0)
+      END DESC, id
+    LIMIT top);
+END
+$$;
+
+ALTER FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) IS 'Ids of the passages that fuse best of two legs.';
 
 CREATE FUNCTION rag.grant_analyst(role_name text, tenant text) RETURNS void
     LANGUAGE plpgsql
@@ -842,8 +893,9 @@ CREATE FUNCTION rag.lexical_search(collection uuid, query text, k integer, budge
 DECLARE
   tenant bigint := current_tenant();
   terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
-  total integer; taken integer := 0; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
+  total integer; first integer := 0; taken integer; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
   scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
+  best uuid[]; distances float8[];
 BEGIN
   SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question
     INTO terms, frequencies, idfs, bounds, masses, question
@@ -857,53 +909,69 @@ BEGIN
     filter := NULL;  -- is part of the scope
   END IF;
 
-  LOOP
-    taken := taken + 1;
-    postings := postings + frequencies[taken];
-    EXIT WHEN taken = total OR postings + frequencies[taken + 1] > budget;
-  END LOOP;
-
-  IF taken < total AND NOT chosen THEN
-    SELECT -max(d) INTO theta FROM (
-      SELECT l.weights <#> question AS d FROM lexical_index l
-      WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:taken]
+  IF chosen THEN
+    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
+      INTO best, distances
+    FROM (
+      SELECT l.passage_id, l.weights <#> question AS d FROM lexical_index l
+      WHERE l.tenant_id = tenant AND l.passage_id = ANY (scope) AND l.weights <#> question < 0
+      ORDER BY 2, 1 LIMIT k
+    ) AS b;
+  ELSE
+    LOOP
+      first := first + 1;
+      postings := postings + frequencies[first];
+      EXIT WHEN first = total OR postings + frequencies[first + 1] > budget;
+    END LOOP;
+    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
+      INTO best, distances
+    FROM (
+      SELECT l.passage_id, l.weights <#> question AS d FROM lexical_index l
+      WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:first]
         AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
         AND (filter IS NULL OR EXISTS (
           SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
-      ORDER BY 1 LIMIT k
-    ) AS first_pass HAVING count(*) = k;
+      ORDER BY 2, 1 LIMIT k
+    ) AS b;
+    theta := -distances[k];  -- null where there are fewer
     needed := total;
     -- the bound is raised a little: stored weights are single precision
-    WHILE needed > taken LOOP
+    WHILE needed > first LOOP
       rest := rest + bounds[needed] * 1.00001;
       EXIT WHEN theta IS NULL OR rest >= theta;
       needed := needed - 1;
     END LOOP;
+    taken := first;
     WHILE taken < needed LOOP
       IF postings + frequencies[taken + 1] > cap THEN complete := false; EXIT; END IF;
       taken := taken + 1;
       postings := postings + frequencies[taken];
     END LOOP;
+    IF taken > first THEN
+      SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
+        INTO best, distances
+      FROM (
+        SELECT f.passage_id, f.d FROM unnest(best, distances) AS f (passage_id, d)
+        UNION
+        (SELECT l.passage_id, l.weights <#> question FROM lexical_index l
+         WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[first + 1:taken]
+           AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
+           AND (filter IS NULL OR EXISTS (
+             SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
+         ORDER BY 2, 1 LIMIT k)
+        ORDER BY 2, 1 LIMIT k
+      ) AS b;
+    END IF;
   END IF;
 
   RETURN QUERY
-  WITH candidate AS (
-    SELECT l.passage_id, l.document_id, l.keys, l.regconfig, l.weights <#> question AS d FROM lexical_index l
-    WHERE NOT chosen AND l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:taken]
-      AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
-      AND (filter IS NULL OR EXISTS (
-        SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
-    UNION ALL
-    SELECT l.passage_id, l.document_id, l.keys, l.regconfig, l.weights <#> question FROM lexical_index l
-    WHERE chosen AND l.tenant_id = tenant AND l.passage_id = ANY (scope) AND l.weights <#> question < 0
-  ), best AS MATERIALIZED (
-    SELECT * FROM candidate ORDER BY d, passage_id LIMIT k
-  )
-  SELECT b.passage_id, b.document_id, -b.d,
-         (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (b.keys))
-           / greatest((masses ->> b.regconfig::text)::float8, 1e-9),
+  SELECT l.passage_id, l.document_id, -b.d,
+         (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (l.keys))
+           / greatest((masses ->> l.regconfig::text)::float8, 1e-9),
          complete
-  FROM best b ORDER BY b.d, b.passage_id;
+  FROM unnest(best, distances) WITH ORDINALITY AS b (passage_id, d, place)
+  JOIN lexical_index l ON l.tenant_id = tenant AND l.passage_id = b.passage_id
+  ORDER BY b.place;
 END
 $$;
 
@@ -1014,26 +1082,6 @@ $$;
 ALTER FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) IS 'What BM25 says of a passage that is not among the candidates of a run.';
-
-CREATE FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) RETURNS TABLE(result jsonb, age double precision)
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
-    AS $$
-BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
-  RETURN QUERY
-  SELECT r.result, extract(epoch FROM clock_timestamp() - r.created_at)::double precision
-  FROM retrieval_cache r
-  WHERE r.tenant_id = tenant AND r.key = wanted AND r.created_at > clock_timestamp() - make_interval(secs => ttl_seconds)
-    AND (r.collection_ids, r.epochs) = (
-      SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id)
-      FROM collections c WHERE c.tenant_id = tenant AND c.name = ANY (names));
-END
-$$;
-
-ALTER FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) OWNER TO owner;
-
-COMMENT ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) IS 'The cached result of a key, if it has not expired and the named collections are as they were when it was found.';
 
 CREATE FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) RETURNS text[]
     LANGUAGE sql STABLE
@@ -1307,6 +1355,65 @@ ALTER FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter j
 
 COMMENT ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) IS 'Passages of the current tenant that operators of a query include or exclude; see sql/functions/lexical.sql.';
 
+CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) RETURNS TABLE(collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores double precision[], vector_regime text, vector_ef_search integer, vector_fell_back boolean, vector_complete boolean, lexical_passages uuid[], lexical_documents uuid[], lexical_scores double precision[], lexical_coverage double precision, lexical_exact boolean, vector_ms double precision, lexical_ms double precision, id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+  home collections%ROWTYPE; v record; l record; best uuid[]; begun timestamptz := clock_timestamp();
+BEGIN
+  PERFORM set_config('app.tenant', tenant::text, true);
+  SELECT c.* INTO home FROM collections c WHERE c.tenant_id = tenant AND c.name = collection;
+  IF NOT FOUND THEN RETURN; END IF;
+  collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
+  served := coalesce(home.model_id, (
+    SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = home.id
+    ORDER BY e.model_id LIMIT 1), model) = model;
+  IF NOT served THEN RETURN NEXT; RETURN; END IF;
+  IF vector IS NOT NULL AND home.chunk_count > 0 THEN
+    SELECT f.* INTO v FROM vector_leg(
+      tenant, home.id, home.chunk_count, model, vector, chunks, wanted, exact_below, max_dimensions, breadth,
+      max_ef_search, max_scan_tuples) AS f;
+    vector_passages := v.passages; vector_documents := v.documents; vector_chunks := v.nearest;
+    vector_scores := v.scores; vector_regime := v.regime; vector_ef_search := v.ef_search;
+    vector_fell_back := v.fell_back; vector_complete := v.complete;
+    vector_ms := 1000 * extract(epoch FROM clock_timestamp() - begun);
+    begun := clock_timestamp();
+  END IF;
+  IF query IS NOT NULL THEN
+    SELECT array_agg(f.passage_id) AS passages, array_agg(f.document_id) AS documents, array_agg(f.score) AS scores,
+           (array_agg(f.coverage))[1] AS coverage, bool_and(f.exact) AS exact
+      INTO l FROM lexical_search(home.id, query, hits, budget, cap) AS f;
+    lexical_passages := l.passages; lexical_documents := l.documents; lexical_scores := l.scores;
+    lexical_coverage := l.coverage; lexical_exact := l.exact;
+    lexical_ms := 1000 * extract(epoch FROM clock_timestamp() - begun);
+  END IF;
+  RETURN NEXT;
+
+  best := fused_best(
+    vector_passages, vector_scores, vector_complete, lexical_passages, lexical_scores,
+    cardinality(lexical_passages) < hits, vector_share, rrf_k, top);
+  RETURN QUERY
+  SELECT NULL::uuid, NULL::bigint, NULL::integer, NULL::integer, NULL::boolean,
+    NULL::uuid[], NULL::uuid[], NULL::uuid[], NULL::float8[], NULL::text, NULL::integer, NULL::boolean, NULL::boolean,
+    NULL::uuid[], NULL::uuid[], NULL::float8[], NULL::float8, NULL::boolean, NULL::float8, NULL::float8,
+    p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings,
+    p.landmarks, p.token_count, d.version, d.media_type, d.metadata, k.id, k.char_start, k.char_end
+  FROM unnest(best) AS b (id)
+  JOIN passages p ON p.tenant_id = tenant AND p.id = b.id
+  JOIN documents d ON d.tenant_id = tenant AND d.id = p.document_id
+  LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, which row security would forbid an outer join
+    SELECT c.id, c.char_start, c.char_end FROM chunks c
+    WHERE c.tenant_id = tenant AND c.id = vector_chunks[array_position(vector_passages, b.id)] LIMIT 1
+  ) AS k ON true;
+END
+$$;
+
+ALTER FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) IS 'Both legs of a search of one collection, and the passages that fuse best; see sql/functions/search.sql.';
+
 CREATE FUNCTION rag.secure_table(target regclass) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1330,23 +1437,6 @@ $_$;
 ALTER FUNCTION rag.secure_table(target regclass) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.secure_table(target regclass) IS 'For the owner: enables and forces row security on a table with a tenant_id (or rag.tenants), with its policies.';
-
-CREATE FUNCTION rag.serving_models(tenant bigint, names text[]) RETURNS smallint[]
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
-    AS $$
-BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
-  RETURN ARRAY(
-    SELECT coalesce(c.model_id, (
-      SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = c.id LIMIT 1))
-    FROM collections c WHERE c.tenant_id = tenant AND c.name = ANY (names) ORDER BY c.name);
-END
-$$;
-
-ALTER FUNCTION rag.serving_models(tenant bigint, names text[]) OWNER TO owner;
-
-COMMENT ON FUNCTION rag.serving_models(tenant bigint, names text[]) IS 'Ids of the embedding models that serve the named collections, in order of name; null where none does yet.';
 
 CREATE FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) RETURNS void
     LANGUAGE plpgsql
@@ -1464,6 +1554,66 @@ $$;
 ALTER FUNCTION rag.vector_index_plan(above integer, most integer) OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.vector_index_plan(above integer, most integer) IS 'Collections of all tenants that should have an HNSW index of their own, and those that have one and should not.';
+
+CREATE FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $_$
+DECLARE
+  ids uuid[]; distances float8[]; distance text; tie text;
+BEGIN
+  regime := CASE
+    WHEN visible <= exact_below OR vector_dims(vector) > max_dimensions THEN 'exact'
+    WHEN EXISTS (
+      SELECT FROM vector_indexes i
+      WHERE i.tenant_id = tenant AND i.collection_id = collection AND i.model_id = model AND i.state = 'ready')
+    THEN 'dedicated' ELSE 'shared' END;
+  fell_back := false;
+  LOOP
+    IF regime = 'exact' OR fell_back THEN
+      distance := '(e.embedding <=> $1) + 0.0';  -- the sum keeps the planner from the HNSW index
+      tie := ', e.chunk_id';
+    ELSE
+      distance := format('e.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s)', vector_dims(vector));
+      tie := '';
+      ef_search := least(max_ef_search, greatest(breadth, chunks));
+      IF set_config('hnsw.ef_search', ef_search::text, true) <> ef_search::text THEN
+        RAISE EXCEPTION 'hnsw.ef_search is %, not %', current_setting('hnsw.ef_search'), ef_search;
+      END IF;
+      PERFORM set_config('hnsw.max_scan_tuples', max_scan_tuples::text, true),
+        set_config('hnsw.iterative_scan', 'relaxed_order', true);
+    END IF;
+    -- planned anew, with literals: no plan for parameters can use a partial index, or knows how small a collection is
+    EXECUTE format(
+      'SELECT array_agg(b.chunk_id ORDER BY b.distance, b.chunk_id), array_agg(b.distance ORDER BY b.distance, b.chunk_id)
+       FROM (
+         SELECT e.chunk_id, %1$s AS distance FROM embeddings e
+         WHERE e.tenant_id = %2$s AND e.collection_id = %3$L::uuid AND e.model_id = %4$s
+         ORDER BY %1$s %5$s LIMIT %6$s
+       ) AS b', distance, tenant, collection, model, tie, chunks) INTO ids, distances USING vector;
+    IF regime <> 'exact' AND NOT fell_back AND coalesce(cardinality(ids), 0) < least(chunks, visible) THEN
+      fell_back := true;
+      CONTINUE;
+    END IF;
+    SELECT array_agg(b.passage_id ORDER BY b.place), array_agg(b.document_id ORDER BY b.place),
+           array_agg(b.chunk_id ORDER BY b.place), array_agg(1 - b.distance ORDER BY b.place)
+      INTO passages, documents, nearest, scores
+    FROM (
+      SELECT DISTINCT ON (c.passage_id) c.passage_id, c.document_id, c.id AS chunk_id, n.distance, n.place
+      FROM unnest(ids, distances) WITH ORDINALITY AS n (chunk_id, distance, place)
+      JOIN chunks c ON c.tenant_id = tenant AND c.id = n.chunk_id
+      ORDER BY c.passage_id, n.place
+    ) AS b;
+    complete := coalesce(cardinality(ids), 0) < chunks;
+    EXIT WHEN complete OR cardinality(passages) >= wanted;
+    chunks := 4 * chunks;
+  END LOOP;
+END
+$_$;
+
+ALTER FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) IS 'Passages of a collection of the current tenant by the cosine of their best chunk; see sql/functions/search.sql.';
 
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
@@ -3407,6 +3557,11 @@ GRANT ALL ON FUNCTION rag.fate_verdict(fused rag.run_legs, place integer) TO cai
 REVOKE ALL ON FUNCTION rag.filter_documents(collections uuid[], filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.filter_documents(collections uuid[], filter jsonb) TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_app;
+GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.forget_cached(collection uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.forget_cached(collection uuid) TO cairn_app;
 GRANT ALL ON FUNCTION rag.forget_cached(collection uuid) TO cairn_definer;
@@ -3414,6 +3569,11 @@ GRANT ALL ON FUNCTION rag.forget_cached(collection uuid) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.forget_document(document uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.forget_document(document uuid) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) TO cairn_app;
+GRANT ALL ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.grant_analyst(role_name text, tenant text) FROM PUBLIC;
 
@@ -3459,11 +3619,6 @@ GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, ca
 GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) TO cairn_views;
 
-REVOKE ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_app;
-GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_views;
-
 REVOKE ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_definer;
@@ -3502,12 +3657,12 @@ GRANT ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) TO ca
 REVOKE ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) TO cairn_app;
 
-REVOKE ALL ON FUNCTION rag.secure_table(target regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) TO cairn_app;
+GRANT ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) TO cairn_views;
 
-REVOKE ALL ON FUNCTION rag.serving_models(tenant bigint, names text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.serving_models(tenant bigint, names text[]) TO cairn_app;
-GRANT ALL ON FUNCTION rag.serving_models(tenant bigint, names text[]) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.serving_models(tenant bigint, names text[]) TO cairn_views;
+REVOKE ALL ON FUNCTION rag.secure_table(target regclass) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.set_document_metadata(document uuid, collection uuid, metadata jsonb) TO cairn_app;
@@ -3523,6 +3678,11 @@ GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep u
 
 REVOKE ALL ON FUNCTION rag.vector_index_plan(above integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.vector_index_plan(above integer, most integer) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_app;
+GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_views;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;

@@ -39,6 +39,8 @@ def identifier_terms(text: str) -> str:
     terms: list[str] = []
     for match in _CANDIDATE.finditer(text):
         candidate = match.group()
+        if candidate[1:].islower() and candidate.isalpha():
+            continue  # a plain word, capitalised or not: nothing is hidden in it
         if len(candidate) > MAX_IDENTIFIER or "@" in candidate or "://" in candidate or candidate.startswith("www."):
             continue
         whole, parts = _analyse(candidate)

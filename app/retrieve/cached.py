@@ -111,12 +111,17 @@ def _address(asked: _Search, answering: bool, strategy: str, serving: Sequence[i
 
 
 async def _exact(asked: _Search, answering: bool, strategy: str) -> _LookedUp:
-    names, default = sorted(set(asked.request.collections)), asked.retriever.model.id
+    """One statement where the model of the settings serves all collections, as it nearly always does; else two."""
+    default, settings = asked.retriever.model.id, asked.settings.cache
+    serving = [default] * len(set(asked.request.collections))
     async with asked.retriever.database.connection() as connection:
-        serving = [found or default for found in await cache.serving(connection, asked.principal, names)]
-        where = _address(asked, answering, strategy, serving)
-        found = await cache.look_up(connection, asked.principal, where, asked.settings.cache, asked.run_id)
-    return _LookedUp(where, found, set(serving) <= {default})
+        while True:
+            where = _address(asked, answering, strategy, serving)
+            models, found = await cache.look_up(connection, asked.principal, where, settings, asked.run_id)
+            really = [model or default for model in models]
+            if really == serving or len(models) < len(serving):  # a collection that is not there has no results
+                return _LookedUp(where, found, set(really) <= {default})
+            serving = really
 
 
 async def _similar(asked: _Search, where: CacheAddress, vector: HalfVector) -> cache.Similar | None:

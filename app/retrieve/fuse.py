@@ -6,10 +6,24 @@ default by measurement (docs/adr/0008-fusion.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 from app.domain.passage import Fused, Leg, LegResult
+from app.settings import Settings
+
+
+def weights(legs: Collection[Leg], settings: Settings) -> dict[Leg, float]:
+    """What each leg counts: shares of the settings, or all where it is alone."""
+    share = settings.rag.hybrid_search_weight
+    return {"vector": share, "lexical": 1 - share} if len(legs) > 1 else dict.fromkeys(legs, 1.0)
+
+
+def fuse(legs: Mapping[Leg, LegResult], settings: Settings) -> list[Fused]:
+    """By the form that the settings name. rag.fused_best is the same in SQL, to guess what will be shown."""
+    if settings.retrieve.fusion == "rrf":
+        return reciprocal_rank_fusion(legs, weights(legs, settings), settings.retrieve.rrf_k)
+    return relative_score_fusion(legs, weights(legs, settings))
 
 
 def reciprocal_rank_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, float], k: int = 60) -> list[Fused]:
@@ -17,13 +31,11 @@ def reciprocal_rank_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, 
 
     A leg that does not hold d contributes 0; a leg without a weight counts 1; ties are broken by id.
     """
-    return _ordered(
-        {
-            passage_id: {leg: weights.get(leg, 1.0) / (k + rank) for leg, rank in ranks.items()}
-            for passage_id, ranks in _ranks(legs).items()
-        },
-        legs,
-    )
+    points = {
+        leg: [weights.get(leg, 1.0) / (k + rank) for rank in range(1, len(result.hits) + 1)]
+        for leg, result in legs.items()
+    }
+    return _merged(legs, points, {})
 
 
 def relative_score_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, float]) -> list[Fused]:
@@ -33,34 +45,36 @@ def relative_score_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, f
     moves little. What a cut-off list does not hold may be as good as its last entry and gets that one's score; what a
     complete list does not hold gets 0. Negative scores count as 0.
     """
-    relative = {leg: _relative(result) for leg, result in legs.items()}
-    shares = {
-        passage_id: {
-            leg: weights.get(leg, 1.0) * scores.get(passage_id, floor) for leg, (scores, floor) in relative.items()
-        }
-        for passage_id in _ranks(legs)
-    }
-    return _ordered(shares, legs)
+    points = {leg: _relative(result, weights.get(leg, 1.0)) for leg, result in legs.items()}
+    floors = {leg: 0.0 if legs[leg].complete else min(points[leg], default=0.0) for leg in sorted(legs)}
+    return _merged(legs, points, floors)
 
 
-def _relative(result: LegResult) -> tuple[dict[UUID, float], float]:
-    """Scores of one leg relative to its best, and what a passage gets that is not among them."""
+def _relative(result: LegResult, weight: float) -> list[float]:
+    """What each hit of a leg counts."""
     best = max((hit.score for hit in result.hits), default=0.0)
     if best <= 0:
-        return {}, 0.0
-    scores = {hit.passage_id: max(0.0, hit.score / best) for hit in result.hits}
-    return scores, 0.0 if result.complete else min(scores.values())
+        return [0.0] * len(result.hits)
+    return [weight * max(0.0, hit.score / best) for hit in result.hits]
 
 
-def _ranks(legs: Mapping[Leg, LegResult]) -> dict[UUID, dict[Leg, int]]:
+def _merged(
+    legs: Mapping[Leg, LegResult], points: Mapping[Leg, Sequence[float]], floors: Mapping[Leg, float]
+) -> list[Fused]:
+    """Best first. `points` of each hit of a leg; `floors`: what a passage gets from legs that do not hold it.
+
+    This runs for a hundred candidates in each search, hence one pass.
+    """
     ranks: dict[UUID, dict[Leg, int]] = {}
+    shares: dict[UUID, dict[Leg, float]] = {}
     for leg in sorted(legs):
-        for rank, hit in enumerate(legs[leg].hits, start=1):
-            ranks.setdefault(hit.passage_id, {}).setdefault(leg, rank)
-    return ranks
-
-
-def _ordered(shares: Mapping[UUID, Mapping[Leg, float]], legs: Mapping[Leg, LegResult]) -> list[Fused]:
-    ranks = _ranks(legs)
+        for rank, (hit, gained) in enumerate(zip(legs[leg].hits, points[leg], strict=True), start=1):
+            known = ranks.get(hit.passage_id)
+            if known is None:
+                ranks[hit.passage_id] = {leg: rank}
+                shares[hit.passage_id] = {**floors, leg: gained}
+            elif leg not in known:
+                known[leg] = rank
+                shares[hit.passage_id][leg] = gained
     fused = [Fused(key, sum(parts.values()), ranks[key], parts) for key, parts in shares.items()]
     return sorted(fused, key=lambda item: (-item.score, item.passage_id))

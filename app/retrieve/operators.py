@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from app.domain.condition import Condition, Conditions, Field
@@ -52,6 +53,7 @@ class Parsed:
     conditions: Conditions | None = None
 
 
+@lru_cache(maxsize=64)  # asked for several times in each search
 def parse_operators(query: str) -> Parsed:
     """Never fails. A query of nothing but exclusions and fields is plain text, since nothing would rank its results."""
     operators = [match for match in _OPERATOR.finditer(query) if _is_operator(query, match)]

@@ -18,7 +18,7 @@ from app.settings import Settings
 from app.store.vectors import EmbeddingModel
 
 if TYPE_CHECKING:
-    from app.retrieve.search import Retriever
+    from app.retrieve.retriever import Retriever
 
 log = structlog.get_logger(__name__)
 

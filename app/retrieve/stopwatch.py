@@ -20,8 +20,11 @@ class Stopwatch:
         try:
             return await work
         finally:
-            elapsed = (time.perf_counter() - begun) * 1000
-            self._stages[stage] = round(self._stages.get(stage, 0) + elapsed, 3)
+            self.book(stage, (time.perf_counter() - begun) * 1000)
+
+    def book(self, stage: str, milliseconds: float) -> None:
+        """Add time that was measured elsewhere."""
+        self._stages[stage] = round(self._stages.get(stage, 0) + milliseconds, 3)
 
     def timings(self) -> dict[str, float]:
         """Stages so far, and the total since the start."""

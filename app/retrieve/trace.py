@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunTrace
 from app.retrieve.legs import lexical_text
 from app.retrieve.operators import parse_operators
+from app.retrieve.retriever import Found
 from app.settings import Settings
 
 
@@ -93,34 +94,33 @@ def cache_plan(result: SearchResult) -> dict[str, object]:
     }  # fmt: skip
 
 
-def leg_traces(
-    legs: Mapping[Leg, LegResult],
-    fused: Sequence[Fused],
-    documents: Mapping[UUID, UUID],
-    shortlist: Sequence[Passage],
-    kept: Sequence[Passage],
-) -> tuple[LegTrace, ...]:
-    """One entry per leg, and one for fusion."""
-    shares = {item.passage_id: item.shares for item in fused}
+def leg_traces(found: Found, shortlist: Sequence[Passage], kept: Sequence[Passage]) -> tuple[LegTrace, ...]:
+    """One entry per leg, and one for fusion. `shortlist`: that of `found` after reranking."""
+    shares = {item.passage_id: item.shares for item in found.fused}
+    candidates = {item.passage_id for item in found.candidates}
     return (
-        *(_leg(leg, result, shares) for leg, result in legs.items()),
-        _fusion(fused, documents, shortlist, kept),
+        *(_leg(leg, result, shares) for leg, result in found.legs.items()),
+        _fusion(found.fused, candidates, found.documents, shortlist, kept),
     )
 
 
 def _leg(leg: Leg, result: LegResult, shares: Mapping[UUID, Mapping[Leg, float]]) -> LegTrace:
     return LegTrace(
         leg=leg,
-        passage_ids=tuple(hit.passage_id for hit in result.hits),
-        chunk_ids=tuple(hit.chunk_id for hit in result.hits),
-        scores=tuple(hit.score for hit in result.hits),
-        shares=tuple(shares[hit.passage_id][leg] for hit in result.hits),
+        passage_ids=tuple([hit.passage_id for hit in result.hits]),
+        chunk_ids=tuple([hit.chunk_id for hit in result.hits]),
+        scores=tuple([hit.score for hit in result.hits]),
+        shares=tuple([shares[hit.passage_id][leg] for hit in result.hits]),
         fates=("",) * len(result.hits),
     )
 
 
 def _fusion(
-    fused: Sequence[Fused], documents: Mapping[UUID, UUID], shortlist: Sequence[Passage], kept: Sequence[Passage]
+    fused: Sequence[Fused],
+    candidates: Set[UUID],
+    documents: Mapping[UUID, UUID],
+    shortlist: Sequence[Passage],
+    kept: Sequence[Passage],
 ) -> LegTrace:
     reranked = {passage.passage_id: passage.rerank_score for passage in shortlist}
     keep = {passage.passage_id for passage in kept}
@@ -129,7 +129,7 @@ def _fusion(
     for item in fused:
         if item.passage_id in keep:
             fates.append("kept")
-        elif item.passage_id not in reranked and documents[item.passage_id] in kept_documents:
+        elif item.passage_id not in candidates and documents[item.passage_id] in kept_documents:
             fates.append("same document")
         elif reranked.get(item.passage_id) is not None:
             fates.append("below top_k after reranking")
@@ -137,10 +137,10 @@ def _fusion(
             fates.append("below top_k")
     return LegTrace(
         leg="fused",
-        passage_ids=tuple(item.passage_id for item in fused),
+        passage_ids=tuple([item.passage_id for item in fused]),
         chunk_ids=(None,) * len(fused),
-        scores=tuple(item.score for item in fused),
-        shares=tuple(_number(reranked.get(item.passage_id)) for item in fused),
+        scores=tuple([item.score for item in fused]),
+        shares=tuple([_number(reranked.get(item.passage_id)) for item in fused]),
         fates=tuple(fates),
     )
 

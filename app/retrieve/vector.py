@@ -20,10 +20,7 @@ from app.domain.passage import Hit, LegResult
 from app.domain.principal import Principal
 from app.settings import VectorSettings
 from app.store import vector_indexes, vectors
-from app.store.vectors import EmbeddingModel, Neighbours, Regime
-
-MAX_INDEXED_DIMENSIONS = 4000
-"""What HNSW takes of a halfvec; longer vectors are always scanned."""
+from app.store.vectors import MAX_INDEXED_DIMENSIONS, EmbeddingModel, Neighbours, Regime
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +61,12 @@ class _Found:
     how: dict[str, Any]
 
 
+def first_chunks(wanted: int, settings: VectorSettings) -> int:
+    """Chunks to look for first. Neighbouring chunks share passages, so twice as many as passages are wanted: a second,
+    broader search costs more than a broader first one."""
+    return max(settings.candidates, 2 * wanted)
+
+
 def choose_parts(
     collections: Sequence[Searched],
     dedicated: Collection[tuple[UUID, int]],
@@ -93,7 +96,10 @@ def choose_parts(
 async def search(
     connection: Any, principal: Principal, query: VectorQuery, wanted: int, settings: VectorSettings
 ) -> LegResult:
-    """Nearest chunks, each passage with its best one: min(wanted, visible) passages at least."""
+    """Nearest chunks, each passage with its best one: min(wanted, visible) passages at least.
+
+    rag.search_collection does the same for one collection without filters and conditions.
+    """
     restricted = query.conditions is not None
     large = [item.id for item in query.collections if item.chunks > settings.exact_below and not restricted]
     dedicated = await vector_indexes.ready(connection, principal, large) if large else frozenset()
@@ -113,7 +119,7 @@ async def search(
 async def _search_part(
     connection: Any, principal: Principal, part: Part, query: VectorQuery, wanted: int, settings: VectorSettings
 ) -> _Found:
-    limit = max(settings.candidates, wanted)
+    limit = first_chunks(wanted, settings)
     vector = query.vectors[part.model.id]
     ask = Neighbours(part.model, part.collections, vector, limit, query.filters, query.conditions)
     regime, breadth = part.regime, None

@@ -36,23 +36,17 @@ class Similar:
     result: SearchResult
 
 
-async def serving(connection: Any, principal: Principal, names: Sequence[str]) -> list[int | None]:
-    """Ids of the models that serve the named collections, in order of name; None for one that none serves yet."""
-    found: list[int | None] = await connection.fetchval(
-        SQL["serving"], principal.tenant_id, list(names), timeout=LOOK_UP_SECONDS
-    )
-    return found
-
-
 async def look_up(
     connection: Any, principal: Principal, address: CacheAddress, settings: CacheSettings, run_id: UUID
-) -> SearchResult | None:
-    """The result stored under the key, as that of `run_id`, if it is as true now as when it was found."""
+) -> tuple[list[int | None], SearchResult | None]:
+    """Ids of the models that serve the collections of the address, in order of name (None for one that none serves yet),
+    and the result stored under its key, as that of `run_id`, if it is as true now as when it was found."""
     row = await connection.fetchrow(
         SQL["look_up"], principal.tenant_id, address.key, list(address.collections), settings.ttl_seconds,
         timeout=LOOK_UP_SECONDS,
     )  # fmt: skip
-    return _result(row["result"], run_id, row["age"]) if row else None
+    found = None if row["result"] is None else _result(row["result"], run_id, row["age"])
+    return row["serving"] or [], found
 
 
 async def look_up_similar(

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from app.db.queries import load_queries
 from app.domain.document import Landmark
-from app.domain.passage import Passage
+from app.domain.passage import Fused, Passage
 from app.domain.principal import Principal
 
 SQL = load_queries("passages")
@@ -17,10 +17,11 @@ SQL = load_queries("passages")
 async def fetch(connection: Any, principal: Principal, wanted: Mapping[UUID, UUID | None]) -> dict[UUID, Passage]:
     """Passages by id, each with the chunk that was matched, if any. Missing ones are left out."""
     rows = await connection.fetch(SQL["fetch"], principal.tenant_id, list(wanted), list(wanted.values()))
-    return {row["id"]: _passage(row) for row in rows}
+    return {row["id"]: passage(row, row["collection"]) for row in rows}
 
 
-def _passage(row: Any) -> Passage:
+def passage(row: Any, collection: str, fused: Fused | None = None) -> Passage:
+    """A row of passage, document and matched chunk, with what fusion made of it."""
     matched = None if row["chunk_id"] is None else (row["matched_start"], row["matched_end"])
     return Passage(
         passage_id=row["id"],
@@ -35,9 +36,11 @@ def _passage(row: Any) -> Passage:
         landmarks=tuple(Landmark(start, page, tuple(path)) for start, page, path in row["landmarks"]),
         token_count=row["token_count"],
         version=row["version"],
-        collection=row["collection"],
+        collection=collection,
         media_type=row["media_type"],
         metadata=row["metadata"],
         chunk_id=row["chunk_id"],
         matched=matched,
+        score=fused.score if fused else 0.0,
+        ranks=fused.ranks if fused else {},
     )

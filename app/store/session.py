@@ -1,5 +1,5 @@
 """The database as the rooms above see it: tenant transactions, nothing else."""
 
-from app.db.pool import Database
+from app.db.pool import Database, savepoint
 
-__all__ = ["Database"]
+__all__ = ["Database", "savepoint"]

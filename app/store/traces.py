@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -21,27 +22,46 @@ log = structlog.get_logger(__name__)
 
 
 async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
-    """Write traces of the transaction's tenant: two statements, however many there are."""
-    await connection.executemany(
-        SQL["insert_run"],
-        [
-            (trace.tenant_id, trace.started_at, trace.id, trace.kind, trace.collections, trace.question,
-             trace.strategy, dict(trace.plan), dict(trace.timings_ms), trace.legs_used, dict(trace.legs_failed),
-             trace.degraded, trace.settings_revision, dict(trace.epochs), trace.outcome, trace.error,
-             dict(trace.answer), dict(trace.usage), trace.document_ids)
-            for trace in traces
-        ],
-    )  # fmt: skip
-    await connection.executemany(
-        SQL["insert_leg"],
-        [
-            (trace.tenant_id, trace.started_at, trace.id, leg.leg, leg.passage_ids, leg.chunk_ids, leg.scores,
-             leg.shares, leg.fates)
-            for trace in traces for leg in trace.legs
-        ],
-    )  # fmt: skip
+    """Write traces of the transaction's tenant: two statements, however many there are.
+
+    A column travels as one array, and arrays within it as their text: that is a fifth of the work of encoding them.
+    """
+    runs = [
+        (trace.started_at, trace.id, trace.kind, _array(trace.collections), trace.question, trace.strategy,
+         _json(trace.plan), _json(trace.timings_ms), _array(trace.legs_used), _json(trace.legs_failed),
+         _array(trace.degraded), trace.settings_revision, _json(trace.epochs), trace.outcome, trace.error,
+         _json(trace.answer), _json(trace.usage), _array(trace.document_ids))
+        for trace in traces
+    ]  # fmt: skip
+    legs = [
+        (trace.started_at, trace.id, leg.leg, _array(leg.passage_ids), _array(leg.chunk_ids), _array(leg.scores),
+         _array(leg.shares), _array(leg.fates))
+        for trace in traces for leg in trace.legs
+    ]  # fmt: skip
+    tenant_id = traces[0].tenant_id
+    await connection.execute(SQL["insert_runs"], tenant_id, *_columns(runs))
+    if legs:
+        await connection.execute(SQL["insert_legs"], tenant_id, *_columns(legs))
     if cited := {document for trace in traces for document in trace.document_ids}:
-        await connection.execute(SQL["forget_stale"], traces[0].tenant_id, list(cited))
+        await connection.execute(SQL["forget_stale"], tenant_id, list(cited))
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(dict(value))
+
+
+def _array(values: Sequence[UUID | float | str | None]) -> str:
+    """As PostgreSQL writes an array of one dimension."""
+    if not values or not isinstance(values[0], str):
+        return "{" + ",".join(["NULL" if value is None else str(value) for value in values]) + "}"
+    texts = [str(value) for value in values]
+    if any(sign in text for text in set(texts) for sign in '"\\'):
+        texts = [text.replace("\\", "\\\\").replace('"', '\\"') for text in texts]
+    return '{"' + '","'.join(texts) + '"}'
 
 
 async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace | None:

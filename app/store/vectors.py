@@ -22,6 +22,8 @@ Regime = Literal["exact", "dedicated", "shared"]
 
 MAX_EF_SEARCH = 1000
 """What pgvector allows for hnsw.ef_search."""
+MAX_INDEXED_DIMENSIONS = 4000
+"""What HNSW takes of a halfvec; longer vectors are always scanned."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,8 @@ COMMENT ON FUNCTION rag.joined_phrases IS 'Words and phrases of conditions as on
 
 -- The best passages of one collection for a query, rank-safe in two passes (MaxScore). The first pass scores the passages
 -- that hold the rarest terms (up to `budget` postings) and so knows a k-th score theta; terms whose summed upper bounds stay
--- below theta cannot lift another passage into the top k, so the second pass takes candidates from the other terms only.
+-- below theta cannot lift another passage into the top k, so the second pass scores what the terms up to there find, if
+-- there are any left, and the best of both passes are the best of all: no passage is scored again for a term it shares.
 -- `exact` is false where `cap` postings did not suffice for that. `coverage` is the share of the query's idf mass that the
 -- passage holds; words the collection does not know count as its rarest.
 --
@@ -182,8 +183,9 @@ AS $$
 DECLARE
   tenant bigint := current_tenant();
   terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
-  total integer; taken integer := 0; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
+  total integer; first integer := 0; taken integer; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
   scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
+  best uuid[]; distances float8[];
 BEGIN
   SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question
     INTO terms, frequencies, idfs, bounds, masses, question
@@ -197,53 +199,69 @@ BEGIN
     filter := NULL;  -- is part of the scope
   END IF;
 
-  LOOP
-    taken := taken + 1;
-    postings := postings + frequencies[taken];
-    EXIT WHEN taken = total OR postings + frequencies[taken + 1] > budget;
-  END LOOP;
-
-  IF taken < total AND NOT chosen THEN
-    SELECT -max(d) INTO theta FROM (
-      SELECT l.weights <#> question AS d FROM lexical_index l
-      WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:taken]
+  IF chosen THEN
+    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
+      INTO best, distances
+    FROM (
+      SELECT l.passage_id, l.weights <#> question AS d FROM lexical_index l
+      WHERE l.tenant_id = tenant AND l.passage_id = ANY (scope) AND l.weights <#> question < 0
+      ORDER BY 2, 1 LIMIT k
+    ) AS b;
+  ELSE
+    LOOP
+      first := first + 1;
+      postings := postings + frequencies[first];
+      EXIT WHEN first = total OR postings + frequencies[first + 1] > budget;
+    END LOOP;
+    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
+      INTO best, distances
+    FROM (
+      SELECT l.passage_id, l.weights <#> question AS d FROM lexical_index l
+      WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:first]
         AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
         AND (filter IS NULL OR EXISTS (
           SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
-      ORDER BY 1 LIMIT k
-    ) AS first_pass HAVING count(*) = k;
+      ORDER BY 2, 1 LIMIT k
+    ) AS b;
+    theta := -distances[k];  -- null where there are fewer
     needed := total;
     -- the bound is raised a little: stored weights are single precision
-    WHILE needed > taken LOOP
+    WHILE needed > first LOOP
       rest := rest + bounds[needed] * 1.00001;
       EXIT WHEN theta IS NULL OR rest >= theta;
       needed := needed - 1;
     END LOOP;
+    taken := first;
     WHILE taken < needed LOOP
       IF postings + frequencies[taken + 1] > cap THEN complete := false; EXIT; END IF;
       taken := taken + 1;
       postings := postings + frequencies[taken];
     END LOOP;
+    IF taken > first THEN
+      SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
+        INTO best, distances
+      FROM (
+        SELECT f.passage_id, f.d FROM unnest(best, distances) AS f (passage_id, d)
+        UNION
+        (SELECT l.passage_id, l.weights <#> question FROM lexical_index l
+         WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[first + 1:taken]
+           AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
+           AND (filter IS NULL OR EXISTS (
+             SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
+         ORDER BY 2, 1 LIMIT k)
+        ORDER BY 2, 1 LIMIT k
+      ) AS b;
+    END IF;
   END IF;
 
   RETURN QUERY
-  WITH candidate AS (
-    SELECT l.passage_id, l.document_id, l.keys, l.regconfig, l.weights <#> question AS d FROM lexical_index l
-    WHERE NOT chosen AND l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:taken]
-      AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
-      AND (filter IS NULL OR EXISTS (
-        SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
-    UNION ALL
-    SELECT l.passage_id, l.document_id, l.keys, l.regconfig, l.weights <#> question FROM lexical_index l
-    WHERE chosen AND l.tenant_id = tenant AND l.passage_id = ANY (scope) AND l.weights <#> question < 0
-  ), best AS MATERIALIZED (
-    SELECT * FROM candidate ORDER BY d, passage_id LIMIT k
-  )
-  SELECT b.passage_id, b.document_id, -b.d,
-         (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (b.keys))
-           / greatest((masses ->> b.regconfig::text)::float8, 1e-9),
+  SELECT l.passage_id, l.document_id, -b.d,
+         (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (l.keys))
+           / greatest((masses ->> l.regconfig::text)::float8, 1e-9),
          complete
-  FROM best b ORDER BY b.d, b.passage_id;
+  FROM unnest(best, distances) WITH ORDINALITY AS b (passage_id, d, place)
+  JOIN lexical_index l ON l.tenant_id = tenant AND l.passage_id = b.passage_id
+  ORDER BY b.place;
 END
 $$;
 

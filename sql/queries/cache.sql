@@ -3,11 +3,8 @@
 -- the cache and no writer of documents meets a deadlock in it (docs/adr/0011).
 
 -- name: look_up
--- Outside a transaction, in one round trip: with `serving` the whole of a hit.
-SELECT result, age FROM rag.look_up_cached($1, $2, $3, $4)
-
--- name: serving
-SELECT rag.serving_models($1, $2)
+-- Outside a transaction, in one round trip: the whole of a hit.
+SELECT serving, result, age FROM rag.find_cached($1, $2, $3, $4)
 
 -- name: look_up_similar
 -- Nearest entries of the same scope with the same guards, by an exact scan over the few that there are. Materialised,

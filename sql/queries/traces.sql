@@ -1,14 +1,24 @@
 -- Traces of runs.
 
--- name: insert_run
+-- name: insert_runs
+-- $2 and on are columns; arrays and documents within them are text.
 INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used,
   legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+SELECT $1, r.started_at, r.id, r.kind, r.collections::text[], r.question, r.strategy, r.plan::jsonb, r.timings_ms::jsonb,
+  r.legs_used::text[], r.legs_failed::jsonb, r.degraded::text[], r.settings_revision, r.epochs::jsonb, r.outcome, r.error,
+  r.answer::jsonb, r.usage::jsonb, r.document_ids::uuid[]
+FROM unnest($2::timestamptz[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+  $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
+  $19::text[]) AS r (started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used, legs_failed,
+  degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids)
 ON CONFLICT DO NOTHING
 
--- name: insert_leg
+-- name: insert_legs
 INSERT INTO rag.run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+SELECT $1, l.started_at, l.run_id, l.leg, l.passage_ids::uuid[], l.chunk_ids::uuid[], l.scores::float8[],
+  l.shares::float8[], l.fates::text[]
+FROM unnest($2::timestamptz[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
+  AS l (started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
 ON CONFLICT DO NOTHING
 
 -- name: get

@@ -68,26 +68,30 @@ async def test_a_hit_reads_one_entry_and_the_named_collections(connection: Any) 
     who = ids["t100"]
     key = await connection.fetchval("SELECT md5($1 || 'k7')", str(who))
     row = await connection.fetchrow(SQL["look_up"], who, key, ["c1"], 300.0)
-    assert row is not None
+    assert row["result"] is not None
     assert await touched(connection, "retrieval_cache") == (0, 1)
     sequential, fetched = await touched(connection, "collections")
     assert sequential == 0
     assert fetched <= 20
 
 
+async def result_of(connection: Any, tenant: int, key: str, names: list[str]) -> Any:
+    return (await connection.fetchrow(SQL["look_up"], tenant, key, names, 300.0))["result"]
+
+
 async def test_a_miss_reads_no_entry(connection: Any) -> None:
-    assert await connection.fetchrow(SQL["look_up"], ids["t100"], "no such key", ["c1"], 300.0) is None
+    assert await result_of(connection, ids["t100"], "no such key", ["c1"]) is None
     assert await touched(connection, "retrieval_cache") == (0, 0)
 
 
 async def test_another_epoch_or_tenant_is_no_hit(connection: Any) -> None:
     who, other = ids["t100"], ids["t101"]
     key = await connection.fetchval("SELECT md5($1 || 'k7')", str(who))
-    assert await connection.fetchrow(SQL["look_up"], other, key, ["c1"], 300.0) is None
-    assert await connection.fetchrow(SQL["look_up"], who, key, ["c2"], 300.0) is None
-    assert await connection.fetchrow(SQL["look_up"], who, key, ["c1", "c2"], 300.0) is None
+    assert await result_of(connection, other, key, ["c1"]) is None
+    assert await result_of(connection, who, key, ["c2"]) is None
+    assert await result_of(connection, who, key, ["c1", "c2"]) is None
     await connection.execute("UPDATE rag.collections SET epoch = 8 WHERE tenant_id = $1 AND name = 'c1'", who)
-    assert await connection.fetchrow(SQL["look_up"], who, key, ["c1"], 300.0) is None
+    assert await result_of(connection, who, key, ["c1"]) is None
 
 
 async def test_forgetting_reads_the_entries_of_one_tenant(connection: Any) -> None:

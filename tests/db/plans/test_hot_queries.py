@@ -196,6 +196,79 @@ async def test_results_are_fetched_by_primary_key(connection: Any) -> None:
     assert not scans(nodes) & {"passages", "documents", "chunks"}
 
 
+async def search_at_once(connection: Any, name: str, text: str, *, exact_below: int) -> list[Any]:
+    arguments = [
+        tenant(),
+        name,
+        1,
+        QUERY,
+        100,
+        30,
+        exact_below,
+        4000,
+        80,
+        1000,
+        20000,
+        text,
+        50,
+        600,
+        20000,
+        0.7,
+        None,
+        10,
+    ]
+    rows: list[Any] = await connection.fetch(load_queries("search")["collection"], *arguments)
+    return rows
+
+
+@pytest.mark.parametrize("mode", ["auto", "force_generic_plan"])
+async def test_a_search_at_once_reads_candidates_only(connection: Any, mode: str) -> None:
+    """HNSW, GIN and keys, whatever plans PL/pgSQL has kept: after five runs they are no longer made for the values."""
+    await connection.execute(f"SET LOCAL plan_cache_mode = {mode}")
+    times = 12
+    for _ in range(times):
+        legs, *found = await search_at_once(connection, "c1", "w7000 w5000 w300 w2", exact_below=3000)
+        assert legs["vector_regime"] == "shared"
+        assert len(legs["vector_passages"]) == 100
+        assert len(legs["lexical_passages"]) == 50
+        assert len(found) == 10
+    most = {
+        "embeddings": 2000, "chunks": 110, "lexical_index": PASSAGES // 4, "lexical_terms": 4,
+        "passages": 10, "documents": 10,
+    }  # fmt: skip
+    for table, rows in most.items():
+        sequential, fetched = await touched(connection, table)
+        assert (table, sequential) == (table, 0)
+        assert fetched <= times * rows, table
+
+
+@pytest.mark.parametrize("mode", ["auto", "force_generic_plan"])
+async def test_a_search_at_once_of_a_small_collection_reads_its_rows(connection: Any, mode: str) -> None:
+    await connection.execute(f"SET LOCAL plan_cache_mode = {mode}")
+    for _ in range(8):
+        legs, *found = await search_at_once(connection, "c2", "w1 w2 w3", exact_below=3000)
+        assert legs["vector_regime"] == "exact"
+        assert len(found) == 10
+    for table in ("embeddings", "chunks", "lexical_index", "passages", "documents"):
+        sequential, fetched = await touched(connection, table)
+        assert (table, sequential) == (table, 0)
+        assert fetched <= 8 * 2 * SMALL + 200
+
+
+async def test_the_vector_statement_of_a_search_at_once_uses_hnsw(connection: Any) -> None:
+    """The statement that rag.vector_leg makes, with its literals."""
+    await connection.execute(VECTORS["configure"], "100", "20000")
+    found = await collection(connection, "c1")
+    nodes = await plan(
+        connection,
+        "SELECT e.chunk_id, e.embedding::halfvec(8) <=> $1::halfvec(8) AS distance FROM rag.embeddings e "
+        f"WHERE e.tenant_id = {tenant()} AND e.collection_id = '{found}'::uuid AND e.model_id = 1 "
+        "ORDER BY e.embedding::halfvec(8) <=> $1::halfvec(8) LIMIT 100", QUERY,
+    )  # fmt: skip
+    assert "embeddings_hnsw_1" in indexes(nodes)
+    assert not scans(nodes)
+
+
 async def test_listing_documents_reads_one_page(connection: Any) -> None:
     found = await collection(connection, "c1")
     nodes = await plan(connection, load_queries("documents")["page"], tenant(), found, "d5", 50)

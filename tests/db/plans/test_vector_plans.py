@@ -130,3 +130,24 @@ async def test_a_rare_filter_reads_the_vectors_of_its_documents_only(connection:
 async def test_planning_of_the_indexes_looks_at_large_collections(connection: Any) -> None:
     rows = await connection.fetch(load_queries("vector_indexes")["plan"], 5000, 200)
     assert [(row["collection_id"], row["wanted"], row["ready"]) for row in rows] == [(LARGE_ID, True, False)]
+
+
+async def test_a_search_at_once_uses_the_index_of_the_collection(connection: Any) -> None:
+    """rag.vector_leg: its dedicated index where that is ready, the rows of the smallest among ten thousand else."""
+    tenant = await tenant_of(connection)
+    await connection.execute(
+        "INSERT INTO rag.vector_indexes (tenant_id, collection_id, model_id, name, state) VALUES ($1, $2, 1, $3, 'ready')",
+        tenant, LARGE_ID, PlannedIndex(tenant, LARGE_ID, 1, 8, 0, True, True).name,
+    )  # fmt: skip
+    leg = "SELECT * FROM rag.vector_leg($1, $2, $3, 1::smallint, $4, 100, 30, 3000, 4000, 80, 1000, 20000)"
+    row = await connection.fetchrow(leg, tenant, LARGE_ID, LARGE, QUERY)
+    assert (row["regime"], row["fell_back"], len(row["passages"])) == ("dedicated", False, 100)
+    small = await connection.fetchval("SELECT id FROM rag.collections WHERE name = 'c7777'")
+    for _ in range(8):
+        row = await connection.fetchrow(leg, tenant, small, EACH, QUERY)
+        assert (row["regime"], len(row["passages"])) == ("exact", EACH)
+    touched = await connection.fetchrow(
+        "SELECT seq_scan, idx_tup_fetch FROM pg_stat_xact_user_tables WHERE schemaname = 'rag' AND relname = 'embeddings'"
+    )
+    assert touched["seq_scan"] == 0
+    assert touched["idx_tup_fetch"] < LARGE / 4
