@@ -544,6 +544,32 @@ ALTER FUNCTION rag.ensure_trace_partitions(ahead integer) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.ensure_trace_partitions(ahead integer) IS 'As the owner: makes the missing daily partitions of the trace tables from today (UTC) to so many days ahead; how many it made.';
 
+CREATE FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) RETURNS TABLE(tenant_id bigint, id uuid)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    IF keep_days < 1 THEN
+        RAISE EXCEPTION 'jobs are kept for one day at least, not %', keep_days USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    DELETE FROM rag.jobs AS j
+     USING (SELECT o.tenant_id, o.id FROM rag.jobs AS o
+             WHERE o.status NOT IN ('queued', 'running')
+               AND o.finished_at < clock_timestamp() - make_interval(days => keep_days)
+             ORDER BY o.finished_at
+             LIMIT max_jobs
+               FOR UPDATE SKIP LOCKED) AS old
+     WHERE j.tenant_id = old.tenant_id AND j.id = old.id
+    RETURNING j.tenant_id, j.id;
+END
+$$;
+
+ALTER FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) IS 'Deletes jobs of all tenants that ended more than so many days ago, a batch at a time; which ones.';
+
 CREATE TABLE rag.run_legs (
     tenant_id bigint NOT NULL,
     started_at timestamp with time zone NOT NULL,
@@ -1254,6 +1280,17 @@ $_$;
 ALTER FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) IS 'Renews the BM25 weights of passages and the bounds of their terms.';
+
+CREATE FUNCTION rag.schema_revision() RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+    SELECT string_agg(version_num, ', ' ORDER BY version_num) FROM rag.alembic_version
+$$;
+
+ALTER FUNCTION rag.schema_revision() OWNER TO owner;
+
+COMMENT ON FUNCTION rag.schema_revision() IS 'As the owner: the revision that the tables were migrated to, for /health/ready.';
 
 CREATE FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb DEFAULT NULL::jsonb) RETURNS TABLE(passage_id uuid)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3395,6 +3432,9 @@ GRANT ALL ON FUNCTION rag.ensure_tenant(name text) TO cairn_app;
 REVOKE ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) TO cairn_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_definer;
 GRANT SELECT ON TABLE rag.run_legs TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_app;
@@ -3498,6 +3538,9 @@ REVOKE ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) FROM
 GRANT ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.schema_revision() FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.schema_revision() TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) TO cairn_app;

@@ -309,9 +309,7 @@ async def test_c3_a_backfill_changes_no_result_and_keeps_the_entries(services: S
     assert not (await run_search(services, named)).from_cache
 
 
-async def test_a7_other_settings_have_entries_of_their_own(
-    services: Services, environment: Environment
-) -> None:
+async def test_a7_other_settings_have_entries_of_their_own(services: Services, environment: Environment) -> None:
     """The model of the settings concerns new collections only; the settings themselves are part of the key."""
     await two_models(services)
     await cached(services)

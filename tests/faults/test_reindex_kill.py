@@ -75,7 +75,7 @@ class Yard:
 
     async def until(self, true: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
         async with asyncio.timeout(seconds):
-            while not await true():  # noqa: ASYNC110 - the state of another process
+            while not await true():
                 await asyncio.sleep(0.02)
 
     async def killed_twice(self, job: Job, halfway: Callable[[], Awaitable[int]], marks: list[int], **more: Any) -> Job:
