@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,9 @@ from app.actions import (
 from app.domain.job import Job
 from app.domain.passage import SearchRequest, SearchResult
 from app.errors import ConflictError, NotFoundError, ProviderError, SettingsError
+from app.evals.datasets import load
+from app.evals.optimize import fetch_legs
+from app.evals.retrieval import Bench
 from app.settings import Environment, JobsSettings, Settings, SettingsStore, read_environment
 from app.store import models
 from app.wiring import Services, open_services
@@ -320,3 +324,31 @@ async def test_a7_other_settings_have_entries_of_their_own(services: Services, e
         assert (await cached(later))[0]
         await model_actions.flip(services, "test", LOCAL)
         assert not (await cached(later))[0]
+
+
+# --- evaluation -------------------------------------------------------------------------------------------------------
+
+
+async def test_fusions_are_tried_on_what_the_collections_own_model_finds(services: Services, tmp_path: Path) -> None:
+    """Both legs find what a search finds, also for a query with operators, though the settings name another model."""
+    await backfilled(services)
+    await model_actions.flip(services, "test", OTHER)
+    queries = {"plain": TEXTS["d7"], "operators": "hikers pile stone -hikers", "phrase": 'stone "a cairn" -7'}
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"_id": "d7", "title": "", "text": TEXTS["d7"]}) + "\n")
+    (tmp_path / "queries.jsonl").write_text(
+        "".join(json.dumps({"_id": name, "text": text}) + "\n" for name, text in queries.items())
+    )
+    (tmp_path / "qrels.tsv").write_text(
+        "query-id\tcorpus-id\tscore\n" + "".join(f"{name}\td7\t1\n" for name in queries)
+    )
+    bench = Bench(services.retriever, services.principal, services.settings.current, "test")
+    found = await fetch_legs(bench, load(tmp_path), "test", lambda _: None)
+    for legs, text in zip(found, queries.values(), strict=True):
+        for leg in ("vector", "lexical"):
+            searched = await find(services, text, legs=(leg,), top_k=10, cache=False)
+            expected = next((item for item in searched.legs if item.leg == leg), None)
+            hits = legs.results[leg].hits  # type: ignore[index]
+            assert [hit.passage_id for hit in hits] == list(expected.passage_ids if expected else []), (leg, text)
+            assert [hit.score for hit in hits] == pytest.approx(list(expected.scores) if expected else [], rel=1e-6)
+    assert found[0].results["vector"].how["parts"][0]["model"] == OTHER
+    assert found[1].results["vector"].hits == ()
