@@ -157,7 +157,9 @@ async def _retrieve(
     ) as connection:
         scope = await _scope(connection, principal, request)
         ids = [collection.id for collection in scope]
-        vector, problem = await _vector_query(connection, retriever, principal, request, conditions, scope, embedded)
+        vector, problem = await _vector_query(
+            connection, retriever, principal, request, conditions, scope, embedded, settings.vector.exact_below
+        )
         query = LegQuery(request, ids, vector, conditions)
         depth = 3 * request.top_k
         while True:
@@ -182,8 +184,9 @@ async def _vector_query(
     conditions: Conditions | None,
     scope: Sequence[Collection],
     embedded: QueryVectors,
+    enough: int,
 ) -> tuple[VectorQuery | None, str | None]:
-    """What the vector leg looks for, or why it cannot."""
+    """What the vector leg looks for, or why it cannot. `enough`: chunks beyond which it need not know how many there are."""
     if "vector" not in request.legs:
         return None, None
     known = {retriever.model.id: retriever.model}
@@ -205,7 +208,7 @@ async def _vector_query(
     if conditions:
         counts = await vectors.visible_under(connection, principal, counts, conditions, request.filters)
     elif request.filters:
-        counts = await vectors.visible(connection, list(counts), request.filters)
+        counts = await vectors.visible(connection, list(counts), request.filters, enough)
     searched = tuple(Searched(item.id, counts[item.id], serving[item.id]) for item in scope)
     return VectorQuery(searched, embedded.vectors, request.filters or None, conditions), None
 
