@@ -430,6 +430,31 @@ ALTER FUNCTION rag.claim_job(worker text, kinds text[], lease interval) OWNER TO
 
 COMMENT ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) IS 'Claims the oldest runnable job of any tenant for a worker; no row when there is none.';
 
+CREATE FUNCTION rag.count_filtered(collection uuid, filter jsonb, enough integer) RETURNS integer
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  total integer := 0; chunks integer;
+BEGIN
+  FOR chunks IN
+    SELECT d.chunk_count FROM documents d
+    WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.metadata @> filter
+  LOOP
+    total := total + chunks;
+    EXIT WHEN total > enough;
+  END LOOP;
+  RETURN total;
+END
+$$;
+
+ALTER FUNCTION rag.count_filtered(collection uuid, filter jsonb, enough integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.count_filtered(collection uuid, filter jsonb, enough integer) IS 'Chunks of a collection of the current tenant that a metadata filter leaves; where they are more than enough, some number above it.';
+
 CREATE FUNCTION rag.current_tenant() RETURNS bigint
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -834,6 +859,12 @@ CREATE FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text,
     SELECT s.regconfig, s.n, s.everything, lexeme_key(s.lex_seed, s.regconfig::text, w.lexeme) AS key, place
     FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, query)) AS w
     CROSS JOIN LATERAL unnest(coalesce(w.positions, '{0}')) AS place
+  ), spoken AS (
+    -- the language of the query: the one of the collection's that leaves fewest of its words, where one alone does
+    SELECT regconfig FROM (
+      SELECT s.regconfig, count(w.key) AS words, lead(count(w.key)) OVER here AS next, row_number() OVER here AS nth
+      FROM stats s LEFT JOIN word w USING (regconfig) GROUP BY s.regconfig WINDOW here AS (ORDER BY count(w.key))
+    ) AS leaving WHERE nth = 1 AND words < next
   ), known AS (
     SELECT w.*, coalesce(t.document_frequency, 0) AS df, t.max_weight
     FROM word w
@@ -843,8 +874,10 @@ CREATE FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text,
     SELECT *, least(sum(df) OVER here + everything - sum(n) OVER here, everything) AS everywhere
     FROM known WINDOW here AS (PARTITION BY place)
   ), term AS (
-    SELECT regconfig, key, df, max_weight, sum(ln(1 + (everything - everywhere + .5) / (everywhere + .5)))::float8 AS idf
-    FROM pooled GROUP BY regconfig, key, df, max_weight
+    SELECT p.regconfig, p.key, p.df, p.max_weight,
+           (CASE WHEN p.regconfig NOT IN (s.regconfig, 'simple'::regconfig) THEN .8 ELSE 1 END
+             * sum(ln(1 + (everything - everywhere + .5) / (everywhere + .5))))::float8 AS idf
+    FROM pooled p LEFT JOIN spoken s ON true GROUP BY p.regconfig, s.regconfig, p.key, p.df, p.max_weight
   ), found AS (
     SELECT key, min(df) AS df, max(max_weight) AS max_weight, sum(idf) AS idf FROM term WHERE df > 0 GROUP BY key
   )
@@ -3417,6 +3450,9 @@ GRANT ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) TO cair
 
 REVOKE ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.count_filtered(collection uuid, filter jsonb, enough integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.count_filtered(collection uuid, filter jsonb, enough integer) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.current_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.current_tenant() TO cairn_app;

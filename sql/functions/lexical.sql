@@ -270,10 +270,11 @@ $$;
 COMMENT ON FUNCTION rag.filter_documents IS 'Documents of the current tenant that match a metadata filter.';
 
 -- A filter that matches a large part of a collection need not be counted to the end to know that it does; each document
--- costs reading it. Planned for the filter at hand: by its GIN index, or by the collection where that is small.
+-- costs reading it. Planned for the filter at hand: by its GIN index, or by the collection where that is small; never by
+-- reading all documents in the hope that enough of this collection come soon.
 CREATE OR REPLACE FUNCTION rag.count_filtered(collection uuid, filter jsonb, enough integer) RETURNS integer
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
-SET plan_cache_mode = force_custom_plan
+SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
 AS $$
 DECLARE
   tenant bigint := current_tenant();
