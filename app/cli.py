@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from app.commands import evaluate, models
+from app.commands import evaluate, jobs, models
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
@@ -27,6 +27,7 @@ PIPE_CLOSED = 141
 
 app.add_typer(evaluate.group, name="eval")
 app.add_typer(models.group, name="models")
+app.add_typer(jobs.group, name="jobs")
 
 
 class SearchMode(StrEnum):
@@ -133,6 +134,22 @@ def reindex(
 ) -> int:
     """Cut and embed all documents of a collection anew, with the settings in force."""
     return models.reindex(collection, force)
+
+
+@app.command()
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Empty it; never needed for fresh results.")] = False,
+    collection: Annotated[
+        str | None, typer.Option("--collection", "-c", metavar="NAME", help="With --clear: only what was found in it.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """What the retrieval cache did, or empty it."""
+    from app.commands import cache as command
+
+    if collection is not None and not clear:
+        raise typer.BadParameter("--collection goes with --clear: counts are those of all collections")
+    return _run(command.clear(collection, json) if clear else command.show(json))
 
 
 @app.command()

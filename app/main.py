@@ -40,6 +40,7 @@ from app.api.edge import Edge
 from app.api.guards import check_listen
 from app.api.running import Running
 from app.errors import CairnError
+from app.job_actions import expire_jobs
 from app.settings import Environment, SettingsStore, read_environment
 from app.store import upkeep
 from app.wiring import Services, open_services
@@ -189,8 +190,9 @@ async def _maintain(services: Services) -> None:
             async with services.database.connection() as connection:
                 made = await upkeep.ensure_partitions(connection, PARTITION_DAYS)
                 dropped = await upkeep.drop_partitions(connection, services.settings.current.trace.retention_days)
+            expired = await expire_jobs(services)
             await order_upkeep(services)
-            log.info("maintenance", partitions_made=made, partitions_dropped=dropped)
+            log.info("maintenance", partitions_made=made, partitions_dropped=dropped, jobs_expired=expired)
             pause = DAY_SECONDS
         except CairnError as error:
             log.warning("maintenance.failed", problem=error.detail)

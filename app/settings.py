@@ -174,6 +174,9 @@ class JobsSettings(Section):
     poll_seconds: float = Field(1, gt=0, description="How often an idle worker looks for work.")
     max_attempts: int = Field(3, ge=1, description="A job claimed this often without finishing is parked.")
     retry_seconds: float = Field(5, ge=0, description="Base of the exponential backoff between attempts.")
+    retention_days: int = Field(
+        30, ge=1, description="Jobs that ended longer ago are deleted, with the files that parked and failed ones keep."
+    )
 
 
 class TraceSettings(Section):

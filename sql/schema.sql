@@ -430,6 +430,31 @@ ALTER FUNCTION rag.claim_job(worker text, kinds text[], lease interval) OWNER TO
 
 COMMENT ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) IS 'Claims the oldest runnable job of any tenant for a worker; no row when there is none.';
 
+CREATE FUNCTION rag.count_filtered(collection uuid, filter jsonb, enough integer) RETURNS integer
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  total integer := 0; chunks integer;
+BEGIN
+  FOR chunks IN
+    SELECT d.chunk_count FROM documents d
+    WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.metadata @> filter
+  LOOP
+    total := total + chunks;
+    EXIT WHEN total > enough;
+  END LOOP;
+  RETURN total;
+END
+$$;
+
+ALTER FUNCTION rag.count_filtered(collection uuid, filter jsonb, enough integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.count_filtered(collection uuid, filter jsonb, enough integer) IS 'Chunks of a collection of the current tenant that a metadata filter leaves; where they are more than enough, some number above it.';
+
 CREATE FUNCTION rag.current_tenant() RETURNS bigint
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -543,6 +568,32 @@ $$;
 ALTER FUNCTION rag.ensure_trace_partitions(ahead integer) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.ensure_trace_partitions(ahead integer) IS 'As the owner: makes the missing daily partitions of the trace tables from today (UTC) to so many days ahead; how many it made.';
+
+CREATE FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) RETURNS TABLE(tenant_id bigint, id uuid)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    IF keep_days < 1 THEN
+        RAISE EXCEPTION 'jobs are kept for one day at least, not %', keep_days USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    DELETE FROM rag.jobs AS j
+     USING (SELECT o.tenant_id, o.id FROM rag.jobs AS o
+             WHERE o.status NOT IN ('queued', 'running')
+               AND o.finished_at < clock_timestamp() - make_interval(days => keep_days)
+             ORDER BY o.finished_at
+             LIMIT max_jobs
+               FOR UPDATE SKIP LOCKED) AS old
+     WHERE j.tenant_id = old.tenant_id AND j.id = old.id
+    RETURNING j.tenant_id, j.id;
+END
+$$;
+
+ALTER FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) IS 'Deletes jobs of all tenants that ended more than so many days ago, a batch at a time; which ones.';
 
 CREATE TABLE rag.run_legs (
     tenant_id bigint NOT NULL,
@@ -859,6 +910,12 @@ CREATE FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text,
     SELECT s.regconfig, s.n, s.everything, lexeme_key(s.lex_seed, s.regconfig::text, w.lexeme) AS key, place
     FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, query)) AS w
     CROSS JOIN LATERAL unnest(coalesce(w.positions, '{0}')) AS place
+  ), spoken AS (
+    -- the language of the query: the one of the collection's that leaves fewest of its words, where one alone does
+    SELECT regconfig FROM (
+      SELECT s.regconfig, count(w.key) AS words, lead(count(w.key)) OVER here AS next, row_number() OVER here AS nth
+      FROM stats s LEFT JOIN word w USING (regconfig) GROUP BY s.regconfig WINDOW here AS (ORDER BY count(w.key))
+    ) AS leaving WHERE nth = 1 AND words < next
   ), known AS (
     SELECT w.*, coalesce(t.document_frequency, 0) AS df, t.max_weight
     FROM word w
@@ -868,8 +925,10 @@ CREATE FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text,
     SELECT *, least(sum(df) OVER here + everything - sum(n) OVER here, everything) AS everywhere
     FROM known WINDOW here AS (PARTITION BY place)
   ), term AS (
-    SELECT regconfig, key, df, max_weight, sum(ln(1 + (everything - everywhere + .5) / (everywhere + .5)))::float8 AS idf
-    FROM pooled GROUP BY regconfig, key, df, max_weight
+    SELECT p.regconfig, p.key, p.df, p.max_weight,
+           (CASE WHEN p.regconfig NOT IN (s.regconfig, 'simple'::regconfig) THEN .8 ELSE 1 END
+             * sum(ln(1 + (everything - everywhere + .5) / (everywhere + .5))))::float8 AS idf
+    FROM pooled p LEFT JOIN spoken s ON true GROUP BY p.regconfig, s.regconfig, p.key, p.df, p.max_weight
   ), found AS (
     SELECT key, min(df) AS df, max(max_weight) AS max_weight, sum(idf) AS idf FROM term WHERE df > 0 GROUP BY key
   )
@@ -1302,6 +1361,17 @@ $_$;
 ALTER FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) IS 'Renews the BM25 weights of passages and the bounds of their terms.';
+
+CREATE FUNCTION rag.schema_revision() RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+    SELECT string_agg(version_num, ', ' ORDER BY version_num) FROM rag.alembic_version
+$$;
+
+ALTER FUNCTION rag.schema_revision() OWNER TO owner;
+
+COMMENT ON FUNCTION rag.schema_revision() IS 'As the owner: the revision that the tables were migrated to, for /health/ready.';
 
 CREATE FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb DEFAULT NULL::jsonb) RETURNS TABLE(passage_id uuid)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3531,6 +3601,9 @@ GRANT ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) TO cair
 REVOKE ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.count_filtered(collection uuid, filter jsonb, enough integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.count_filtered(collection uuid, filter jsonb, enough integer) TO cairn_app;
+
 REVOKE ALL ON FUNCTION rag.current_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.current_tenant() TO cairn_app;
 GRANT ALL ON FUNCTION rag.current_tenant() TO cairn_definer;
@@ -3544,6 +3617,9 @@ GRANT ALL ON FUNCTION rag.ensure_tenant(name text) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_definer;
 GRANT SELECT ON TABLE rag.run_legs TO cairn_views;
@@ -3653,6 +3729,9 @@ REVOKE ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) FROM
 GRANT ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.schema_revision() FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.schema_revision() TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) TO cairn_app;

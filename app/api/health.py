@@ -43,7 +43,8 @@ class Ready(BaseModel):
 
     model_config = example(
         {
-            "status": "ready", "problems": [], "database": {"answer_ms": 0.8, "hnsw.iterative_scan": "relaxed_order"},
+            "status": "ready", "problems": [],
+            "database": {"answer_ms": 0.8, "hnsw.iterative_scan": "relaxed_order", "revision": "0003"},
             "worker": {"here": True, "seconds_since_progress": 0.4},
             "queue": {"queued": 0, "running": 0, "runnable": 0, "oldest_runnable_seconds": None},
             "settings": {"revision": "1f0c9a7be402", "problem": None},
@@ -90,13 +91,15 @@ async def _look(services: Services, blocking: list[str]) -> tuple[dict[str, Any]
         async with asyncio.timeout(ANSWER_SECONDS), services.database.connection() as connection:
             queue = await jobs.queue_state(connection)
             scan = await upkeep.iterative_scan(connection)
+            revision = await upkeep.schema_revision(connection)
     except Exception as error:  # whatever it is, this process cannot serve
         log.warning("database.unready", problem=describe(error))
         blocking.append(f"the database does not answer: {describe(error) or type(error).__name__}")
-        return {"answer_ms": None}, None
+        return {"answer_ms": None, "revision": None}, None
     if scan != upkeep.EXPECTED_SCAN:
         blocking.append(f"hnsw.iterative_scan is {scan}, not {upkeep.EXPECTED_SCAN}: vector search would miss rows")
-    return {"answer_ms": round((time.monotonic() - started) * 1000, 1), "hnsw.iterative_scan": scan}, queue
+    answer_ms = round((time.monotonic() - started) * 1000, 1)
+    return {"answer_ms": answer_ms, "hnsw.iterative_scan": scan, "revision": revision}, queue
 
 
 def _worker(running: Running, queue: QueueState | None, blocking: list[str]) -> dict[str, Any]:

@@ -7,14 +7,17 @@ from collections.abc import AsyncGenerator
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 
-from app import actions
-from app.api.models import ID_EXAMPLE, JobOut, job_out
-from app.api.running import ServicesDep, TypedRoute
+from app import actions, job_actions
+from app.api import problems
+from app.api.models import ID_EXAMPLE, JOB_EXAMPLE, JobOut, example, job_out
+from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.api.sse import Frame, describe, event_stream
-from app.domain.job import Job
+from app.domain.job import Job, JobStatus
+from app.errors import InputError
 from app.wiring import Services
 
 router = APIRouter(tags=["jobs"], route_class=TypedRoute)
@@ -30,6 +33,34 @@ _STREAM_EXAMPLE = (
 )
 
 
+class JobPage(BaseModel):
+    model_config = example({"items": [JOB_EXAMPLE], "next_cursor": None})
+
+    items: list[JobOut]
+    next_cursor: str | None = Field(description="For the next page; null on the last one.")
+
+
+@router.get("/jobs", summary="List jobs")
+async def list_jobs(
+    services: ServicesDep,
+    status: Annotated[JobStatus | None, Query(description="Only jobs in this state.", examples=["parked"])] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> JobPage:
+    """Newest first. Ended jobs are kept for `jobs.retentionDays` days."""
+    found = await job_actions.list_jobs(services, status=status, before=_before(cursor), limit=limit + 1)
+    more = encode_cursor(str(found[limit - 1].id)) if len(found) > limit else None
+    return JobPage(items=[job_out(job) for job in found[:limit]], next_cursor=more)
+
+
+def _before(cursor: str | None) -> UUID | None:
+    key = decode_cursor(cursor)
+    try:
+        return UUID(key) if key else None
+    except ValueError:
+        raise InputError("the cursor is not one that this list gave out; start again without it") from None
+
+
 @router.get("/jobs/{job_id}", summary="Look at a job")
 async def get_job(job_id: JobId, services: ServicesDep) -> JobOut:
     return job_out(await actions.get_job(services, job_id))
@@ -39,6 +70,13 @@ async def get_job(job_id: JobId, services: ServicesDep) -> JobOut:
 async def cancel_job(job_id: JobId, services: ServicesDep) -> JobOut:
     """A queued job ends at once, a running one at its next step; documents already indexed stay."""
     return job_out(await actions.cancel_job(services, job_id))
+
+
+@router.post("/jobs/{job_id}/retry", responses=problems.declare(409), summary="Try a job again")
+async def retry_job(job_id: JobId, services: ServicesDep) -> JobOut:
+    """Queues a parked or failed job with all its attempts, once its cause is removed; the files of an upload are still
+    there. 409 for a job in another state, and where the same work is queued or running already."""
+    return job_out(await job_actions.retry_job(services, job_id))
 
 
 @router.get(

@@ -92,23 +92,25 @@ class ProgressOut(BaseModel):
     message: str
 
 
+JOB_EXAMPLE: dict[str, Any] = {
+    "id": ID_EXAMPLE, "kind": "index_uploads", "collection": COLLECTION_EXAMPLE, "status": "succeeded",
+    "progress": {"done": 1, "total": 1, "message": "done"},
+    "result": {"uploaded": [{"id": ID_EXAMPLE, "name": "leave.md", "chunk_count": 4, "duplicate": False}],
+               "failed": []},
+    "error": None, "attempts": 1, "max_attempts": 3, "cancel_requested": False,
+    "created_at": "2026-11-21T10:00:00Z", "started_at": "2026-11-21T10:00:00Z",
+    "finished_at": "2026-11-21T10:00:01Z",
+}  # fmt: skip
+
+
 class JobOut(BaseModel):
     """A job. It has ended when status is succeeded, failed, parked (its worker died too often) or cancelled."""
 
-    model_config = example(
-        {
-            "id": ID_EXAMPLE, "kind": "index_uploads", "status": "succeeded",
-            "progress": {"done": 1, "total": 1, "message": "done"},
-            "result": {"uploaded": [{"id": ID_EXAMPLE, "name": "leave.md", "chunk_count": 4, "duplicate": False}],
-                       "failed": []},
-            "error": None, "attempts": 1, "max_attempts": 3, "cancel_requested": False,
-            "created_at": "2026-11-21T10:00:00Z", "started_at": "2026-11-21T10:00:00Z",
-            "finished_at": "2026-11-21T10:00:01Z",
-        }
-    )  # fmt: skip
+    model_config = example(JOB_EXAMPLE)
 
     id: UUID
     kind: str
+    collection: str | None = Field(description="What the job works on, where its order named one.")
     status: str
     progress: ProgressOut
     result: dict[str, Any] | None
@@ -123,5 +125,5 @@ class JobOut(BaseModel):
 
 def job_out(job: Job) -> JobOut:
     progress = ProgressOut(done=job.progress.done, total=job.progress.total, message=job.progress.message)
-    same = {name: getattr(job, name) for name in JobOut.model_fields if name != "progress"}
-    return JobOut(**{**same, "progress": progress})
+    own = {"progress": progress, "collection": job.payload.get("collection")}
+    return JobOut(**{name: own[name] if name in own else getattr(job, name) for name in JobOut.model_fields})

@@ -11,7 +11,8 @@ from uuid import UUID
 from app.domain.document import Source
 
 JobStatus = Literal["queued", "running", "succeeded", "failed", "parked", "cancelled"]
-"""parked: claimed max_attempts times without an end; somebody has to look, then revive or cancel it."""
+"""parked: claimed max_attempts times without an end; somebody has to look, then revive or cancel it.
+failed: another attempt could not have helped; somebody who has removed the cause may revive it."""
 
 ENDED: frozenset[JobStatus] = frozenset({"succeeded", "failed", "parked", "cancelled"})
 

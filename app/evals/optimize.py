@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 import numpy as np
 from pgvector import HalfVector
 
+from app.domain.collection import Collection
 from app.domain.evaluation import Estimate
 from app.domain.passage import Fused, Leg, LegResult, SearchRequest, SearchResult
 from app.errors import DatabaseUnavailableError
@@ -21,9 +22,11 @@ from app.evals.metrics import Comparison, Floats, compare, estimate, interval, n
 from app.evals.retrieval import MODES, Bench, Step, find_collection, ranking, search_all, timings
 from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
 from app.retrieve.legs import LegQuery, run_legs
+from app.retrieve.operators import parse_operators
 from app.retrieve.stopwatch import Stopwatch
 from app.retrieve.vector import Searched, VectorQuery
-from app.store import evals
+from app.store import evals, vectors
+from app.store.vectors import EmbeddingModel
 
 Form = Literal["relative_score", "rrf"]
 TOP_K = 10
@@ -157,27 +160,39 @@ class Grid:
 
 
 async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: Step) -> list[Legs]:
-    """Run both legs once for every query, so that any number of fusions can be tried on what they found.
+    """Run both legs once for every query, so that any number of fusions can be tried on what they found: as a search
+    does, with the embedding model that serves the collection, and operators understood.
 
-    Raises DatabaseUnavailableError when a leg fails: a fusion of one leg says nothing.
+    Raises DatabaseUnavailableError when a leg fails: a fusion of one leg says nothing. Raises ProviderError,
+    SettingsError when the model cannot be had.
     """
     where = await find_collection(bench, collection)
     async with bench.retriever.database.transaction(bench.principal, readonly=True) as connection:
         names = await evals.external_ids(connection, bench.principal, where.id)
+        model = await _serving(bench, connection, where)
     found: list[Legs] = []
-    model = bench.retriever.model
     for query_id, text in data.queries.items():
-        # one by one, as a search does: in int8 a vector depends a little on what else is in its batch
-        made = await bench.retriever.embedder.embed([text])
-        request = SearchRequest(query=text, collections=(collection,), top_k=TOP_K)
-        asked = VectorQuery(
-            [Searched(where.id, where.chunk_count, model)], {model.id: HalfVector(made[0].astype(np.float16))}
-        )
-        results = await _run_legs(bench, LegQuery(request, [where.id], asked))
+        results = await _run_legs(bench, await _asked(bench, where, model, text))
         documents = {hit.passage_id: names[hit.document_id] for leg in results.values() for hit in leg.hits}
         found.append(Legs(results, documents, data.judgements[query_id]))
         step(query_id)
     return found
+
+
+async def _serving(bench: Bench, connection: Any, where: Collection) -> EmbeddingModel:
+    if where.model_id in (None, bench.retriever.model.id):
+        return bench.retriever.model
+    return (await vectors.models(connection, [where.model_id]))[where.model_id]
+
+
+async def _asked(bench: Bench, where: Collection, model: EmbeddingModel, text: str) -> LegQuery:
+    parsed = parse_operators(text)
+    # one by one, as a search does: in int8 a vector depends a little on what else is in its batch
+    made = await bench.retriever.embedder_of(model).embed([parsed.text])
+    query = {model.id: HalfVector(made[0].astype(np.float16))}
+    request = SearchRequest(query=parsed.text, collections=(where.name,), top_k=TOP_K)
+    asked = VectorQuery([Searched(where.id, where.chunk_count, model)], query, conditions=parsed.conditions)
+    return LegQuery(request, [where.id], asked, parsed.conditions)
 
 
 async def _run_legs(bench: Bench, query: LegQuery) -> dict[Leg, LegResult]:

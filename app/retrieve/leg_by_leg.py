@@ -62,6 +62,7 @@ async def _vector_query(
 ) -> tuple[VectorQuery | None, str | None]:
     """What the vector leg looks for, or why it cannot."""
     request, principal, default = asked.request, asked.principal, asked.retriever.model
+    enough = asked.settings.vector.exact_below
     if "vector" not in request.legs:
         return None, None
     known = {default.id: default}
@@ -82,7 +83,7 @@ async def _vector_query(
     if asked.conditions:
         counts = await vectors.visible_under(connection, principal, counts, asked.conditions, request.filters)
     elif request.filters:
-        counts = await vectors.visible(connection, list(counts), request.filters)
+        counts = await vectors.visible(connection, list(counts), request.filters, enough)
     searched = tuple(Searched(item.id, counts[item.id], serving[item.id]) for item in scope)
     return VectorQuery(searched, embedded.vectors, request.filters or None, asked.conditions), None
 

@@ -25,7 +25,10 @@ from app.store.vectors import MAX_INDEXED_DIMENSIONS, EmbeddingModel, Neighbours
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A collection as the leg sees it: the model whose vectors are compared, and its chunks after filters and conditions."""
+    """A collection as the leg sees it: the model whose vectors are compared, and its chunks after filters and conditions.
+
+    Under filters `chunks` is exact up to vector.exactBelow, above that a number of which there are at least so many.
+    """
 
     id: UUID
     chunks: int
@@ -127,7 +130,7 @@ async def _search_part(
         if regime != "exact":
             breadth = await vectors.configure(connection, ask.limit, settings)
         rows = await vectors.nearest(connection, principal, regime, ask)
-        if regime != "exact" and len(rows) < min(ask.limit, part.visible):
+        if regime != "exact" and len(rows) < (ask.limit if query.filters else min(ask.limit, part.visible)):
             regime = "exact"
             continue
         if len({row["passage_id"] for row in rows}) >= wanted or len(rows) < ask.limit:
@@ -141,6 +144,7 @@ async def _search_part(
         "ef_search": breadth,
         "fell_back": regime != part.regime,
         **({"restricted": True} if query.conditions is not None else {}),
+        **({"at_least": True} if query.filters and query.conditions is None and part.regime != "exact" else {}),
     }
     return _Found(rows, regime == "exact", len(rows) < ask.limit, how)
 

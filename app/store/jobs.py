@@ -1,7 +1,7 @@
 """rag.jobs: row in, domain value out. Who calls what, and when, is decided by app/jobs/worker.py and the API.
 
-Every function takes a connection inside a transaction of the principal's tenant, except `claim`, `queue_state` and
-`wakeups`, which concern all tenants and take a bare connection.
+Every function takes a connection inside a transaction of the principal's tenant, except `claim`, `queue_state`,
+`expire` and `wakeups`, which concern all tenants and take a bare connection.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from app.domain.text import normalise
 from app.errors import ConflictError
 
 CHANNEL = "cairn_jobs"
+UNIQUE_VIOLATION = "23505"
+"""SQLSTATE."""
 _NOW = timedelta(0)
 _SQL = load_queries("jobs")
 
@@ -83,8 +85,16 @@ async def request_cancel(connection: Any, principal: Principal, job_id: UUID) ->
 
 
 async def revive(connection: Any, principal: Principal, job_id: UUID) -> Job | None:
-    """Queue a parked job again with all its attempts; None when it is not parked."""
-    return _optional(await connection.fetchrow(_SQL["revive"], principal.tenant_id, job_id))
+    """Queue a parked or failed job again with all its attempts; None when it is neither.
+
+    Raises ConflictError, which ends the transaction, when an unfinished job has the same dedupe key.
+    """
+    try:
+        return _optional(await connection.fetchrow(_SQL["revive"], principal.tenant_id, job_id))
+    except Exception as error:
+        if getattr(error, "sqlstate", None) == UNIQUE_VIOLATION:
+            raise ConflictError(f"what job {job_id} is to do is queued or running as another job already") from None
+        raise
 
 
 # --- for the worker that owns the job ---------------------------------------------------------------------------------
@@ -177,6 +187,11 @@ async def claim(connection: Any, worker: str, kinds: Sequence[str], lease: timed
 
 async def queue_state(connection: Any) -> QueueState:
     return QueueState(**await connection.fetchrow(_SQL["queue_state"]))
+
+
+async def expire(connection: Any, days: int, limit: int) -> int:
+    """Delete up to `limit` jobs that ended more than `days` days ago, with the uploads they kept; how many."""
+    return len(await connection.fetch(_SQL["expire"], days, limit))
 
 
 @asynccontextmanager

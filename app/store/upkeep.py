@@ -18,6 +18,12 @@ async def iterative_scan(connection: Any) -> str:
     return str(await connection.fetchval(SQL["iterative_scan"]))
 
 
+async def schema_revision(connection: Any) -> str | None:
+    """The revision that the tables of this database were migrated to; newer than this code where newer code was here."""
+    found: str | None = await connection.fetchval(SQL["schema_revision"])
+    return found
+
+
 async def ensure_partitions(connection: Any, days: int) -> int:
     """Daily partitions of traces from today to so many days ahead; how many were made."""
     return int(await connection.fetchval(SQL["ensure_trace_partitions"], days))

@@ -65,9 +65,12 @@ async def reuse(
     return {bytes(row["content_hash"]): row["embedding"] for row in rows}
 
 
-async def visible(connection: Any, collections: Sequence[UUID], filters: Mapping[str, Any]) -> dict[UUID, int]:
-    """Chunks of the documents that match the filters, by collection."""
-    return {row["id"]: row["chunks"] for row in await connection.fetch(SQL["visible"], list(collections), filters)}
+async def visible(
+    connection: Any, collections: Sequence[UUID], filters: Mapping[str, Any], enough: int
+) -> dict[UUID, int]:
+    """Chunks of the documents that match the filters, by collection; more than `enough` of one are not counted to the end."""
+    rows = await connection.fetch(SQL["visible"], list(collections), filters, enough)
+    return {row["id"]: row["chunks"] for row in rows}
 
 
 async def visible_under(

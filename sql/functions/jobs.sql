@@ -1,5 +1,5 @@
--- The queue's two questions that concern every tenant. They run with the rights of their owner and therefore return no
--- tenant data: an id to claim, and counts. Everything else about a job happens inside its tenant's transaction.
+-- The queue's three questions that concern every tenant. They run with the rights of their owner and therefore return no
+-- tenant data: ids, and counts. Everything else about a job happens inside its tenant's transaction.
 
 -- Claims the oldest runnable job of these kinds: queued and due, or running with a lease that is over. The attempt is
 -- counted here, before any work, so that a job which kills its worker is parked after max_attempts instead of looping.
@@ -77,3 +77,29 @@ AS $$
 $$;
 COMMENT ON FUNCTION rag.queue_state() IS
     'Unfinished jobs of all tenants, how many could run now, and since how many seconds the oldest of these waits.';
+
+-- Ended jobs older than keep_days, at most max_jobs of them, go with the uploads that parked and failed ones kept.
+CREATE OR REPLACE FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer)
+RETURNS TABLE (tenant_id bigint, id uuid)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, rag, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    IF keep_days < 1 THEN
+        RAISE EXCEPTION 'jobs are kept for one day at least, not %', keep_days USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    DELETE FROM rag.jobs AS j
+     USING (SELECT o.tenant_id, o.id FROM rag.jobs AS o
+             WHERE o.status NOT IN ('queued', 'running')
+               AND o.finished_at < clock_timestamp() - make_interval(days => keep_days)
+             ORDER BY o.finished_at
+             LIMIT max_jobs
+               FOR UPDATE SKIP LOCKED) AS old
+     WHERE j.tenant_id = old.tenant_id AND j.id = old.id
+    RETURNING j.tenant_id, j.id;
+END
+$$;
+COMMENT ON FUNCTION rag.expire_jobs(integer, integer) IS
+    'Deletes jobs of all tenants that ended more than so many days ago, a batch at a time; which ones.';

@@ -47,7 +47,8 @@ COMMENT ON FUNCTION rag.lexical_posting IS 'BM25 posting of a passage: length, k
 
 -- A query as BM25 sees it: the keys of its words, rarest first, with their frequencies, idfs and the most that each can add
 -- to a score; its idf mass per language; and keys with idfs as a vector. Words are told apart by their position, which is
--- the same in every configuration: all parse alike and count stop words.
+-- the same in every configuration: all parse alike and count stop words. Words count .8 in passages of another language than
+-- the query's, which its stop words tell (docs/adr/0017-language-of-the-query.md).
 CREATE OR REPLACE FUNCTION rag.lexical_question(
   tenant bigint, collection uuid, query text,
   OUT terms integer[], OUT frequencies bigint[], OUT idfs float8[], OUT bounds float8[], OUT masses jsonb,
@@ -63,6 +64,12 @@ AS $$
     SELECT s.regconfig, s.n, s.everything, lexeme_key(s.lex_seed, s.regconfig::text, w.lexeme) AS key, place
     FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, query)) AS w
     CROSS JOIN LATERAL unnest(coalesce(w.positions, '{0}')) AS place
+  ), spoken AS (
+    -- the language of the query: the one of the collection's that leaves fewest of its words, where one alone does
+    SELECT regconfig FROM (
+      SELECT s.regconfig, count(w.key) AS words, lead(count(w.key)) OVER here AS next, row_number() OVER here AS nth
+      FROM stats s LEFT JOIN word w USING (regconfig) GROUP BY s.regconfig WINDOW here AS (ORDER BY count(w.key))
+    ) AS leaving WHERE nth = 1 AND words < next
   ), known AS (
     SELECT w.*, coalesce(t.document_frequency, 0) AS df, t.max_weight
     FROM word w
@@ -72,8 +79,10 @@ AS $$
     SELECT *, least(sum(df) OVER here + everything - sum(n) OVER here, everything) AS everywhere
     FROM known WINDOW here AS (PARTITION BY place)
   ), term AS (
-    SELECT regconfig, key, df, max_weight, sum(ln(1 + (everything - everywhere + .5) / (everywhere + .5)))::float8 AS idf
-    FROM pooled GROUP BY regconfig, key, df, max_weight
+    SELECT p.regconfig, p.key, p.df, p.max_weight,
+           (CASE WHEN p.regconfig NOT IN (s.regconfig, 'simple'::regconfig) THEN .8 ELSE 1 END
+             * sum(ln(1 + (everything - everywhere + .5) / (everywhere + .5))))::float8 AS idf
+    FROM pooled p LEFT JOIN spoken s ON true GROUP BY p.regconfig, s.regconfig, p.key, p.df, p.max_weight
   ), found AS (
     SELECT key, min(df) AS df, max(max_weight) AS max_weight, sum(idf) AS idf FROM term WHERE df > 0 GROUP BY key
   )
@@ -277,3 +286,28 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION rag.filter_documents IS 'Documents of the current tenant that match a metadata filter.';
+
+-- A filter that matches a large part of a collection need not be counted to the end to know that it does; each document
+-- costs reading it. Planned for the filter at hand: by its GIN index, or by the collection where that is small; never by
+-- reading all documents in the hope that enough of this collection come soon.
+CREATE OR REPLACE FUNCTION rag.count_filtered(collection uuid, filter jsonb, enough integer) RETURNS integer
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
+AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  total integer := 0; chunks integer;
+BEGIN
+  FOR chunks IN
+    SELECT d.chunk_count FROM documents d
+    WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.metadata @> filter
+  LOOP
+    total := total + chunks;
+    EXIT WHEN total > enough;
+  END LOOP;
+  RETURN total;
+END
+$$;
+
+COMMENT ON FUNCTION rag.count_filtered IS
+  'Chunks of a collection of the current tenant that a metadata filter leaves; where they are more than enough, some number above it.';

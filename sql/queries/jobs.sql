@@ -41,11 +41,12 @@ WITH job AS (
 SELECT * FROM job;
 
 -- name: revive
--- A parked job is queued once more with its attempts forgotten (its uploads are still there).
+-- A parked or failed job is queued once more with its attempts forgotten (its uploads are still there).
 WITH job AS (
     UPDATE rag.jobs
-       SET status = 'queued', attempts = 0, error = NULL, finished_at = NULL, run_at = clock_timestamp()
-     WHERE tenant_id = $1 AND id = $2 AND status = 'parked'
+       SET status = 'queued', attempts = 0, error = NULL, finished_at = NULL, run_at = clock_timestamp(),
+           cancel_requested = false
+     WHERE tenant_id = $1 AND id = $2 AND status IN ('parked', 'failed')
     RETURNING *
 )
 SELECT job.*, pg_notify('cairn_jobs', '') FROM job;
@@ -58,7 +59,7 @@ UPDATE rag.jobs
 RETURNING cancel_requested;
 
 -- name: end
--- Parked jobs keep their uploads, because they may be revived; every other end deletes them.
+-- Parked and failed jobs keep their uploads, because they may be revived; every other end deletes them.
 WITH job AS (
     UPDATE rag.jobs
        SET status = $5, result = $6, error = $7, progress = coalesce($8::jsonb, progress),
@@ -67,7 +68,7 @@ WITH job AS (
     RETURNING id, status
 ), gone AS (
     DELETE FROM rag.uploads AS u USING job
-     WHERE u.tenant_id = $1 AND u.job_id = job.id AND job.status <> 'parked'
+     WHERE u.tenant_id = $1 AND u.job_id = job.id AND job.status NOT IN ('parked', 'failed')
 )
 SELECT status FROM job;
 
@@ -100,3 +101,6 @@ SELECT name FROM rag.tenants WHERE id = $1;
 
 -- name: queue_state
 SELECT queued, running, runnable, oldest_runnable_seconds FROM rag.queue_state();
+
+-- name: expire
+SELECT tenant_id, id FROM rag.expire_jobs($1, $2);

@@ -12,3 +12,6 @@ SELECT rag.ensure_trace_partitions($1)
 
 -- name: drop_trace_partitions
 SELECT rag.drop_trace_partitions($1)
+
+-- name: schema_revision
+SELECT rag.schema_revision()

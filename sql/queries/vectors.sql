@@ -13,14 +13,13 @@ SELECT DISTINCT ON (content_hash) content_hash, embedding
 FROM rag.embeddings WHERE tenant_id = $1 AND model_id = $2 AND content_hash = ANY ($3::bytea[])
 
 -- name: visible
--- Chunks of each collection that a filter leaves.
-SELECT c.id, coalesce(sum(f.chunk_count), 0)::integer AS chunks
-FROM unnest($1::uuid[]) AS c (id) LEFT JOIN LATERAL rag.filter_documents(ARRAY[c.id], $2::jsonb) AS f ON true
-GROUP BY c.id
+-- Chunks of each collection that a filter leaves, counted no further than just above $3.
+SELECT c.id, rag.count_filtered(c.id, $2::jsonb, $3) AS chunks FROM unnest($1::uuid[]) AS c (id)
 
 -- name: filter
--- IS TRUE keeps the planner from making a join of it: hashed once, then asked for each row that an index yields.
-AND (e.document_id IN (SELECT f.document_id FROM rag.filter_documents($2::uuid[], $5::jsonb) AS f)) IS TRUE
+-- Asked for each row that the index yields, limit / share of the filter in all: filters that leave more than the exact scan
+-- is for match so many documents that collecting them first costs more. A subquery for a value is never made a join or a hash.
+AND (SELECT d.metadata @> $5::jsonb FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = e.document_id)
 
 -- name: search_exact
 -- The sum keeps the planner from the HNSW index: it would return fewer rows than there are.

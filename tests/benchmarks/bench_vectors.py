@@ -109,7 +109,8 @@ class Bench:
                 started = time.perf_counter()
                 visible = SIZES[name]
                 if filters:
-                    visible = (await vectors.visible(connection, [UUID(int=number)], filters))[UUID(int=number)]
+                    counted = await vectors.visible(connection, [UUID(int=number)], filters, settings.exact_below)
+                    visible = counted[UUID(int=number)]
                 ask = VectorQuery(
                     [Searched(UUID(int=number), visible, self.model)], {self.model.id: HalfVector(row)}, filters
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -11,10 +12,13 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.actions import get_trace, index_now, run_search
+from app.actions import get_collection, get_trace, index_now, run_search
 from app.domain.document import Indexed
 from app.domain.ids import new_id
 from app.domain.passage import SearchRequest, SearchResult
+from app.evals.datasets import load
+from app.evals.retrieval import Bench, evaluate
+from app.jobs import vector_indexes
 from app.store import lexical
 from app.wiring import Services
 from tests.documents import text_source
@@ -295,14 +299,41 @@ def examples() -> list[str]:
     return re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
 
 
-async def test_the_example_queries_of_the_documentation_run(services: Services, owner: Any, login: Login) -> None:
+async def evaluated_and_checked(services: Services, folder: Path) -> None:
+    """An evaluation run of one query, and a recall check."""
+    (folder / "corpus.jsonl").write_text(json.dumps({"_id": "basalt", "text": TEXTS["basalt"]}) + "\n")
+    (folder / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "what becomes of lava"}) + "\n")
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\tbasalt\t1\n")
+    bench = Bench(services.retriever, services.principal, services.settings.current, "test")
+    await evaluate(bench, load(folder), "demo", "hybrid", lambda _: None)
+    found = await get_collection(services, "demo")
+    async with services.database.transaction(services.principal) as connection:
+        await vector_indexes.enqueue_check(connection, services.principal, found.id)
+    await services.worker().run_until_idle()
+
+
+async def test_everything_that_analysts_have_is_listed_and_has_an_example(owner: Any) -> None:
+    rows = await owner.fetch(
+        "SELECT relname AS name FROM pg_class WHERE relnamespace = 'analyst'::regnamespace AND relkind IN ('v', 'm') "
+        "UNION SELECT proname FROM pg_proc WHERE pronamespace = 'analyst'::regnamespace"
+    )
+    listed = set(re.findall(r"^\| `analyst\.(\w+)", DOCS.read_text(encoding="utf-8"), re.MULTILINE))
+    shown = set(re.findall(r"analyst\.(\w+)", "\n".join(examples())))
+    assert {row["name"] for row in rows} == listed
+    assert listed - shown == set()
+
+
+async def test_the_example_queries_of_the_documentation_run(
+    services: Services, owner: Any, login: Login, tmp_path: Path
+) -> None:
     await index(services, collection="demo")
+    await evaluated_and_checked(services, tmp_path)
     for query in ("lava", "trail of stones", "xyzzy"):
         await run_search(services, SearchRequest(query=query, collections=("demo",), top_k=1))
     await services.traces.flush()
     alice = await grant_login(owner, login, "analyst_alice", "one")
 
-    assert len(examples()) >= 7
+    assert len(examples()) >= 10
     for statement in examples():
         rows = await alice.fetch(statement)
         assert rows, statement

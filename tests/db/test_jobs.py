@@ -21,7 +21,7 @@ from app.domain.document import Source
 from app.domain.ids import new_id
 from app.domain.job import Job, Progress, Upload
 from app.domain.principal import Principal
-from app.errors import DatabaseUnavailableError, ParseError, ProviderError
+from app.errors import ConflictError, DatabaseUnavailableError, ParseError, ProviderError
 from app.jobs.context import Handler, JobCancelled, JobContext
 from app.jobs.outcome import MAX_RETRY_SECONDS, retry_delay
 from app.jobs.worker import Worker
@@ -307,7 +307,7 @@ async def test_uploads_come_back_as_they_were(world: World) -> None:
     ("end", "kept"),
     [
         (lambda world, job: world.call(jobs.finish, job, {}), False),
-        (lambda world, job: world.call(jobs.fail, job, "unreadable"), False),
+        (lambda world, job: world.call(jobs.fail, job, "unreadable"), True),
         (lambda world, job: world.call(jobs.cancelled, job), False),
         (lambda world, job: world.call(jobs.park, job, "3 times"), True),
         (lambda world, job: world.call(jobs.fail, job, "later", retry_in=LEASE), True),
@@ -322,6 +322,62 @@ async def test_uploads_are_kept_until_the_job_is_done(world: World, end: Any, ke
     assert await end(world, await world.claim())
     assert (await world.call(uploads.get, upload) is not None) is kept
     assert await world.call(uploads.get, bystander) is not None
+
+
+@pytest.mark.parametrize("end", ["parked", "failed"])
+async def test_a_parked_or_failed_job_is_revived_with_its_files(world: World, end: str) -> None:
+    """Whoever removed the cause needs no second upload; a cancellation that came too late is forgotten."""
+    job = await world.enqueue(max_attempts=1)
+    upload = await add_upload(world, job)
+    mine = await world.claim()
+    await world.call(jobs.request_cancel, job.id)
+    assert await world.call(jobs.park if end == "parked" else jobs.fail, mine, "no key")
+    revived = await world.call(jobs.revive, job.id)
+    assert (revived.status, revived.attempts, revived.error, revived.finished_at) == ("queued", 0, None, None)
+    again = await world.claim()
+    assert again is not None
+    assert (again.id, again.attempts, again.cancel_requested) == (job.id, 1, False)
+    assert await world.call(uploads.get, upload) is not None
+    assert await world.call(jobs.revive, job.id) is None, "a running job is left alone"
+    assert await world.call(jobs.finish, again, {})
+    assert await world.call(jobs.revive, job.id) is None
+    assert await world.call(uploads.get, upload) is None
+
+
+async def test_a_job_is_not_revived_beside_one_that_does_the_same(world: World) -> None:
+    old = await world.enqueue(dedupe_key="reindex:a")
+    assert await world.call(jobs.fail, await world.claim(), "broken")
+    new = await world.enqueue(dedupe_key="reindex:a")
+    with pytest.raises(ConflictError, match="already"):
+        await world.call(jobs.revive, old.id)
+    assert ((await world.get(old)).status, (await world.get(new)).status) == ("failed", "queued")
+
+
+async def test_ended_jobs_go_after_their_days(world: World) -> None:
+    """Of every tenant, with the files that they kept; younger ones and unfinished ones stay, however old."""
+    ended, waiting, young = await world.enqueue(), await world.enqueue("other"), await world.enqueue("third")
+    foreign = await world.enqueue("foreign", world.theirs)
+    upload = await add_upload(world, ended)
+    assert await world.call(jobs.fail, await world.claim(), "broken")
+    assert await world.call(jobs.finish, await world.claim(kinds=("third",)), {})
+    assert (await world.claim(kinds=("foreign",))) is not None
+    owner = await asyncpg.connect(world.dsn)
+    await owner.execute("UPDATE rag.jobs SET status = 'parked', finished_at = now(), worker = NULL, lease_until = NULL "
+                        "WHERE id = $1", foreign.id)  # fmt: skip
+    await owner.execute(
+        "UPDATE rag.jobs SET created_at = now() - interval '90 days', run_at = now() - interval '90 days'"
+    )
+    await owner.execute(
+        "UPDATE rag.jobs SET finished_at = finished_at - interval '30 days 1 minute' WHERE id = ANY ($1)",
+        [ended.id, foreign.id],
+    )
+    async with world.database.connection() as connection:
+        assert await jobs.expire(connection, 31, 10) == 0
+        assert [await jobs.expire(connection, 30, 1) for _ in range(3)] == [1, 1, 0]
+    left = {row["id"] for row in await owner.fetch("SELECT id FROM rag.jobs")}
+    await owner.close()
+    assert left == {waiting.id, young.id}
+    assert await world.call(uploads.get, upload) is None
 
 
 async def test_cancel_of_a_queued_job_ends_it_at_once(world: World) -> None:

@@ -9,9 +9,10 @@ import pytest
 
 from app.actions import get_collection
 from app.ingest.language import passage_configuration
+from app.settings import LexicalSettings
 from app.store import lexical
 from app.wiring import Services
-from tests.db.test_lexical import assert_statistics_exact, find
+from tests.db.test_lexical import WORDS, assert_statistics_exact, find
 from tests.documents import index_texts
 from tests.unit.test_language import SENTENCES
 
@@ -21,6 +22,7 @@ TEXTS = {
     "de": "Die Wanderer errichteten auf den Gipfeln kleine Türme aus Steinen, damit andere die Wege finden konnten.",
     "es": "Los pescadores reparaban las redes mientras las mujeres preparaban las comidas para las fiestas del pueblo.",
 }
+POLISH = "Wędrowcy budowali kopce z kamieni, które znaleźli na grani, żeby inni mogli odnaleźć drogę w śnieżycy. "
 # other forms than the text has: only the language's own stemmer brings them together
 QUERIES = {
     "en": "climbs mountain cairn",
@@ -91,6 +93,67 @@ async def test_a_handful_of_passages_in_another_language_neither_drown_nor_win(s
     by_name = {passage.external_id: scores[str(passage.passage_id)] for passage in found.passages}
     assert found.passages[0].external_id == "e7"
     assert by_name["quote"] < by_name["e7"] / 5, "stop words of most passages weigh nothing"
+
+
+TRANSLATIONS = {
+    "en": "Alexander von Humboldt climbed Chimborazo in 1802, and this was the highest that anybody had been until then.",
+    "de": "Alexander von Humboldt bestieg den Chimborazo im Jahr 1802, und so hoch war bis dahin noch niemand gewesen.",
+    "es": "Alexander von Humboldt ascendió al Chimborazo en 1802, y nadie había estado hasta entonces a tanta altura.",
+}
+
+
+async def test_of_translations_the_one_in_the_querys_language_comes_first(services: Services) -> None:
+    """Names and numbers stand in all of them; the query's stop words say which its reader reads."""
+    await index_texts(services, TRANSLATIONS | {f"more-{name}": text for name, text in TEXTS.items()})
+    for language, query in {
+        "en": "When was Humboldt on the Chimborazo?",
+        "de": "Wann war Humboldt auf dem Chimborazo?",
+        "es": "¿Cuándo estuvo Humboldt en el Chimborazo?",
+    }.items():
+        found = await find(services, query, legs=("lexical",))
+        assert found.passages[0].external_id == language, query
+        assert {p.external_id for p in found.passages[:3]} == set(TRANSLATIONS), "the others are no worse than before"
+        assert 0 < found.confidence["lexical"] <= 1
+
+
+async def scores(services: Services, query: str) -> dict[str, float]:
+    found = await find(services, query, legs=("lexical",), top_k=100)
+    by_id = dict(zip(found.legs[0].passage_ids, found.legs[0].scores, strict=True))
+    return {passage.external_id: by_id[passage.passage_id] for passage in found.passages}
+
+
+async def test_without_stop_words_no_language_is_preferred(services: Services) -> None:
+    """Nor where two languages have as many of them, nor against passages whose language has no stemmer."""
+    same = "Humboldt Chimborazo 1802."
+    texts = {"en": f"{TEXTS['en']} {same}", "de": f"{TEXTS['de']} {same}", "pl": POLISH + same}
+    await index_texts(services, texts)
+    assert (await configurations(services))["pl"] == ["simple"]
+    neutral, english = await scores(services, "Humboldt 1802"), await scores(services, "the Humboldt of 1802")
+    assert neutral.keys() == english.keys() == texts.keys()
+    assert english["en"] == pytest.approx(neutral["en"], rel=1e-6)
+    assert english["de"] == pytest.approx(0.8 * neutral["de"], rel=1e-6)
+    assert english["pl"] == pytest.approx(neutral["pl"], rel=1e-6)
+    # "was" is a stop word of both
+    assert await scores(services, "was Humboldt 1802") == pytest.approx(neutral, rel=1e-6)
+
+
+async def test_pruned_lists_equal_the_full_scan_in_several_languages(services: Services) -> None:
+    """The bounds of pruning know the preference: it is part of each word's weight."""
+    texts = {
+        f"{name}{i}": f"{text} Humboldt {i % 9} Chimborazo {i % 7} {' '.join(WORDS[i % 11 :: 11])}"
+        for name, text in TEXTS.items()
+        for i in range(60)
+    }
+    await index_texts(services, texts)
+    collection = await get_collection(services, "test")
+    small = LexicalSettings(candidate_budget=100)
+    full = LexicalSettings(candidate_budget=1_000_000, candidate_cap=1_000_000)
+    async with services.database.transaction(services.principal) as connection:
+        for query in ("the granite and Humboldt 3", "der Granit und Humboldt 4 Gipfel", "los pescadores de Humboldt 5"):
+            pruned = await lexical.search(connection, [collection.id], query, 10, small, None)
+            scanned = await lexical.search(connection, [collection.id], query, 10, full, None)
+            assert pruned.exact
+            assert pruned.hits == scanned.hits
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +14,22 @@ import pytest
 from scripted_server import ScriptedServer
 
 from app import model_actions
-from app.actions import cancel_job, delete_document, get_collection, get_job, get_trace, index_now, list_documents
+from app.actions import (
+    cancel_job,
+    delete_document,
+    get_collection,
+    get_job,
+    get_trace,
+    index_now,
+    list_documents,
+    run_search,
+)
 from app.domain.job import Job
+from app.domain.passage import SearchRequest, SearchResult
 from app.errors import ConflictError, NotFoundError, ProviderError, SettingsError
+from app.evals.datasets import load
+from app.evals.optimize import fetch_legs
+from app.evals.retrieval import Bench
 from app.settings import Environment, JobsSettings, Settings, SettingsStore, read_environment
 from app.store import models
 from app.wiring import Services, open_services
@@ -162,9 +176,6 @@ async def test_collections_with_different_models_are_searched_together(services:
     await backfilled(services)
     await model_actions.flip(services, "test", OTHER)
     await index_texts(services, {"x": "A cairn of stone in another collection."}, collection="second")
-    from app.actions import run_search
-    from app.domain.passage import SearchRequest
-
     result = await run_search(services, SearchRequest("cairn of stone", ("test", "second"), legs=("vector",), top_k=40))
     assert {p.collection for p in result.passages} == {"test", "second"}
     assert len(result.passages) == 31
@@ -231,3 +242,113 @@ async def test_a_cancelled_backfill_leaves_the_old_model_serving(services: Servi
     async with services.database.transaction(services.principal) as connection:
         found: UUID = (await get_collection(services, "test")).id
         assert [m.name for m in await models.needed(connection, services.principal, found)] == [LOCAL, OTHER]
+
+
+# --- the cache, where models differ -----------------------------------------------------------------------------------
+
+BOTH = ("test", "second")
+
+
+async def cached(services: Services, *collections: str) -> tuple[bool, SearchResult]:
+    """The same hybrid search each time, and whether it was answered from the cache."""
+    found = await run_search(services, SearchRequest("cairn of stone 7", collections or BOTH, top_k=40))
+    assert not found.degraded
+    assert {passage.collection for passage in found.passages} == set(collections or BOTH)
+    return found.from_cache, found
+
+
+async def two_models(services: Services) -> Services:
+    """`test` is served by OTHER, `second` by the local model."""
+    await backfilled(services)
+    await model_actions.flip(services, "test", OTHER)
+    await index_texts(services, {"x": "A cairn of stone 7 in another collection."}, collection="second")
+    return services
+
+
+async def test_a7_a_search_over_two_models_is_cached(services: Services, second_model: ScriptedServer) -> None:
+    """A7.02: the entry is that of both models, a hit asks neither, and another process sees it."""
+    await two_models(services)
+    (first, found), asked = await cached(services), len(second_model.requests)
+    again, same = await cached(services)
+    assert (first, again) == (False, True)
+    assert same.passages == found.passages
+    assert len(second_model.requests) == asked
+    trace = await get_trace(services, found.trace_id)
+    assert {part["model"] for part in trace.plan["vector"]["parts"]} == {OTHER, LOCAL}
+    async with open_services(services.environment, services.settings) as other_process:
+        assert (await cached(other_process))[0]
+
+
+async def test_c3_flip_and_rollback_invalidate_what_they_concern(services: Services) -> None:
+    """C3: no entry outlives the model that it was found with; entries of other collections stay."""
+    await two_models(services)
+    job = await run(services, await model_actions.start_backfill(services, "second", OTHER))
+    assert job.status == "succeeded"
+
+    async def state() -> tuple[bool, bool, bool]:
+        return (await cached(services))[0], (await cached(services, "test"))[0], (await cached(services, "second"))[0]
+
+    await state()
+    assert await state() == (True, True, True)
+    await model_actions.flip(services, "second", OTHER)
+    assert await state() == (False, True, False)
+    assert await state() == (True, True, True)
+    await model_actions.rollback(services, "second")
+    # not answered by what was found before the flip either, though the model is the same again
+    assert await state() == (False, True, False)
+    await model_actions.rollback(services, "test")
+    assert await state() == (False, False, True)
+    assert await models_used(services) == {LOCAL}
+    assert await state() == (True, True, True)
+
+
+async def test_c3_a_backfill_changes_no_result_and_keeps_the_entries(services: Services) -> None:
+    """Vectors of a model that does not serve yet are not seen by searches."""
+    await index_texts(services, TEXTS)
+    assert not (await cached(services, "test"))[0]
+    await run(services, await model_actions.start_backfill(services, "test", OTHER))
+    assert (await cached(services, "test"))[0]
+    named = SearchRequest("cairn of stone 7", ("test",), model=OTHER)
+    assert not (await run_search(services, named)).from_cache
+    assert not (await run_search(services, named)).from_cache
+
+
+async def test_a7_other_settings_have_entries_of_their_own(services: Services, environment: Environment) -> None:
+    """The model of the settings concerns new collections only; the settings themselves are part of the key."""
+    await two_models(services)
+    await cached(services)
+    settings = services.settings.current
+    changed = settings.model_copy(update={"rag": settings.rag.model_copy(update={"embedding_model": OTHER})})
+    async with open_services(environment, SettingsStore(initial=changed)) as later:
+        assert not (await cached(later))[0]
+        assert (await cached(later))[0]
+        await model_actions.flip(services, "test", LOCAL)
+        assert not (await cached(later))[0]
+
+
+# --- evaluation -------------------------------------------------------------------------------------------------------
+
+
+async def test_fusions_are_tried_on_what_the_collections_own_model_finds(services: Services, tmp_path: Path) -> None:
+    """Both legs find what a search finds, also for a query with operators, though the settings name another model."""
+    await backfilled(services)
+    await model_actions.flip(services, "test", OTHER)
+    queries = {"plain": TEXTS["d7"], "operators": "hikers pile stone -hikers", "phrase": 'stone "a cairn" -7'}
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"_id": "d7", "title": "", "text": TEXTS["d7"]}) + "\n")
+    (tmp_path / "queries.jsonl").write_text(
+        "".join(json.dumps({"_id": name, "text": text}) + "\n" for name, text in queries.items())
+    )
+    (tmp_path / "qrels.tsv").write_text(
+        "query-id\tcorpus-id\tscore\n" + "".join(f"{name}\td7\t1\n" for name in queries)
+    )
+    bench = Bench(services.retriever, services.principal, services.settings.current, "test")
+    found = await fetch_legs(bench, load(tmp_path), "test", lambda _: None)
+    for legs, text in zip(found, queries.values(), strict=True):
+        for leg in ("vector", "lexical"):
+            searched = await find(services, text, legs=(leg,), top_k=10, cache=False)
+            expected = next((item for item in searched.legs if item.leg == leg), None)
+            hits = legs.results[leg].hits  # type: ignore[index]
+            assert [hit.passage_id for hit in hits] == list(expected.passage_ids if expected else []), (leg, text)
+            assert [hit.score for hit in hits] == pytest.approx(list(expected.scores) if expected else [], rel=1e-6)
+    assert found[0].results["vector"].how["parts"][0]["model"] == OTHER
+    assert found[1].results["vector"].hits == ()

@@ -20,6 +20,7 @@ from serving import REPO, Api, serving
 
 from app.api.guards import check_listen, host_name, is_loopback, refuse_length
 from app.api.running import decode_cursor, encode_cursor
+from app.db.schema_source import SchemaSource
 from app.errors import InputError, SettingsError
 from app.settings import read_environment
 
@@ -147,6 +148,7 @@ def test_ready_says_what_it_stands_on(api: Api) -> None:
     body = answer.json()
     assert (answer.status_code, body["status"], body["problems"]) == (200, "ready", [])
     assert body["database"]["hnsw.iterative_scan"] == "relaxed_order"
+    assert body["database"]["revision"] == SchemaSource.installed().head
     assert body["worker"]["here"]
     assert body["models"]["embedding"].startswith("all-MiniLM-L6-v2")
     assert body["models"]["chat"] is None

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import structlog
@@ -480,3 +481,42 @@ def test_worker_stops_when_it_is_asked_to(database: str, model: Path, tmp_path: 
             assert process.wait(30) == 0
             assert time.monotonic() - asked < 10
             assert process.stderr.read() == ""
+
+
+# --- jobs and the cache -------------------------------------------------------------------------------------------------
+
+
+def test_jobs_are_listed_shown_and_tried_again(cairn: Cairn, library: Path, database: str, psql: Any) -> None:
+    assert cairn("jobs", "list").out == "No jobs.\n"
+    assert cairn("ingest", library).code in (0, 1)
+    done = cairn("reindex", "default", "--force")
+    assert done.code == 0, done.err
+    listed = cairn("jobs", "list", "--json").json
+    [job] = [item for item in listed if item["kind"] == "reindex"]
+    assert (job["status"], job["payload"]["collection"]) == ("succeeded", "default")
+    assert job["id"] in cairn("jobs", "list", "--status", "succeeded").out
+    assert cairn("jobs", "list", "--status", "parked").out == "No parked jobs.\n"
+    assert "status: succeeded" in cairn("jobs", "show", job["id"]).out
+    refused = cairn("jobs", "retry", job["id"])
+    assert refused.code == 1
+    assert "succeeded" in refused.err
+    psql(f"UPDATE rag.jobs SET status = 'parked' WHERE id = '{job['id']}'", urlsplit(database).path[1:])
+    assert "queued" in cairn("jobs", "retry", job["id"]).out
+    assert "cancelled" in cairn("jobs", "cancel", job["id"]).out
+    unknown = cairn("jobs", "show", str(new_id()))
+    assert (unknown.code, unknown.out) == (1, "")
+    assert cairn("jobs", "show", "nonsense").code == 2
+
+
+def test_the_cache_is_shown_and_emptied(cairn: Cairn, library: Path) -> None:
+    assert cairn("ingest", library).code in (0, 1)
+    before = cairn("cache", "--json").json
+    for _ in range(2):
+        assert cairn("search", "pile of stones").code == 0
+    after = cairn("cache", "--json").json
+    assert [after[name] - before[name] for name in ("hits", "misses", "size")] == [1, 1, 1]
+    assert "1 result that can answer now" in cairn("cache").out
+    assert cairn("cache", "--clear", "--collection", "unknown").code == 1
+    assert cairn("cache", "--collection", "default").code == 2
+    assert cairn("cache", "--clear", "--collection", "default").out == "1 cached result removed.\n"
+    assert cairn("cache", "--clear", "--json").json == {"removed": 0}

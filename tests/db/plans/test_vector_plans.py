@@ -17,7 +17,7 @@ from app.db.models import ensure_model
 from app.db.queries import load_queries
 from app.db.vector_ddl import vector_ddl
 from app.domain.vector_index import PlannedIndex
-from tests.db.plans.test_hot_queries import indexes, plan, scans
+from tests.db.plans.test_hot_queries import indexes, plan, scans, touched
 
 COLLECTIONS, EACH, LARGE = 10_000, 3, 6_000
 VECTORS = load_queries("vectors")
@@ -125,6 +125,45 @@ async def test_a_rare_filter_reads_the_vectors_of_its_documents_only(connection:
     nodes = await plan(connection, statement, *arguments)
     assert not scans(nodes) & {"embeddings", "chunks"}
     assert max(node["Actual Rows"] for node in nodes) <= LARGE / 100
+
+
+@pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("regime", ["dedicated", "shared"])
+async def test_a_common_filter_is_asked_for_what_the_index_yields_only(connection: Any, regime: str, mode: str) -> None:
+    """It matches 99 % of the documents: none is read but those of the rows that the index yields."""
+    await connection.execute(f"SET LOCAL plan_cache_mode = {mode}")
+    await connection.fetch(VECTORS["configure"], "80", "20000")
+    tenant = await tenant_of(connection)
+    statement = VECTORS[f"search_{regime}"].format(
+        model=1, dimensions=8, tenant=tenant, collection=LARGE_ID, filter=VECTORS["filter"]
+    )
+    nodes = await plan(connection, statement, tenant, [LARGE_ID], QUERY, 50, '{"rare": false}')
+    assert any(name.startswith("embeddings_hnsw_") for name in indexes(nodes))
+    assert not scans(nodes)
+    asked = [node for node in nodes if node.get("Relation Name") == "documents"]
+    assert [node["Index Name"] for node in asked] == ["documents_pkey"]
+    if regime == "dedicated":  # the shared index yields other collections' rows too, which are dropped first
+        assert asked[0]["Actual Loops"] <= 100
+    assert max(node["Actual Rows"] for node in nodes) <= 50
+
+
+async def test_chunks_under_a_filter_are_counted_as_far_as_needed(connection: Any) -> None:
+    """A filter that leaves more than the exact scan takes is not counted to the end; one that leaves less is exact."""
+    counted = VECTORS["visible"]
+    [row] = await connection.fetch(counted, [LARGE_ID], '{"rare": true}', 500)
+    assert row["chunks"] == LARGE / 100
+    before = await touched(connection, "documents")
+    [row] = await connection.fetch(counted, [LARGE_ID], '{"rare": false}', 500)
+    sequential, fetched = await touched(connection, "documents")
+    assert row["chunks"] == 501
+    assert sequential == 0
+    assert fetched - before[1] <= 2 * 501
+    small = await connection.fetchval("SELECT id FROM rag.collections WHERE name = 'c7777'")
+    [row] = await connection.fetch(counted, [small], '{"rare": false}', 500)
+    assert row["chunks"] == EACH
+    assert (await touched(connection, "documents"))[1] - fetched <= 2 * EACH, (
+        "others' documents match too, and are not read"
+    )
 
 
 async def test_planning_of_the_indexes_looks_at_large_collections(connection: Any) -> None:

@@ -1,0 +1,8 @@
+"""The scripted model server lives with the tests that it was made for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "contract")]
