@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import asyncpg
@@ -17,7 +17,7 @@ from app.db.models import ensure_model
 from app.settings import SettingsStore, read_environment
 from app.store import documents
 from app.wiring import Services, open_services
-from tests.benchmarks.corpus import Loadable
+from tests.benchmarks.corpus import Corpus, Loadable, ReadyVectors
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,18 @@ async def bulk_load(services: Services, name: str, loadables: Iterable[Loadable]
     finally:
         await connection.close()
     return Load(chunks, rows, built)
+
+
+def with_ready_vectors(services: Services, corpus: Corpus) -> Services:
+    """The same services, but queries are embedded by looking them up. The corpus has been read once."""
+    embedder = ReadyVectors({query.text: query.vector for query in corpus.queries})
+    return replace(services, retriever=replace(services.retriever, embedder=embedder))
+
+
+async def settled(services: Services) -> None:
+    """What the worker of a serving process does after a load: the vector index that a large collection gets of its own."""
+    await actions.order_upkeep(services)
+    await services.worker().run_until_idle()
 
 
 _RECOUNT = """
