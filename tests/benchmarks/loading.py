@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from pgvector import HalfVector
 
 from app import actions
 from app.db.models import ensure_model
+from app.ingest.pipeline import STORING
 from app.settings import SettingsStore, read_environment
 from app.store import documents
 from app.wiring import Services, open_services
@@ -51,6 +53,24 @@ async def publish(services: Services, collection_id: UUID, loadable: Loadable) -
         await documents.publish(connection, collection_id, model, known, document, {model: ready}, keep_original=False)
 
 
+async def publish_all(
+    services: Services, collection_id: UUID, loadables: Iterable[Loadable], writers: int = STORING
+) -> int:
+    """By so many writers at once, as a run of the pipeline does it. Returns the number of chunks."""
+    waiting, chunks = iter(loadables), 0
+
+    async def write() -> None:
+        nonlocal chunks
+        for loadable in waiting:
+            await publish(services, collection_id, loadable)
+            chunks += len(loadable.vectors)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(writers):
+            group.create_task(write())
+    return chunks
+
+
 async def bulk_load(services: Services, name: str, loadables: Iterable[Loadable]) -> Load:
     """Everything into one collection without the HNSW index, which is built afterwards."""
     collection = await actions.ensure_collection(services, name)
@@ -58,12 +78,10 @@ async def bulk_load(services: Services, name: str, loadables: Iterable[Loadable]
     connection = await asyncpg.connect(services.owner_dsn)
     try:
         await connection.execute(f"DROP INDEX IF EXISTS rag.embeddings_hnsw_{model.id}")
-        chunks, rows = 0, 0.0
-        for loadable in loadables:  # making the text is not part of the load
-            started = time.perf_counter()
-            await publish(services, collection.id, loadable)
-            rows += time.perf_counter() - started
-            chunks += len(loadable.vectors)
+        ready = list(loadables)  # making the text is not part of the load
+        started = time.perf_counter()
+        chunks = await publish_all(services, collection.id, ready)
+        rows = time.perf_counter() - started
         started = time.perf_counter()
         await ensure_model(services.owner_dsn, model.name, model.dimensions)
         built = time.perf_counter() - started
