@@ -39,20 +39,12 @@ def identifier_terms(text: str) -> str:
     terms: list[str] = []
     for match in _CANDIDATE.finditer(text):
         candidate = match.group()
-        if _is_plain(candidate):
-            continue
         if len(candidate) > MAX_IDENTIFIER or "@" in candidate or "://" in candidate or candidate.startswith("www."):
             continue
         whole, parts = _analyse(candidate)
         terms += whole if candidate in seen else [*whole, *(part for part in parts if part not in whole)]
         seen.add(candidate)
     return " ".join(terms)
-
-
-def _is_plain(candidate: str) -> bool:
-    """A word of letters, small, capital or capitalised: nine of ten candidates in prose, and the analysis has nothing to
-    say about them."""
-    return candidate.isalpha() and (candidate[1:].islower() or candidate.isupper())
 
 
 def _analyse(candidate: str) -> tuple[list[str], list[str]]:

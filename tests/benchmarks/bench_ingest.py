@@ -1,7 +1,8 @@
 """Writing: storage alone, bulk, and end to end against the embedding runtime alone.
 
-Goals: storage at least 500 chunks/s with all indexes online and exact statistics, by as many writers as a run has; bulk at least 1,200 chunks/s to a
-ready index; end to end at least 90 % of what the embedding runtime computes by itself from the same texts.
+Goals: storage at least 500 chunks/s with all indexes online and exact statistics, by as many writers as a run has; bulk at
+least 1,200 chunks/s to a ready index; end to end at least 90 % of what the embedding runtime computes by itself from
+the same texts.
 """
 
 from __future__ import annotations
