@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import httpx2
-
 from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
 from app.providers.retry import redacted, retry_after, retryable_status
 
 if TYPE_CHECKING:
+    import httpx2
     import openai
 
 CONNECT_SECONDS: Final = 5.0
@@ -33,12 +32,15 @@ def new_client(api_key: str | None, base_url: str | None) -> openai.AsyncOpenAI:
 
 def limits(seconds: float) -> httpx2.Timeout:
     """Limits of one request: `seconds` of silence, at most CONNECT_SECONDS to connect."""
+    import httpx2
+
     seconds = max(seconds, 0.001)
     return httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
 
 
 def provider_error(error: Exception, what: str, secret: str | None) -> ProviderError:
     """`error` as a ProviderError; `what` names the model, `secret` is the key that must not show."""
+    import httpx2
     import openai
 
     if isinstance(error, ProviderError):
