@@ -24,7 +24,10 @@ CLIENTS = (1, 8, 16)
 
 @pytest.mark.parametrize("size", sizes("5000"))
 async def test_http_against_in_process(
-    dsn: str, serve: Callable[..., AbstractContextManager[Serving]], size: int
+    dsn: str,
+    serve: Callable[..., AbstractContextManager[Serving]],
+    processor: Callable[[], float],
+    size: int,
 ) -> None:
     corpus = Corpus(size)
     async with opened(dsn) as services:
@@ -45,6 +48,7 @@ async def test_http_against_in_process(
                     {"in process": lambda clients, seconds: drive(ask, corpus.queries, clients, seconds),
                      "over HTTP": over_http.window},
                     CLIENTS,
+                    processor,
                 )  # fmt: skip
             finally:
                 over_http.close()

@@ -55,7 +55,9 @@ JOIN rag.documents d ON d.tenant_id = {tenant} AND d.id = p.document_id ORDER BY
 
 
 @pytest.mark.parametrize("size", sizes())
-async def test_search(dsn: str, program: Callable[[str], Path], tmp_path: Path, size: int) -> None:
+async def test_search(
+    dsn: str, program: Callable[[str], Path], processor: Callable[[], float], tmp_path: Path, size: int
+) -> None:
     corpus, pgbench = Corpus(size), program("pgbench")
     async with opened(dsn) as services:
         loadables = list(corpus.documents())
@@ -83,7 +85,7 @@ async def test_search(dsn: str, program: Callable[[str], Path], tmp_path: Path, 
                 loads[name] = answer["seconds"]
                 contestants[name] = partial(peers.window, peer=name)
         try:
-            windows = await interleave(contestants, CLIENTS)
+            windows = await interleave(contestants, CLIENTS, processor)
         finally:
             if peers is not None:
                 peers.close()

@@ -23,6 +23,7 @@ from app.db.embedded import EmbeddedServer, ensure_running
 from app.providers.minilm import find_model
 from tests.benchmarks.children import PEERS, REPO
 from tests.benchmarks.corpus import Query
+from tests.benchmarks.timing import processor_seconds
 from tests.conftest import temporary_home
 
 _numbers = itertools.count(1)
@@ -32,6 +33,13 @@ _numbers = itertools.count(1)
 def bench_server(closed_world: None) -> Iterator[EmbeddedServer]:
     with temporary_home() as home, ensure_running(home) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def processor(bench_server: EmbeddedServer) -> Callable[[], float]:
+    """Processor seconds used so far by PostgreSQL, this process and what it has started."""
+    postmaster = int((bench_server.home / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
+    return lambda: processor_seconds(os.getpid(), postmaster)
 
 
 @pytest.fixture(scope="session")
