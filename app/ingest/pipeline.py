@@ -1,6 +1,6 @@
 """The write path on one screen: load -> chunk -> embed -> store, three stages that overlap.
 
-Each document becomes searchable in one transaction of its own. A document that cannot be read is rejected alone; a
+Each document becomes searchable in one transaction of its own, two at a time. A document that cannot be read is rejected alone; a
 failure of the database or of the embedding provider stops the run and is raised, and running it again is safe: what is
 stored already comes back as a duplicate.
 """
@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass, replace
-
-from pgvector import HalfVector
+from dataclasses import replace
 
 from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
 from app.errors import InputError, ParseError, TooLargeError, UnsupportedTypeError
@@ -19,20 +17,19 @@ from app.ingest.embed import GROUP_CHUNKS, Check, Target, embed_documents, in_us
 from app.ingest.parse import parse
 from app.ingest.prepare import prepare, source_hash
 from app.ingest.reweight import order_index_if_due, reweight_if_drifted
+from app.ingest.turns import Embedded, Turns
 from app.store import documents, lexical
 from app.store.session import Database
 
 # Failures of one document; every other CairnError stops the run.
 DOCUMENT_ERRORS = (ParseError, InputError, TooLargeError, UnsupportedTypeError)
 
+STORING = 2
+"""Documents that are stored at once. Most of it is insertion into HNSW, which one connection does on one core; more would
+leave the pool's other users too little."""
+
 NOT_DURABLE = {"synchronous_commit": "off"}
 """For notes on the way: losing one in a crash costs nothing, waiting for the disk at each would."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Embedded:
-    document: PreparedDocument
-    vectors: dict[int, list[HalfVector]]
 
 
 OnOutcome = Callable[[Outcome], None]
@@ -53,7 +50,7 @@ async def ingest(
     used = await in_use(database, target)
     target = replace(target, model=used[0].model, embedder=used[0].embedder)
     prepared: asyncio.Queue[PreparedDocument | None] = asyncio.Queue(maxsize=64)
-    embedded: asyncio.Queue[_Embedded | None] = asyncio.Queue(maxsize=64)
+    embedded = Turns()
     outcomes: list[Outcome] = []
 
     def report(outcome: Outcome) -> None:
@@ -74,15 +71,19 @@ async def ingest(
     async def embed_all() -> None:
         while group := await _next_group(prepared):
             made = await embed_documents(database, target.principal, used, group, check)
-            for item in map(_Embedded, group, made):
+            for item in map(Embedded, group, made):
                 await embedded.put(item)
-        await embedded.put(None)
+        await embedded.close()
 
     async def store_all() -> None:
-        while (item := await embedded.get()) is not None:
-            report(await _publish(database, target, item))
+        async with asyncio.TaskGroup() as storing:
+            for _ in range(STORING):
+                storing.create_task(embedded.work(store))
         await reweight_if_drifted(database, target.principal, target.collection_id, target.settings)
         await order_index_if_due(database, target.principal, target.collection_id, target.settings.vector)
+
+    async def store(item: Embedded) -> None:
+        report(await _publish(database, target, item))
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -173,7 +174,7 @@ async def _next_group(queue: asyncio.Queue[PreparedDocument | None]) -> list[Pre
     return group
 
 
-async def _publish(database: Database, target: Target, item: _Embedded) -> Outcome:
+async def _publish(database: Database, target: Target, item: Embedded) -> Outcome:
     while True:
         try:
             return await _publish_once(database, target, item)
@@ -183,7 +184,7 @@ async def _publish(database: Database, target: Target, item: _Embedded) -> Outco
             target, item = replace(target, model=used[0].model, embedder=used[0].embedder), replace(item, vectors=made)
 
 
-async def _publish_once(database: Database, target: Target, item: _Embedded) -> Outcome:
+async def _publish_once(database: Database, target: Target, item: Embedded) -> Outcome:
     """Raises ModelsChangedError when the collection needs other vectors than those of the item."""
     source = item.document.source
     try:

@@ -1,13 +1,9 @@
-"""Cohere's rerank endpoint, and servers that imitate it."""
+"""Cohere's rerank endpoint, and servers that imitate it. The SDK is imported by the first reranker that is made."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
-
-import cohere
-import httpx
-from cohere.core.api_error import ApiError
 
 from app.domain.text import normalise
 from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
@@ -31,6 +27,9 @@ class CohereReranker:
         retry: RetryPolicy | None = None,
     ) -> None:
         """`seconds` is the deadline of one call with all its attempts: a search waits for it."""
+        import cohere
+        import httpx
+
         self.name = model or DEFAULT_MODEL
         self._key = api_key
         self._seconds = seconds
@@ -75,6 +74,9 @@ class CohereReranker:
             raise ProviderResponseError(f"{self.name}: a relevance score is not between 0 and 1")
 
     def _failure(self, error: Exception) -> ProviderError:
+        import httpx
+        from cohere.core.api_error import ApiError
+
         if isinstance(error, ProviderError):
             return error
         if isinstance(error, ApiError) and error.status_code is not None and error.status_code >= 400:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Final
-
-from openai import AsyncStream
-from openai.types.chat import ChatCompletionChunk
+from typing import TYPE_CHECKING, Any, Final
 
 from app.domain.text import normalise
 from app.errors import ProviderResponseError
 from app.providers.openai_compatible import limits, new_client, provider_error
 from app.providers.protocols import Completion, Delta, Message, Usage
 from app.providers.retry import RetryPolicy, before, now, retried
+
+if TYPE_CHECKING:
+    from openai import AsyncStream
+    from openai.types.chat import ChatCompletionChunk
 
 DEFAULT_CHAT_MODEL: Final = "gpt-4o-mini"
 STALL_SECONDS: Final = 60.0

@@ -5,34 +5,44 @@ used, since only these are common to all of them.
 
 The SDK lets more through than its own exceptions: a JSONDecodeError for a malformed body or chunk, errors of httpx2,
 and AttributeError or TypeError from objects that it built, unchecked, out of JSON of another shape.
+
+The SDK is imported by the first client: it costs half a second and 60 MB, and many who start Cairn have no such model.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
-import httpx2
-import openai
+from typing import TYPE_CHECKING, Final
 
 from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
 from app.providers.retry import redacted, retry_after, retryable_status
+
+if TYPE_CHECKING:
+    import httpx2
+    import openai
 
 CONNECT_SECONDS: Final = 5.0
 
 
 def new_client(api_key: str | None, base_url: str | None) -> openai.AsyncOpenAI:
     """A client without retries of its own: retry.py has them. Local servers need no key, the SDK insists on one."""
+    import openai
+
     return openai.AsyncOpenAI(api_key=api_key or "none", base_url=base_url, max_retries=0)
 
 
 def limits(seconds: float) -> httpx2.Timeout:
     """Limits of one request: `seconds` of silence, at most CONNECT_SECONDS to connect."""
+    import httpx2
+
     seconds = max(seconds, 0.001)
     return httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
 
 
 def provider_error(error: Exception, what: str, secret: str | None) -> ProviderError:
     """`error` as a ProviderError; `what` names the model, `secret` is the key that must not show."""
+    import httpx2
+    import openai
+
     if isinstance(error, ProviderError):
         return error
     if isinstance(error, openai.APIStatusError):

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
-import tiktoken
+
+if TYPE_CHECKING:
+    import tiktoken
 
 log = structlog.get_logger(__name__)
 
@@ -42,6 +44,8 @@ class OpenAITokens:
     def _encoding(self) -> tiktoken.Encoding | None:
         if self._given is not None:
             return self._given
+        import tiktoken
+
         try:
             name = tiktoken.encoding_name_for_model(self._model)
         except KeyError:

@@ -7,11 +7,8 @@ those of MiniLM. Times are of the whole statement through the store, in one proc
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -28,6 +25,7 @@ from app.domain.principal import Principal
 from app.retrieve.vector import Searched, VectorQuery, search
 from app.settings import VectorSettings
 from app.store import vector_indexes, vectors
+from tests.benchmarks.timing import record
 
 SIZES = {"c100": 88_900, "c10": 10_000, "c1": 1_000, "c01": 100}
 DIMENSIONS, INTRINSIC, CLUSTERS, QUERIES = 384, 48, 500, 100
@@ -175,7 +173,7 @@ def test_recall_and_time_per_regime(server: EmbeddedServer, psql: Any, template:
         report = asyncio.run(measure(server.dsn("bench_vectors")))
     finally:
         psql("DROP DATABASE bench_vectors WITH (FORCE)")
-    Path(os.environ.get("BENCH_REPORT", "bench-vectors.json")).write_text(json.dumps(report, indent=2))
+    record("vectors", report)
     final = [row for row in report["rows"] if row["case"] == "dedicated"]
     assert all(row["recall"] >= 0.98 for row in final), final
     assert next(row for row in final if row["collection"] == "c100")["of_exact"] < 0.5

@@ -15,14 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
+import numpy as np
 import pytest
 
 from app.db import runtime
 from app.db.embedded import EmbeddedServer, ensure_running
 from app.providers.minilm import find_model
+from tests.benchmarks.children import PEERS, REPO
+from tests.benchmarks.corpus import Query
+from tests.benchmarks.timing import processor_seconds
 from tests.conftest import temporary_home
 
-REPO = Path(__file__).resolve().parents[2]
 _numbers = itertools.count(1)
 
 
@@ -33,14 +36,25 @@ def bench_server(closed_world: None) -> Iterator[EmbeddedServer]:
 
 
 @pytest.fixture(scope="session")
+def processor(bench_server: EmbeddedServer) -> Callable[[], float]:
+    """Processor seconds used so far by PostgreSQL, this process and what it has started."""
+    postmaster = int((bench_server.home / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
+    return lambda: processor_seconds(os.getpid(), postmaster)
+
+
+@pytest.fixture(scope="session")
 def program(bench_server: EmbeddedServer) -> Callable[[str], Path]:
-    """Programs of the server's installation; those that the lean copy lacks come from the wheel, if it is installed."""
+    """Programs of the server's installation; those that the lean copy lacks come from the wheel, here or among the peers."""
 
     def find(name: str) -> Path:
-        places = [bench_server.home / "postgres" / runtime.VERSION, *runtime.sources()]
+        places = [
+            bench_server.home / "postgres" / runtime.VERSION,
+            *runtime.sources(),
+            *PEERS.glob("lib/*/site-packages"),
+        ]
         found = next((runtime.program(place, name) for place in places if runtime.program(place, name).is_file()), None)
         if found is None:
-            pytest.skip(f"{name} is not installed: neither beside the server nor in a wheel")
+            pytest.skip(f"{name} is not installed: run `make bench-peers`")
         return found
 
     return find
@@ -77,11 +91,15 @@ class Serving:
 
 @pytest.fixture
 def serve(tmp_path: Path, model_folder: Path) -> Callable[..., AbstractContextManager[Serving]]:
-    """Starts `cairn serve`."""
+    """Starts `cairn serve`; with `queries`, their vectors take the place of the model."""
 
     @contextmanager
-    def start(dsn: str) -> Iterator[Serving]:
+    def start(dsn: str, queries: list[Query] | None = None) -> Iterator[Serving]:
         command = [sys.executable, "-m", "app.cli", "serve"]
+        if queries is not None:
+            file = tmp_path / "queries.npz"
+            np.savez(file, texts=[query.text for query in queries], vectors=np.stack([q.vector for q in queries]))
+            command = [sys.executable, str(REPO / "tests" / "benchmarks" / "serve_ready.py"), str(file)]
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]

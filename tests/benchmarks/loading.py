@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import asyncpg
@@ -14,10 +15,11 @@ from pgvector import HalfVector
 
 from app import actions
 from app.db.models import ensure_model
+from app.ingest.pipeline import STORING
 from app.settings import SettingsStore, read_environment
 from app.store import documents
 from app.wiring import Services, open_services
-from tests.benchmarks.corpus import Loadable
+from tests.benchmarks.corpus import Corpus, Loadable, ReadyVectors
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,24 @@ async def publish(services: Services, collection_id: UUID, loadable: Loadable) -
         await documents.publish(connection, collection_id, model, known, document, {model: ready}, keep_original=False)
 
 
+async def publish_all(
+    services: Services, collection_id: UUID, loadables: Iterable[Loadable], writers: int = STORING
+) -> int:
+    """By so many writers at once, as a run of the pipeline does it. Returns the number of chunks."""
+    waiting, chunks = iter(loadables), 0
+
+    async def write() -> None:
+        nonlocal chunks
+        for loadable in waiting:
+            await publish(services, collection_id, loadable)
+            chunks += len(loadable.vectors)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(writers):
+            group.create_task(write())
+    return chunks
+
+
 async def bulk_load(services: Services, name: str, loadables: Iterable[Loadable]) -> Load:
     """Everything into one collection without the HNSW index, which is built afterwards."""
     collection = await actions.ensure_collection(services, name)
@@ -58,12 +78,10 @@ async def bulk_load(services: Services, name: str, loadables: Iterable[Loadable]
     connection = await asyncpg.connect(services.owner_dsn)
     try:
         await connection.execute(f"DROP INDEX IF EXISTS rag.embeddings_hnsw_{model.id}")
-        chunks, rows = 0, 0.0
-        for loadable in loadables:  # making the text is not part of the load
-            started = time.perf_counter()
-            await publish(services, collection.id, loadable)
-            rows += time.perf_counter() - started
-            chunks += len(loadable.vectors)
+        ready = list(loadables)  # making the text is not part of the load
+        started = time.perf_counter()
+        chunks = await publish_all(services, collection.id, ready)
+        rows = time.perf_counter() - started
         started = time.perf_counter()
         await ensure_model(services.owner_dsn, model.name, model.dimensions)
         built = time.perf_counter() - started
@@ -73,6 +91,18 @@ async def bulk_load(services: Services, name: str, loadables: Iterable[Loadable]
     finally:
         await connection.close()
     return Load(chunks, rows, built)
+
+
+def with_ready_vectors(services: Services, corpus: Corpus) -> Services:
+    """The same services, but queries are embedded by looking them up. The corpus has been read once."""
+    embedder = ReadyVectors({query.text: query.vector for query in corpus.queries})
+    return replace(services, retriever=replace(services.retriever, embedder=embedder))
+
+
+async def settled(services: Services) -> None:
+    """What the worker of a serving process does after a load: the vector index that a large collection gets of its own."""
+    await actions.order_upkeep(services)
+    await services.worker().run_until_idle()
 
 
 _RECOUNT = """

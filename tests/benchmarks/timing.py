@@ -28,10 +28,13 @@ class Windows:
 
     rates: list[float] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
+    processor: float = 0.0
+    """Processor seconds of client and server together."""
 
-    def add(self, latencies: Sequence[float], seconds: float) -> None:
+    def add(self, latencies: Sequence[float], seconds: float, processor: float = 0.0) -> None:
         self.rates.append(len(latencies) / seconds)
         self.latencies += latencies
+        self.processor += processor
 
     @property
     def rate(self) -> float:
@@ -45,6 +48,7 @@ class Windows:
         return {
             "per_second": round(self.rate, 1), "p50_ms": round(self.p50, 2),
             "p95_ms": round(percentile(self.latencies, 95), 2), "requests": len(self.latencies),
+            "processor_ms": round(1000 * self.processor / max(1, len(self.latencies)), 2),
         }  # fmt: skip
 
 
@@ -82,16 +86,25 @@ Contestant = Callable[[int, float], Awaitable[tuple[list[float], float]]]
 
 
 async def interleave(
-    contestants: Mapping[str, Contestant], clients: Sequence[int], rounds: int = ROUNDS, seconds: float = SECONDS
+    contestants: Mapping[str, Contestant],
+    clients: Sequence[int],
+    processor: Callable[[], float],
+    rounds: int = ROUNDS,
+    seconds: float = SECONDS,
 ) -> dict[int, dict[str, Windows]]:
-    """Windows by number of clients and name. A short window of each, not counted, warms caches and plans."""
+    """Windows by number of clients and name. A short window of each, not counted, warms caches and plans.
+
+    `processor`: processor seconds used so far by everything that takes part; one contestant works at a time.
+    """
     for contest in contestants.values():
         await contest(max(clients), min(1.5, seconds))
     found: dict[int, dict[str, Windows]] = {number: defaultdict(Windows) for number in clients}
     for _ in range(rounds):
         for number in clients:
             for name, contest in contestants.items():
-                found[number][name].add(*await contest(number, seconds))
+                before = processor()
+                window = await contest(number, seconds)
+                found[number][name].add(*window, processor() - before)
     return found
 
 
@@ -107,7 +120,8 @@ def table(title: str, windows: Mapping[int, Mapping[str, Windows]], reference: s
             out.setdefault(str(clients), {})[name] = numbers
             print(
                 f"  {clients:3} clients  {name:34} {numbers['per_second']:8.1f}/s x{ratios['rate_ratio']:<7} "
-                f"p50 {numbers['p50_ms']:8.2f} ms x{ratios['p50_ratio']:<7} p95 {numbers['p95_ms']:8.2f} ms"
+                f"p50 {numbers['p50_ms']:8.2f} ms x{ratios['p50_ratio']:<7} p95 {numbers['p95_ms']:8.2f} ms, "
+                f"processor {numbers['processor_ms']:6.2f} ms"
             )
     return out
 
@@ -132,3 +146,27 @@ def resident_mb(pid: int) -> float:
     """Resident memory of a process (Linux)."""
     status = Path(f"/proc/{pid}/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
+
+
+def processor_seconds(*pids: int) -> float:
+    """Processor time that these processes and all below them have used, those that have ended included (Linux).
+
+    Unlike the clock it says nearly the same on a busy machine.
+    """
+    below: dict[int, list[int]] = defaultdict(list)
+    used: dict[int, float] = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            numbers = file.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # ended meanwhile
+        pid = int(file.parent.name)
+        below[int(numbers[1])].append(pid)
+        used[pid] = sum(map(int, numbers[11:15])) / os.sysconf("SC_CLK_TCK")
+    tree, waiting = set[int](), list(pids)
+    while waiting:
+        pid = waiting.pop()
+        if pid not in tree:
+            tree.add(pid)
+            waiting += below[pid]
+    return sum(used.get(pid, 0.0) for pid in tree)
