@@ -216,7 +216,6 @@ class _Rerankers:
         self._settings = settings
         self._chats = chats
         self._made: dict[tuple[object, ...], Reranker] = {}
-        self._chosen: tuple[Settings, Choice] | None = None
 
     @property
     def name(self) -> str | None:
@@ -225,12 +224,6 @@ class _Rerankers:
         return chosen.name if chosen else None
 
     def get(self, settings: Settings) -> Choice:
-        """Looked for once per state of the settings: each search asks, and `auto` looks on the disk."""
-        if self._chosen is None or self._chosen[0] is not settings:
-            self._chosen = (settings, self._choose(settings))
-        return self._chosen[1]
-
-    def _choose(self, settings: Settings) -> Choice:
         match settings.rag.reranker_provider:
             case "cohere":
                 found = self._cohere(settings)

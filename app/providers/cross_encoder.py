@@ -6,6 +6,7 @@ A model is a folder with `tokenizer.json` and `model.onnx` (or `onnx/model.onnx`
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 import time
@@ -46,10 +47,16 @@ def find_cross_encoder(home: Path, name: str = "") -> Path | None:
     Without its owner works too: `ms-marco-MiniLM-L-6-v2` for `cross-encoder/ms-marco-MiniLM-L-6-v2`.
     """
     name = name or DEFAULT_MODEL
-    shelves = (home / "models", Path(sys.prefix) / "share" / "cairn" / "models")
-    short = [shelf / name.rsplit("/", 1)[-1] for shelf in shelves] if _HUB_ID.fullmatch(name) else []
-    folders = [Path(name).expanduser(), *(shelf / name for shelf in shelves), *short]
-    return next((folder for folder in folders if _model_file(folder)), None)
+    shelves = (f"{home}/models", f"{sys.prefix}/share/cairn/models")
+    short = [f"{shelf}/{name.rsplit('/', 1)[-1]}" for shelf in shelves] if _HUB_ID.fullmatch(name) else []
+    # strings, not Paths, which cost ten times as much: each search looks
+    folders = [os.path.expanduser(name), *(os.path.join(shelf, name) for shelf in shelves), *short]
+    return next((Path(folder) for folder in folders if _has_model(folder)), None)
+
+
+def _has_model(folder: str) -> bool:
+    isfile = os.path.isfile
+    return isfile(f"{folder}/tokenizer.json") and any(isfile(f"{folder}/{file}") for file in _FILES)
 
 
 def _model_file(folder: Path) -> Path | None:

@@ -89,8 +89,8 @@ class TraceWriter:
     Traces wait a moment for company: most of what writing one costs is its transaction.
     """
 
-    BATCH = 50
-    LINGER_SECONDS = 0.25
+    BATCH = 100
+    LINGER_SECONDS = 1.0
 
     def __init__(self, database: Database, queue_size: int) -> None:
         self._database = database
@@ -136,8 +136,9 @@ class TraceWriter:
         for trace in batch:
             by_tenant[trace.tenant_id].append(trace)
         for tenant_id, traces in by_tenant.items():
-            async with self._database.transaction(Principal(tenant_id, "")) as connection:
-                await connection.execute("SET LOCAL synchronous_commit = off")
+            async with self._database.transaction(
+                Principal(tenant_id, ""), config={"synchronous_commit": "off"}
+            ) as connection:
                 await insert(connection, traces)
 
     async def close(self) -> None:
