@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -161,11 +161,45 @@ class CacheSettings(Section):
     )
 
 
+Price = Annotated[float, Field(ge=0)]
+
+
 class AnswerSettings(Section):
     max_context_tokens: int = Field(6000, ge=200, description="Token budget of the context (4K to 8K, A3.12).")
     max_sentences: int = Field(4, ge=1, le=20, description="Sentences of an extractive answer.")
     timeout_seconds: float = Field(60, gt=0, description="Total deadline of one generation.")
     max_output_tokens: int = Field(1024, ge=16, description="Most tokens a model may generate.")
+    prices: dict[str, tuple[Price, Price]] = Field(
+        {}, description="Model to its price of a million input and of a million output tokens; not in it: cost is null."
+    )
+
+
+class GroundSettings(Section):
+    """Whether an answer is supported by its sources (A11)."""
+
+    enabled: bool = Field(True, description="Check generated answers.")
+    grounded_from: float = Field(0.8, ge=0, le=1, description="Fast score from which an answer is grounded (A11.01).")
+    not_grounded_below: float = Field(0.3, ge=0, le=1, description="Fast score below which it is not (A11.01).")
+    threshold: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Score of the second layer from which an answer is grounded; .5 is its own measure.",
+    )
+    strict: bool = Field(False, description="Every claim must be stated directly, every quotation verbatim (A11.04).")
+    model_enabled: bool = Field(True, description="Ask the chat model where words do not decide; else sentences alone.")
+    max_retries: int = Field(
+        2, ge=0, le=5, description="New generations after an answer that is not grounded (A11.02)."
+    )
+    timeout_seconds: float = Field(20, gt=0, description="Longest the model's check may take; then sentences decide.")
+    max_output_tokens: int = Field(800, ge=64, description="Most tokens of the model's verdict.")
+
+
+class ProviderSettings(Section):
+    """When calls of a model that keeps failing are not tried any more for a while."""
+
+    circuit_failures: int = Field(5, ge=1, description="Consecutive failed calls that open the circuit of a model.")
+    circuit_seconds: float = Field(20, gt=0, description="So long it stays open; then one call tries again, seconds.")
 
 
 class JobsSettings(Section):
@@ -204,6 +238,8 @@ class Settings(Section):
     retrieve: RetrieveSettings = RetrieveSettings()
     cache: CacheSettings = CacheSettings()
     answer: AnswerSettings = AnswerSettings()
+    ground: GroundSettings = GroundSettings()
+    providers: ProviderSettings = ProviderSettings()
     jobs: JobsSettings = JobsSettings()
     trace: TraceSettings = TraceSettings()
     api: ApiSettings = ApiSettings()

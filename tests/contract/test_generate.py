@@ -101,7 +101,10 @@ async def test_tokens_stream_and_the_draft_has_real_citations_only(chat: OpenAIC
     assert [c.quote for c in made.citations] == ["They sing.", "A cairn is a pile of stones that marks a trail."]
     assert (made.found, made.confidence) == (True, 0.8)
     assert made.insufficiencies == ("1 citations of sources that do not exist were removed.",)
-    assert made.usage == {"model": "some-model", "input_tokens": 7, "output_tokens": 3}
+    assert made.usage.pop("seconds") >= 0
+    assert made.usage == {
+        "model": "some-model", "input_tokens": 7, "output_tokens": 3, "cost": None, "calls": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
