@@ -165,7 +165,14 @@ Price = Annotated[float, Field(ge=0)]
 
 
 class AnswerSettings(Section):
+    retrieved: int = Field(
+        10, ge=1, le=100, description="Passages retrieved for a question, of which rag.topK are read; enhanced x 1.5 (A1.15)."
+    )
     max_context_tokens: int = Field(6000, ge=200, description="Token budget of the context (4K to 8K, A3.12).")
+    summary_tokens: int = Field(
+        48_000, ge=1000, description="Tokens of passages that a summary reads; of more, an even selection (A3.09)."
+    )
+    summary_sentences: int = Field(8, ge=1, le=50, description="Sentences of an extractive summary.")
     max_sentences: int = Field(4, ge=1, le=20, description="Sentences of an extractive answer.")
     timeout_seconds: float = Field(60, gt=0, description="Total deadline of one generation.")
     max_output_tokens: int = Field(1024, ge=16, description="Most tokens a model may generate.")

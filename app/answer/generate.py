@@ -41,11 +41,13 @@ async def generate(
     confidence: float,
     feedback: Sequence[str] = (),
     history: Sequence[Turn] = (),
+    task: str = "",
 ) -> AsyncIterator[Token | Draft]:
     """Tokens as the model writes them (with its own source numbers), then one Draft whose text replaces them.
 
     `feedback`: what a check found unsupported in the previous answer to the same question (A11.02). `history`: the
-    conversation before, of which the last HISTORY_MESSAGES are shown as data. `confidence` is that of the retrieval; the
+    conversation before, of which the last HISTORY_MESSAGES are shown as data. `task`: our own instruction where more than
+    answering is wanted. `confidence` is that of the retrieval; the
     draft has it, or 0 where the model cited nothing that exists. A model's reasoning is neither streamed nor kept.
 
     Raises ProviderError, also for a stream that breaks off and for a reply that is nothing but reasoning;
@@ -53,7 +55,7 @@ async def generate(
     """
     begun, reply, spoken = time.perf_counter(), _Reply(), Spoken()
     stream = chat.stream(
-        _messages(_filled(question, context, feedback, history)),
+        _messages(_filled(question, context, feedback, history, task)),
         temperature=temperature,
         max_tokens=settings.max_output_tokens,
         timeout=settings.timeout_seconds,
@@ -78,10 +80,13 @@ async def generate(
 # --- the prompt -----------------------------------------------------------------------------------------------------
 
 
-def _filled(question: str, context: Context, feedback: Sequence[str], history: Sequence[Turn]) -> Prompt:
+def _filled(
+    question: str, context: Context, feedback: Sequence[str], history: Sequence[Turn], task: str
+) -> Prompt:
     turns = "\n".join(f"{turn.role}: {_quoted(_unmarked(turn.content))}" for turn in history[-HISTORY_MESSAGES:])
     issues = "\n".join(f"- {_quoted(issue)}" for issue in feedback)
     before = [prompt_part("generate", "history", turns=turns)] if turns else []
+    before += [task] if task else []
     before += [prompt_part("generate", "feedback", issues=issues)] if issues else []
     return prompt(
         "generate",
