@@ -209,6 +209,15 @@ class ProviderSettings(Section):
     circuit_seconds: float = Field(20, gt=0, description="So long it stays open; then one call tries again, seconds.")
 
 
+class MemorySettings(Section):
+    """How many of the last messages of a conversation each step sees (A12.01)."""
+
+    router: int = Field(3, ge=0, le=100, description="Messages that recognising the intent looks at.")
+    rewrite: int = Field(5, ge=0, le=100, description="Messages that a follow-up is rewritten from.")
+    generation: int = Field(5, ge=0, le=100, description="Messages that the model sees when it writes an answer.")
+    context: int = Field(4, ge=0, le=100, description="Messages that simplify, deepen and follow-up work on.")
+
+
 class JobsSettings(Section):
     lease_seconds: float = Field(30, gt=0, description="A job whose worker is silent this long is taken over.")
     heartbeat_seconds: float = Field(5, gt=0, description="How often a worker renews its lease.")
@@ -232,6 +241,9 @@ class ApiSettings(Section):
     allowed_hosts: tuple[str, ...] = Field(
         ("localhost", "127.0.0.1", "[::1]", "testserver"), description="Host headers answered while open."
     )
+    ping_seconds: float = Field(
+        15, gt=0, le=300, description="After so long a silence a stream sends a comment, so that proxies keep it open."
+    )
 
 
 class Settings(Section):
@@ -247,6 +259,7 @@ class Settings(Section):
     answer: AnswerSettings = AnswerSettings()
     ground: GroundSettings = GroundSettings()
     providers: ProviderSettings = ProviderSettings()
+    memory: MemorySettings = MemorySettings()
     jobs: JobsSettings = JobsSettings()
     trace: TraceSettings = TraceSettings()
     api: ApiSettings = ApiSettings()
