@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -19,7 +19,7 @@ from app.answer.evidence import Candidate, Evidence, Terms, candidates, evidence
 from app.answer.refusal import refusal
 from app.answer.sentences import Kind, Span
 from app.answer.terms import language_of
-from app.domain.answer import Draft
+from app.domain.answer import Citation, Draft
 from app.domain.passage import Passage
 from app.providers.protocols import Embedder, Vectors
 from app.settings import AnswerSettings
@@ -83,6 +83,11 @@ async def extract(
         return not_found(question, passages, terms, confidence)
     chosen = _choose(scored, vectors[1:], settings.max_sentences)
     return _draft([s.candidate for s in chosen], passages, terms, confidence, first)
+
+
+def has_unsaid(passages: Sequence[Passage], known: str) -> bool:
+    """Whether there is a sentence in the passages that does not stand in `known`."""
+    return bool(_unsaid(candidates(passages), known))
 
 
 def _unsaid(found: list[Candidate], known: str) -> list[Candidate]:
@@ -182,9 +187,21 @@ def _shown(quote: str, kind: Kind, n: int) -> str:
     return f"{'- ' if kind == 'item' else ''}{_WHITE.sub(' ', quote)} [{n}]"
 
 
+def requoted(cited: Sequence[Citation]) -> tuple[str, tuple[Citation, ...]]:
+    """Quotations as running text, numbered anew from 1, and the citations with these numbers."""
+    renumbered = tuple(replace(item, n=n) for n, item in enumerate(cited, start=1))
+    return " ".join(f"{_WHITE.sub(' ', item.quote)} [{item.n}]" for item in renumbered), renumbered
+
+
 def _draft(
     chosen: Sequence[Candidate], passages: Sequence[Passage], terms: Terms, confidence: float, first: int
 ) -> Draft:
+    missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
+    return replace(drafted(chosen, passages, first), confidence=confidence, insufficiencies=missing)
+
+
+def drafted(chosen: Sequence[Candidate], passages: Sequence[Passage], first: int = 1) -> Draft:
+    """Sentences of the passages as an answer, in the order of the passages; the number of the first citation is `first`."""
     pieces = _pieces(chosen, passages)
     cited = tuple(citation(n, passages[piece.rank], piece.span) for n, piece in enumerate(pieces, start=first))
     text = ""
@@ -192,5 +209,4 @@ def _draft(
         before = "prose" if made.n == first else pieces[made.n - first - 1].kind
         gap = " " if piece.kind == before == "prose" else "\n"
         text += (gap if text else "") + _shown(made.quote, piece.kind, made.n)
-    missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
-    return Draft(text, cited, True, confidence, missing)
+    return Draft(text, cited, True, 1.0)

@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from app.answer.advice import rephrase
 from app.answer.context import Context, assemble
@@ -30,12 +30,16 @@ from app.strategies.replies import SHOWN, question_back
 from app.strategies.run import Outcome, Piece, Run, coverage
 
 
+CHECKED_WHOLE: Final = 20
+"""Sources; of more, as summaries have them, only those that are cited are compared with the answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Material:
     """What an answer is made of: passages, best first, and how sure the retrieval was of them (0..1).
 
     `visible`: passages in the collection. `parts`: sub-questions, each with passages of its own, for the extractor.
-    `known`: what was said before and is not to be extracted again; `enough`: the extractor's least confidence. `task`:
+    `coverage`: where it is not the share of the passages that are visible. `known`: what was said before and is not to be extracted again; `enough`: the extractor's least confidence. `task`:
     what a model is told besides the question. `more` goes into the route.
     """
 
@@ -47,6 +51,7 @@ class Material:
     known: str = ""
     enough: float = ENOUGH
     task: str = ""
+    coverage: str = ""
     degraded: tuple[str, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
 
@@ -100,7 +105,7 @@ async def written(run: Run, material: Material, context: Context) -> AsyncIterat
         assert draft is not None
         if attempt == 1:
             yield Progress("hallucination", 95)
-        checked = await check(run, draft, context.passages, material.confidence)
+        checked = await check(run, draft, _sources(draft, context), material.confidence)
         note(run, attempt, checked)
         best = checked if best is None or checked.score > best.score else best
         if not checked.refuted:
@@ -109,6 +114,14 @@ async def written(run: Run, material: Material, context: Context) -> AsyncIterat
     assert best is not None
     outcome = await _settled(run, material, context, best, strict=settings.strict)
     yield replace(outcome, iterations=len(run.record.attempts), degraded=(*degraded, *outcome.degraded))
+
+
+def _sources(draft: Draft, context: Context) -> tuple[Passage, ...]:
+    """What the draft is checked against: what the model read, or of very much what it cites."""
+    if len(context.passages) <= CHECKED_WHOLE:
+        return context.passages
+    cited = {citation.passage_id for citation in draft.citations}
+    return tuple(passage for passage in context.passages if passage.passage_id in cited) or context.passages
 
 
 async def _generated(
@@ -139,7 +152,7 @@ async def _generated(
 async def _settled(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
     """The answer that is given: as it is, with what is not supported said; in strict mode what the sources say."""
     assert run.kit.chat is not None
-    read = coverage(len(material.passages), material.visible)
+    read = material.coverage or coverage(len(material.passages), material.visible)
     if strict and best.refuted:
         outcome = await _quoted(run, material)
         reason = "The generated answer was not supported by its sources and is withheld (strict checking)."

@@ -57,3 +57,8 @@ class Library:
             return await passages.in_order(
                 connection, self.principal, collection, documents, max_tokens, dict(filters)
             )
+
+    async def chunk_vectors(self, ids: Sequence[UUID]) -> list[passages.ChunkVector]:
+        """Vectors of the chunks of these passages, in order."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await passages.chunk_vectors(connection, self.principal, ids)

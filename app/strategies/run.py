@@ -9,9 +9,8 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
 
-from app.domain.answer import Answer, Draft
+from app.domain.answer import Draft
 from app.domain.conversation import Turn
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.grounding import Grounding
@@ -37,7 +36,6 @@ class Kit:
     recall: Callable[[str], Awaitable[tuple[Turn, ...]]]
     understand: Callable[[Question], Awaitable[QueryPlan]]
     retrieve: Callable[[SearchRequest, str], Awaitable[SearchResult]]
-    save: Callable[[Question, Answer], Awaitable[UUID | None]]
     library: Library
     embedder: Embedder
     chat: ChatModel | None
@@ -109,12 +107,22 @@ class Run:
         return self.kit.settings
 
     async def search(
-        self, query: str, top_k: int, *, purpose: str = "question", filters: Mapping[str, Any] | None = None
+        self,
+        query: str,
+        top_k: int,
+        *,
+        purpose: str = "question",
+        filters: Mapping[str, Any] | None = None,
+        by_words: bool = False,
     ) -> SearchResult:
-        """Search the question's collection, and keep what was found for the trace. Raises CairnError."""
+        """Search the question's collection, and keep what was found for the trace. `by_words`: the lexical leg alone, each
+        document once. Raises CairnError."""
         hybrid = self.settings.rag.hybrid_search_enabled
-        legs: tuple[Leg, ...] = ("vector", "lexical") if hybrid else ("vector",)
-        request = SearchRequest(query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None)
+        legs: tuple[Leg, ...] = ("lexical",) if by_words else ("vector", "lexical") if hybrid else ("vector",)
+        request = SearchRequest(
+            query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None,
+            rerank=False if by_words else None, group_by="document" if by_words else "passage",
+        )  # fmt: skip
         began = time.perf_counter()
         result = await self.kit.retrieve(request, self.route.strategy)
         self.record.spent("retrieve", began)

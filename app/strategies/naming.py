@@ -1,0 +1,80 @@
+"""Which documents a message names, and which topic it has besides. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Final
+
+from app.answer.terms import alike, fold, spelled_words, words
+from app.domain.library import Listed
+
+_META: Final = frozenset(
+    fold(word)
+    for word in (
+        # what one does with documents as such
+        "summarize summarise summarized summary summaries overview recap outline digest gist tldr synopsis brief abstract "
+        "résumer résume résumez résumé résumés synthèse synthétiser aperçu récapituler récapitulatif "
+        "resumir resume resuma resumen resúmenes síntesis sintetizar sinopsis panorama "
+        "zusammenfassen zusammenfassung fasse fass zusammen überblick übersicht kurzfassung "
+        "show count number total amount list enumerate display contains contain include available stored uploaded indexed "
+        "combien nombre total liste lister affiche afficher montre montrer disponibles stockés chargés indexés contient "
+        "cuántos cuántas número total lista listar muestra mostrar enumera disponibles cargados indexados contiene hay "
+        "anzahl viele zeige zeig liste auflisten aufzählen vorhanden gespeichert hochgeladen indexiert enthält gibt "
+        "main key important points point ideas idea essential principal principaux principales points clés idées "
+        "principales puntos clave ideas wichtigsten wichtigste punkte hauptpunkte kernaussagen kurz short brièvement "
+        "brevemente quick please merci favor bitte sentences paragraph phrases frases sätzen "
+        "about talk talks mention mentions mentioned concern concerns deal deals discuss discusses cover covers refer refers "
+        "related regarding parlent parle mentionnent mentionne concernent traitent évoquent abordent sujet "
+        "hablan habla mencionan menciona tratan tema erwähnen erwähnt handeln behandeln betreffen sprechen thema "
+        # what documents are called
+        "document documents doc docs file files paper papers text texts collection collections database corpus knowledge "
+        "base library content contents everything all whole entire pdf pdfs page pages "
+        "fichier fichiers textes base données bibliothèque contenu contenus tout tous toute toutes entier ensemble corpus "
+        "documento documentos archivo archivos fichero ficheros texto textos colección colecciones base datos biblioteca "
+        "contenido contenidos todo todos toda todas entero conjunto "
+        "dokument dokumente dokumenten datei dateien text texte sammlung datenbank bibliothek inhalt inhalte alles alle "
+        "allen gesamte gesamten ganze ganzen unterlagen korpus"
+    ).split()
+)
+SHORTEST_NAME: Final = 3
+"""Letters of a title or file name that is looked for in a message."""
+
+
+def topic(message: str) -> list[str]:
+    """Words of the message, as spelled, that are about something, not about documents as such."""
+    return [raw for raw, word in spelled_words(message) if word not in _META]
+
+
+def named(message: str, documents: Sequence[Listed]) -> list[Listed]:
+    """Documents whose title, identity or file name stands in the message; else those whose name holds all words of its
+    topic, if these are not most of them. Empty where it names none."""
+    said = f" {_plain(message)} "
+    spoken = [item for item in documents if any(f" {name} " in said for name in _names(item))]
+    if spoken:
+        return spoken
+    wanted = topic(message)
+    if not wanted:
+        return []
+    fitting = [item for item in documents if _holds(item, wanted)]
+    return fitting if len(fitting) == 1 or 2 * len(fitting) <= len(documents) else []
+
+
+def _names(item: Listed) -> set[str]:
+    path = PurePosixPath(item.external_id)
+    names = {_plain(name) for name in (item.title, item.external_id, path.name, path.stem)}
+    return {name for name in names if len(name) >= SHORTEST_NAME and not set(name.split()) <= _META}
+
+
+def _holds(item: Listed, wanted: Sequence[str]) -> bool:
+    vocabulary = frozenset(words(f"{item.title} {_plain(item.external_id)}"))
+    return all(alike(fold(word), vocabulary) for word in wanted)
+
+
+_APART = re.compile(r"[\W_]+")
+
+
+def _plain(text: str) -> str:
+    """Words and numbers alone, folded: "Leave-Policy_2024.pdf" and "leave policy 2024 pdf" are the same."""
+    return _APART.sub(" ", fold(text)).strip()
