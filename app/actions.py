@@ -12,11 +12,13 @@ from uuid import UUID
 
 from app.domain.cache import CacheStats
 from app.domain.collection import Collection
+from app.domain.conversation import Turn
 from app.domain.document import Document, Outcome, Source
 from app.domain.event import TERMINAL, Event
 from app.domain.ids import new_id
 from app.domain.job import Job
 from app.domain.passage import Leg, SearchRequest, SearchResult
+from app.domain.plan import QueryPlan, Vocabulary
 from app.domain.question import Question
 from app.domain.text import normalise
 from app.domain.trace import RunTrace
@@ -26,14 +28,18 @@ from app.ingest.pipeline import OnOutcome, ingest
 from app.ingest.prepare import source_hash
 from app.jobs import vector_indexes
 from app.jobs.index_uploads import KIND
+from app.memory.recall import recall, widest
 from app.memory.remember import remembered
+from app.providers.protocols import Vectors
+from app.query.understand import understand
 from app.retrieve.cached import cached_search
 from app.retrieve.trace import sampled, search_trace, succeeded
 from app.settings import Settings
 from app.store import cache, collections, documents, jobs, traces, uploads
 from app.store import vector_indexes as vector_store
-from app.strategies.choose import choose
-from app.strategies.fast import Answerer, fast
+from app.strategies.flow import run
+from app.strategies.library import Library
+from app.strategies.run import Kit, Record
 from app.strategies.trace import run_trace
 from app.wiring import Services
 
@@ -280,26 +286,9 @@ async def run_search(services: Services, request: SearchRequest) -> SearchResult
 async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
     """The events of one run; the last one is terminal. Leaves a trace on every path, also when nobody reads on."""
     settings, started = services.settings.current, datetime.now(UTC)
-    found: SearchResult | None = None
-    terminal: Event | None = None
-
-    async def retrieve(request: SearchRequest) -> SearchResult:
-        nonlocal found
-        found = await cached_search(
-            services.retriever,
-            services.principal,
-            request,
-            settings,
-            question.run_id,
-            answering=True,
-            strategy=route.strategy,
-        )
-        return found
-
-    answerer, route = Answerer(services.retriever.embedder, services.chat_for(settings)), choose(question)
-    stream = remembered(
-        fast(question, route, retrieve, answerer, settings), services.database, services.principal, question
-    )
+    record, terminal = Record(question), None
+    events_of_run = run(question, _kit(services, question, settings, record), record)
+    stream = remembered(events_of_run, services.database, services.principal, question)
     try:
         async with aclosing(cast("AsyncGenerator[Event]", stream)) as events:
             async for event in events:
@@ -308,7 +297,35 @@ async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
     finally:
         if settings.trace.enabled:
             trace = run_trace(
-                question, found, terminal, tenant_id=services.principal.tenant_id, started_at=started,
+                record, terminal, tenant_id=services.principal.tenant_id, started_at=started,
                 settings_revision=settings.revision,
             )  # fmt: skip
             services.traces.record(sampled(trace, settings.trace.sample_rate))
+
+
+def _kit(services: Services, question: Question, settings: Settings, record: Record) -> Kit:
+    """What the run is made with: one snapshot of the settings, the caller's rows, and each text embedded once."""
+    retriever, principal, database = services.retriever, services.principal, services.database
+    chat = services.chat_for(settings)
+
+    async def remember(session_id: str) -> tuple[Turn, ...]:
+        return await recall(database, principal, session_id, widest(settings.memory))
+
+    async def known_words(words: Sequence[str]) -> Vocabulary:
+        return await vocabulary(database, principal, question.collection, words)
+
+    async def embed(texts: Sequence[str]) -> Vectors:
+        return await embed_queries(retriever, principal, texts, settings)
+
+    async def understood(asked: Question) -> QueryPlan:
+        return await understand(
+            asked.text, asked.history, vocabulary=known_words, embed=embed,
+            chat=chat and record.metered("understand", chat, settings), settings=settings, exemplars=services.exemplars,
+        )  # fmt: skip
+
+    async def retrieve(request: SearchRequest, strategy: str) -> SearchResult:
+        return await cached_search(
+            retriever, principal, request, settings, question.run_id, answering=True, strategy=strategy
+        )
+
+    return Kit(remember, understood, retrieve, Library(database, principal), retriever.embedder, chat, settings)

@@ -166,7 +166,10 @@ Price = Annotated[float, Field(ge=0)]
 
 class AnswerSettings(Section):
     retrieved: int = Field(
-        10, ge=1, le=100, description="Passages retrieved for a question, of which rag.topK are read; enhanced x 1.5 (A1.15)."
+        10,
+        ge=1,
+        le=100,
+        description="Passages retrieved for a question, of which rag.topK are read; enhanced x 1.5 (A1.15).",
     )
     max_context_tokens: int = Field(6000, ge=200, description="Token budget of the context (4K to 8K, A3.12).")
     summary_tokens: int = Field(

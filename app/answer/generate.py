@@ -80,9 +80,7 @@ async def generate(
 # --- the prompt -----------------------------------------------------------------------------------------------------
 
 
-def _filled(
-    question: str, context: Context, feedback: Sequence[str], history: Sequence[Turn], task: str
-) -> Prompt:
+def _filled(question: str, context: Context, feedback: Sequence[str], history: Sequence[Turn], task: str) -> Prompt:
     turns = "\n".join(f"{turn.role}: {_quoted(_unmarked(turn.content))}" for turn in history[-HISTORY_MESSAGES:])
     issues = "\n".join(f"- {_quoted(issue)}" for issue in feedback)
     before = [prompt_part("generate", "history", turns=turns)] if turns else []

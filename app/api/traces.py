@@ -28,7 +28,8 @@ class CandidateOut(BaseModel):
 
 
 class LegOut(BaseModel):
-    leg: str
+    leg: str = Field(description="vector, lexical, fused; merged: the list that was made of several searches.")
+    search: int | None = Field(description="Which search of the run, from 1 (see plan.searches); null for merged.")
     candidates: list[CandidateOut]
 
 
@@ -41,7 +42,7 @@ class TraceOut(BaseModel):
             "timings_ms": {"total": 14.2}, "legs_used": ["vector", "lexical"], "legs_failed": {}, "degraded": [],
             "settings_revision": "1f0c9a7be402", "epochs": {COLLECTION_EXAMPLE: 14}, "answer": {}, "usage": {},
             "document_ids": [],
-            "legs": [{"leg": "fused", "candidates": [
+            "legs": [{"leg": "fused", "search": 1, "candidates": [
                 {"rank": 1, "passage_id": ID_EXAMPLE, "chunk_id": None, "score": 0.0163, "share": None, "fate": "kept"}
             ]}],
         }
@@ -79,7 +80,13 @@ async def get_trace(
 
 def _out(trace: RunTrace) -> TraceOut:
     same = {name: getattr(trace, name) for name in TraceOut.model_fields if name != "legs"}
-    return TraceOut(**same, legs=[LegOut(leg=leg.leg, candidates=_candidates(leg)) for leg in trace.legs])
+    return TraceOut(**same, legs=[_leg(leg) for leg in trace.legs])
+
+
+def _leg(leg: LegTrace) -> LegOut:
+    """Legs of the n-th search are stored as vector#n."""
+    name, _, search = leg.leg.partition("#")
+    return LegOut(leg=name, search=None if name == "merged" else int(search or 1), candidates=_candidates(leg))
 
 
 def _candidates(leg: LegTrace) -> list[CandidateOut]:

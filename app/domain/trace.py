@@ -15,6 +15,7 @@ class LegTrace:
 
     `shares`: contribution to the RRF score; for "fused" the rerank score (NaN where not reranked). `fates`: for "fused",
     kept or why it was dropped; empty strings otherwise.
+    `leg` of the n-th search of a run, from the second on, ends in #n; "merged" is the list made of several searches.
     """
 
     leg: str

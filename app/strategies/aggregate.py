@@ -50,7 +50,9 @@ async def _catalogue(run: Run, holdings: Holdings, filters: dict[str, Any]) -> O
 async def _mentions(run: Run, words: list[str], holdings: Holdings, filters: dict[str, Any]) -> Outcome:
     """Documents in which all of these words stand, each in any inflection."""
     asked = " ".join(f'+"{word}"' for word in words)
-    result = await run.search(f"{asked} {' '.join(words)}", MOST_MENTIONED, purpose="mentions", filters=filters, by_words=True)
+    result = await run.search(
+        f"{asked} {' '.join(words)}", MOST_MENTIONED, purpose="mentions", filters=filters, by_words=True
+    )
     found = {passage.document_id for passage in result.passages}
     everything = await run.kit.library.documents(run.question.collection, filters=filters)
     listed = [item for item in everything if item.id in found]

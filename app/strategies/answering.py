@@ -204,9 +204,7 @@ async def _extracted(run: Run, material: Material) -> Draft:
 
 async def _extract(run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int) -> Draft:
     settings, embedder = run.settings.answer, run.kit.embedder
-    return await extract(
-        text, passages, embedder, settings, first=first, known=material.known, enough=material.enough
-    )
+    return await extract(text, passages, embedder, settings, first=first, known=material.known, enough=material.enough)
 
 
 # --- what to do when nothing answers --------------------------------------------------------------------------------

@@ -111,9 +111,7 @@ async def _same_documents(run: Run, asked: str, originals: Sequence[Passage]) ->
     found: list[Passage] = []
     for name in names:
         if '"' not in name and "\n" not in name:
-            result = await run.search(
-                f'id:"{name}" {asked}', top_k, purpose="documents", filters=run.question.filters
-            )
+            result = await run.search(f'id:"{name}" {asked}', top_k, purpose="documents", filters=run.question.filters)
             found += result.passages
     return tuple(found)
 

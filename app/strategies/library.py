@@ -11,6 +11,7 @@ from app.domain.library import Holdings, Listed, Reading
 from app.domain.passage import Passage
 from app.domain.principal import Principal
 from app.store import holdings, passages
+from app.store.passages import ChunkVector
 from app.store.session import Database
 
 
@@ -54,11 +55,9 @@ class Library:
         """Passages in order of documents and places in them, all or evenly spread over what does not fit into
         `max_tokens`."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await passages.in_order(
-                connection, self.principal, collection, documents, max_tokens, dict(filters)
-            )
+            return await passages.in_order(connection, self.principal, collection, documents, max_tokens, dict(filters))
 
-    async def chunk_vectors(self, ids: Sequence[UUID]) -> list[passages.ChunkVector]:
+    async def chunk_vectors(self, ids: Sequence[UUID]) -> list[ChunkVector]:
         """Vectors of the chunks of these passages, in order."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await passages.chunk_vectors(connection, self.principal, ids)

@@ -10,34 +10,32 @@ from typing import Final
 from app.answer.terms import alike, fold, spelled_words, words
 from app.domain.library import Listed
 
-_META: Final = frozenset(
-    fold(word)
-    for word in (
-        # what one does with documents as such
-        "summarize summarise summarized summary summaries overview recap outline digest gist tldr synopsis brief abstract "
-        "résumer résume résumez résumé résumés synthèse synthétiser aperçu récapituler récapitulatif "
-        "resumir resume resuma resumen resúmenes síntesis sintetizar sinopsis panorama "
-        "zusammenfassen zusammenfassung fasse fass zusammen überblick übersicht kurzfassung "
-        "show count number total amount list enumerate display contains contain include available stored uploaded indexed "
-        "combien nombre total liste lister affiche afficher montre montrer disponibles stockés chargés indexés contient "
-        "cuántos cuántas número total lista listar muestra mostrar enumera disponibles cargados indexados contiene hay "
-        "anzahl viele zeige zeig liste auflisten aufzählen vorhanden gespeichert hochgeladen indexiert enthält gibt "
-        "main key important points point ideas idea essential principal principaux principales points clés idées "
-        "principales puntos clave ideas wichtigsten wichtigste punkte hauptpunkte kernaussagen kurz short brièvement "
-        "brevemente quick please merci favor bitte sentences paragraph phrases frases sätzen "
-        "about talk talks mention mentions mentioned concern concerns deal deals discuss discusses cover covers refer refers "
-        "related regarding parlent parle mentionnent mentionne concernent traitent évoquent abordent sujet "
-        "hablan habla mencionan menciona tratan tema erwähnen erwähnt handeln behandeln betreffen sprechen thema "
-        # what documents are called
-        "document documents doc docs file files paper papers text texts collection collections database corpus knowledge "
-        "base library content contents everything all whole entire pdf pdfs page pages "
-        "fichier fichiers textes base données bibliothèque contenu contenus tout tous toute toutes entier ensemble corpus "
-        "documento documentos archivo archivos fichero ficheros texto textos colección colecciones base datos biblioteca "
-        "contenido contenidos todo todos toda todas entero conjunto "
-        "dokument dokumente dokumenten datei dateien text texte sammlung datenbank bibliothek inhalt inhalte alles alle "
-        "allen gesamte gesamten ganze ganzen unterlagen korpus"
-    ).split()
-)
+_SAID: Final = """
+    summarize summarise summarized summary summaries overview recap outline digest gist tldr synopsis brief abstract
+    résumer résume résumez résumé résumés synthèse synthétiser aperçu récapituler récapitulatif resumir resume resuma
+    resumen resúmenes síntesis sintetizar sinopsis panorama zusammenfassen zusammenfassung fasse fass zusammen
+    überblick übersicht kurzfassung show count number total amount list enumerate display contains contain include
+    available stored uploaded indexed combien nombre liste lister affiche afficher montre montrer disponibles stockés
+    chargés indexés contient cuántos cuántas número lista listar muestra mostrar enumera cargados indexados contiene
+    hay anzahl viele zeige zeig auflisten aufzählen vorhanden gespeichert hochgeladen indexiert enthält gibt main key
+    important points point ideas idea essential principal principaux principales clés idées puntos clave wichtigsten
+    wichtigste punkte hauptpunkte kernaussagen kurz short brièvement brevemente quick please merci favor bitte
+    sentences paragraph phrases frases sätzen about talk talks mention mentions mentioned concern concerns deal deals
+    discuss discusses cover covers refer refers related regarding parlent parle mentionnent mentionne concernent
+    traitent évoquent abordent sujet hablan habla mencionan menciona tratan tema erwähnen erwähnt handeln behandeln
+    betreffen sprechen thema
+"""
+"""What one does with documents as such."""
+_CALLED: Final = """
+    document documents doc docs file files paper papers text texts collection collections database corpus knowledge
+    base library content contents everything all whole entire pdf pdfs page pages fichier fichiers textes données
+    bibliothèque contenu contenus tout tous toute toutes entier ensemble documento documentos archivo archivos fichero
+    ficheros texto textos colección colecciones datos biblioteca contenido contenidos todo todos toda todas entero
+    conjunto dokument dokumente dokumenten datei dateien texte sammlung datenbank bibliothek inhalt inhalte alles alle
+    allen gesamte gesamten ganze ganzen unterlagen korpus
+"""
+"""What documents and collections of them are called."""
+_META: Final = frozenset(fold(word) for word in (_SAID + _CALLED).split())
 SHORTEST_NAME: Final = 3
 """Letters of a title or file name that is looked for in a message."""
 

@@ -90,7 +90,5 @@ def _noted(taken: Sequence[str | ProviderError], parts: Sequence[Sequence[Passag
     if len(failed) == len(parts):
         raise failed[0][1]
     text = "\n\n".join(f"Part {n}:\n{reply}" for n, reply in enumerate(taken, 1) if isinstance(reply, str))
-    degraded = tuple(
-        f"no notes of {len(part)} passages ({error.code}: {error.detail})" for part, error in failed
-    )
+    degraded = tuple(f"no notes of {len(part)} passages ({error.code}: {error.detail})" for part, error in failed)
     return Noted(text, sum(len(part) for part, _ in failed), degraded)
