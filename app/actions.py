@@ -27,6 +27,7 @@ from app.ingest.prepare import source_hash
 from app.jobs import vector_indexes
 from app.jobs.index_uploads import KIND
 from app.memory.remember import remembered
+from app.retrieve.absent import nothing_found
 from app.retrieve.cached import cached_search
 from app.retrieve.trace import sampled, search_trace, succeeded
 from app.settings import Settings
@@ -278,22 +279,26 @@ async def run_search(services: Services, request: SearchRequest) -> SearchResult
 
 
 async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
-    """The events of one run; the last one is terminal. Leaves a trace on every path, also when nobody reads on."""
+    """The events of one run; the last one is terminal. Leaves a trace on every path, also when nobody reads on, and in a
+    session what was said. A collection that does not exist is an empty one: edges that mean another check it first."""
     settings, started = services.settings.current, datetime.now(UTC)
     found: SearchResult | None = None
     terminal: Event | None = None
 
     async def retrieve(request: SearchRequest) -> SearchResult:
         nonlocal found
-        found = await cached_search(
-            services.retriever,
-            services.principal,
-            request,
-            settings,
-            question.run_id,
-            answering=True,
-            strategy=route.strategy,
-        )
+        try:
+            found = await cached_search(
+                services.retriever,
+                services.principal,
+                request,
+                settings,
+                question.run_id,
+                answering=True,
+                strategy=route.strategy,
+            )
+        except NotFoundError:
+            found = nothing_found(request, question.run_id)
         return found
 
     answerer, route = Answerer(services.retriever.embedder, services.chat_for(settings)), choose(question)
