@@ -131,7 +131,8 @@ def loop_start(text: str) -> int | None:
 
 def _periods(tail: str) -> list[int]:
     """Distances at which the last characters of the text stand before: the only possible periods."""
-    last, found, at = tail[-12:], [], len(tail) - 12
+    found: list[int] = []
+    last, at = tail[-12:], len(tail) - 12
     while len(found) < 60 and (at := tail.rfind(last, 0, at + len(last) - 1)) >= 0:
         if (period := len(tail) - len(last) - at) > LONGEST_PERIOD:
             break

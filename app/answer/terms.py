@@ -64,3 +64,26 @@ def likeness(a: str, b: str) -> float:
 def alike(word: str, vocabulary: Iterable[str]) -> dict[str, float]:
     """The words of the vocabulary that match `word`, with their likeness."""
     return {other: value for other in vocabulary if (value := likeness(word, other)) > 0}
+
+
+def all_words(text: str) -> list[str]:
+    """Folded words and numbers in order, stop words included; elided articles are none."""
+    return [fold(word) for word in _WORD.findall(_ELISION.sub(" ", text))]
+
+
+def is_stop_word(word: str) -> bool:
+    """Of a folded word: whether it says nothing about what a text is about, in any of the four languages."""
+    return word in _ALL_STOP_WORDS
+
+
+FEWEST_MARKERS: Final = 3
+SURE: Final = 1.5
+"""So many times the stop words of the next best language make a language certain; many words belong to two."""
+
+
+def known_language(text: str) -> Language | None:
+    """The language of a text where its stop words make it certain; None for short texts, names, code, others."""
+    found = [fold(word) for word in _WORD.findall(_ELISION.sub(" ", text[:4000]))]
+    counts = sorted(((sum(w in STOP_WORDS[x] for w in found), x) for x in STOP_WORDS), reverse=True)
+    (best, language), (second, _) = counts[0], counts[1]
+    return language if best >= max(FEWEST_MARKERS, SURE * second) and best >= 0.1 * len(found) else None
