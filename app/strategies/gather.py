@@ -18,8 +18,6 @@ from app.domain.trace import LegTrace
 from app.errors import CairnError
 from app.strategies.run import Run, half_up
 
-MODERATE_FACTOR: Final = 1.5
-"""How much more enhanced retrieves and reads than fast (A1.15)."""
 AT_ONCE: Final = 2
 """Searches of one run that are under way together; the pool of connections is small."""
 
@@ -49,7 +47,7 @@ async def gather(run: Run, *, factor: float | None = None) -> Found:
     """`factor`: how much more than usual is retrieved and read; by default as the strategy says. Raises CairnError when
     the search for the question itself fails; other searches that fail are reported."""
     enhanced = run.route.strategy == "enhanced"
-    factor = factor or (MODERATE_FACTOR if enhanced else 1.0)
+    factor = factor or (run.settings.routing.enhanced_factor if enhanced else 1.0)
     top_k = half_up(factor * max(run.settings.answer.retrieved, run.settings.rag.top_k))
     read = half_up(factor * run.settings.rag.top_k)
     main, degraded = await _main(run, top_k)
