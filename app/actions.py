@@ -30,17 +30,16 @@ from app.jobs import vector_indexes
 from app.jobs.index_uploads import KIND
 from app.memory.recall import recall, widest
 from app.memory.remember import remembered
-<<<<<<< HEAD
 from app.providers.protocols import Vectors
 from app.query.understand import understand
-=======
 from app.retrieve.absent import nothing_found
->>>>>>> s8-chat
 from app.retrieve.cached import cached_search
+from app.retrieve.query_vectors import embed_queries
 from app.retrieve.trace import sampled, search_trace, succeeded
 from app.settings import Settings
 from app.store import cache, collections, documents, jobs, traces, uploads
 from app.store import vector_indexes as vector_store
+from app.store.vocabulary import vocabulary
 from app.strategies.flow import run
 from app.strategies.library import Library
 from app.strategies.run import Kit, Record
@@ -291,35 +290,9 @@ async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
     """The events of one run; the last one is terminal. Leaves a trace on every path, also when nobody reads on, and in a
     session what was said. A collection that does not exist is an empty one: edges that mean another check it first."""
     settings, started = services.settings.current, datetime.now(UTC)
-<<<<<<< HEAD
     record, terminal = Record(question), None
     events_of_run = run(question, _kit(services, question, settings, record), record)
     stream = remembered(events_of_run, services.database, services.principal, question)
-=======
-    found: SearchResult | None = None
-    terminal: Event | None = None
-
-    async def retrieve(request: SearchRequest) -> SearchResult:
-        nonlocal found
-        try:
-            found = await cached_search(
-                services.retriever,
-                services.principal,
-                request,
-                settings,
-                question.run_id,
-                answering=True,
-                strategy=route.strategy,
-            )
-        except NotFoundError:
-            found = nothing_found(request, question.run_id)
-        return found
-
-    answerer, route = Answerer(services.retriever.embedder, services.chat_for(settings)), choose(question)
-    stream = remembered(
-        fast(question, route, retrieve, answerer, settings), services.database, services.principal, question
-    )
->>>>>>> s8-chat
     try:
         async with aclosing(cast("AsyncGenerator[Event]", stream)) as events:
             async for event in events:
@@ -343,7 +316,8 @@ def _kit(services: Services, question: Question, settings: Settings, record: Rec
         return await recall(database, principal, session_id, widest(settings.memory))
 
     async def known_words(words: Sequence[str]) -> Vocabulary:
-        return await vocabulary(database, principal, question.collection, words)
+        async with database.transaction(principal, readonly=True) as connection:
+            return await vocabulary(connection, principal, question.collection, words)
 
     async def embed(texts: Sequence[str]) -> Vectors:
         return await embed_queries(retriever, principal, texts, settings)
@@ -355,8 +329,11 @@ def _kit(services: Services, question: Question, settings: Settings, record: Rec
         )  # fmt: skip
 
     async def retrieve(request: SearchRequest, strategy: str) -> SearchResult:
-        return await cached_search(
-            retriever, principal, request, settings, question.run_id, answering=True, strategy=strategy
-        )
+        try:
+            return await cached_search(
+                retriever, principal, request, settings, question.run_id, answering=True, strategy=strategy
+            )
+        except NotFoundError:
+            return nothing_found(request, question.run_id)
 
     return Kit(remember, understood, retrieve, Library(database, principal), retriever.embedder, chat, settings)

@@ -33,6 +33,7 @@ from app.providers.minilm import MiniLM, Precision
 from app.providers.openai_chat import OpenAIChat
 from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.protocols import ChatModel, Embedder, Reranker
+from app.query.exemplars import Exemplars
 from app.retrieve.rerank import Choice
 from app.retrieve.search import Retriever
 from app.settings import Environment, Settings, SettingsStore
@@ -59,6 +60,7 @@ class Services:
     retriever: Retriever
     traces: TraceWriter
     chat_for: Callable[[Settings], ChatModel | None]
+    exemplars: Exemplars
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
@@ -123,7 +125,8 @@ async def open_services(
         stack.push_async_callback(ledger.close)
         stack.push_async_callback(embeddings.close)
         retriever = Retriever(database, embedder, model, reranker, ledger, embeddings, embedders)
-        yield Services(environment, settings, principal, database, owner_dsn, retriever, traces, chats.get)
+        exemplars = Exemplars(embedder)
+        yield Services(environment, settings, principal, database, owner_dsn, retriever, traces, chats.get, exemplars)
 
 
 async def _embedded(environment: Environment, stack: AsyncExitStack) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,8 @@ from pgvector import HalfVector
 
 from app.domain.passage import SearchRequest
 from app.domain.principal import Principal
-from app.errors import ProviderError, SettingsError
+from app.errors import CairnError, ProviderError, SettingsError
+from app.providers.protocols import Vectors
 from app.retrieve.operators import parse_operators
 from app.retrieve.stopwatch import Stopwatch
 from app.settings import Settings
@@ -21,6 +22,35 @@ if TYPE_CHECKING:
     from app.retrieve.search import Retriever
 
 log = structlog.get_logger(__name__)
+
+
+async def embed_queries(
+    retriever: Retriever, principal: Principal, texts: Sequence[str], settings: Settings
+) -> Vectors:
+    """Vectors of texts under the model of the settings, of shape (len(texts), dimensions).
+
+    What is known is not embedded again, and what is embedded here is known to the searches that follow: a message that is
+    routed by its vector and then searched for costs one embedding. Raises ProviderError.
+    """
+    model, capacity = retriever.model, settings.cache.query_embeddings
+    found: list[HalfVector | None] = []
+    for text in texts:
+        try:
+            found.append(await retriever.embeddings.get(principal, model, text, capacity))
+        except CairnError:
+            log.exception("cache.failed", step="query embeddings")
+            found.append(None)
+    missing = [text for text, known in zip(texts, found, strict=True) if known is None]
+    made = iter(await retriever.embedder.embed(missing)) if missing else iter(())
+    rows = []
+    for text, known in zip(texts, found, strict=True):
+        if known is None:
+            row = next(made)
+            retriever.embeddings.put(principal, model, text, HalfVector(row.astype(np.float16)), capacity)
+        else:
+            row = known.to_numpy().astype(np.float32)
+        rows.append(row)
+    return np.stack(rows) if rows else np.empty((0, model.dimensions), np.float32)
 
 
 class NeedsVectorsError(Exception):
