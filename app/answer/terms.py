@@ -73,7 +73,7 @@ def all_words(text: str) -> list[str]:
 
 def is_stop_word(word: str) -> bool:
     """Of a folded word: whether it says nothing about what a text is about, in any of the four languages."""
-    return word in _ALL_STOP_WORDS
+    return word in ALL_STOP_WORDS
 
 
 FEWEST_MARKERS: Final = 3

@@ -29,7 +29,6 @@ from app.strategies.checking import Checked, check, check_settings, disclosure, 
 from app.strategies.replies import SHOWN, question_back
 from app.strategies.run import Outcome, Piece, Run, coverage
 
-
 CHECKED_WHOLE: Final = 20
 """Sources; of more, as summaries have them, only those that are cited are compared with the answer."""
 
@@ -38,9 +37,10 @@ CHECKED_WHOLE: Final = 20
 class Material:
     """What an answer is made of: passages, best first, and how sure the retrieval was of them (0..1).
 
-    `visible`: passages in the collection. `parts`: sub-questions, each with passages of its own, for the extractor.
-    `coverage`: where it is not the share of the passages that are visible. `known`: what was said before and is not to be extracted again; `enough`: the extractor's least confidence. `task`:
-    what a model is told besides the question. `more` goes into the route.
+    `visible`: passages in the collection; `coverage` says it where that is not the share of them. `parts`: sub-questions,
+    each with passages of its own, for the extractor. `known`: what was said before and is not to be extracted again;
+    `enough`: the extractor's least confidence. `task`: what a model is told besides the question. `shown`: sources of
+    the answer whether it reads them or not. `more` goes into the route.
     """
 
     question: str
@@ -52,6 +52,7 @@ class Material:
     enough: float = ENOUGH
     task: str = ""
     coverage: str = ""
+    shown: tuple[Passage, ...] = ()
     degraded: tuple[str, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
 
@@ -175,14 +176,12 @@ async def _quoted(run: Run, material: Material) -> Outcome:
     began = time.perf_counter()
     draft = await _extracted(run, material)
     run.record.spent("answer", began)
-    sources = tuple(
-        {passage.passage_id: passage for found in (material.passages, *(p for _, p in material.parts)) for passage in found}
-        .values()
-    )  # fmt: skip
+    lists = (material.shown, material.passages, *(passages for _, passages in material.parts))
+    sources = tuple({passage.passage_id: passage for passages in lists for passage in passages}.values())
     if not draft.found:
         draft = await refused(run, draft)
     return Outcome(
-        draft, "extractive", sources, material.confidence, coverage(len(sources), material.visible),
+        draft, "extractive", sources, material.confidence, coverage(len(sources), max(len(sources), material.visible)),
         needs_clarification=not draft.found and _ambiguous(run), degraded=material.degraded, more=material.more,
     )  # fmt: skip
 

@@ -19,6 +19,7 @@ from app.answer.terms import words
 from app.domain.conversation import Turn
 from app.domain.plan import Intent, QueryPlan
 from app.domain.question import Question
+from app.query.intent import hard_rules
 
 Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "fast", "enhanced"]
 """Each is a file here (enhanced is fast with more to read)."""
@@ -40,7 +41,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A question and the answer to it; the answer stands on sources."""
+    """An answer that stands on sources, and the question that it goes back to; "" where that was too long ago."""
 
     question: str
     answer: Turn
@@ -85,11 +86,19 @@ def _by_complexity(plan: QueryPlan) -> Route:
 
 
 def last_exchange(history: tuple[Turn, ...]) -> Exchange | None:
-    """The last answer with sources in the last messages, and what it answered; None where there is none."""
-    recent = history[-CONTEXT_MESSAGES:]
-    for at in range(len(recent) - 1, -1, -1):
-        turn = recent[at]
+    """The last answer with sources in the last messages, and what it answered; None where there is none.
+
+    "Tell me more" answers nothing by itself: what was asked before it counts.
+    """
+    for at in range(len(history) - 1, max(len(history) - CONTEXT_MESSAGES, 0) - 1, -1):
+        turn = history[at]
         if turn.role == "assistant" and turn.sources:
-            asked = next((before.content for before in reversed(recent[:at]) if before.role == "user"), "")
-            return Exchange(asked, turn)
+            asked = (before.content for before in reversed(history[:at]) if before.role == "user")
+            return Exchange(next((text for text in asked if _asks(text)), ""), turn)
     return None
+
+
+def _asks(message: str) -> bool:
+    """Whether a message says what it is about."""
+    match = hard_rules(message, has_history=True)
+    return match is None or match.intent in ("question", "command")

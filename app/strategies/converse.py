@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import Final
+from uuid import UUID
 
 from app.answer.context import assemble
 from app.answer.extract import ENOUGH, extract, has_unsaid, requoted
@@ -35,6 +36,8 @@ SIMPLEST: Final = 2
 """Sentences that a simplification quotes."""
 CANDIDATES: Final = 8
 """Sentences that it chooses from."""
+ASKED_BY_ANSWER: Final = 500
+"""Characters of an answer that stand for its question."""
 SHOWN_BEFORE: Final = 4000
 """Characters of the last answer that a model is shown."""
 
@@ -44,7 +47,7 @@ async def converse(run: Run) -> AsyncIterator[Piece]:
     yield Progress("retrieve", 40)
     exchange = last_exchange(run.question.history)
     assert exchange is not None  # choose() saw it
-    originals = await _originals(run, exchange)
+    originals = await run.kit.library.passages(_ids(exchange, cited=False))
     if not originals:
         note = "the sources of the last answer are gone: searched anew"
         run.record.degraded.append(note)
@@ -59,27 +62,38 @@ async def converse(run: Run) -> AsyncIterator[Piece]:
         yield piece
 
 
-async def _originals(run: Run, exchange: Exchange) -> list[Passage]:
-    """Sources of the last answer that are still there, the cited ones first."""
+def _ids(exchange: Exchange, *, cited: bool) -> list[UUID]:
+    """Passages that the last answer stood on, cited ones first; `cited`: these alone, if there are any."""
     sources = sorted(exchange.answer.sources, key=lambda source: not source.cited)
-    return await run.kit.library.passages([source.passage_id for source in sources if not source.deleted])
+    if cited and any(source.cited for source in sources):
+        sources = [source for source in sources if source.cited]
+    return [source.passage_id for source in sources if not source.deleted]
+
+
+def _asked(exchange: Exchange) -> str:
+    """What the last answer was about: its question, or where that was too long ago, itself."""
+    return exchange.question or exchange.answer.content[:ASKED_BY_ANSWER]
 
 
 async def _material(run: Run, exchange: Exchange, originals: Sequence[Passage]) -> Material:
-    intent = run.plan.intent.intent
+    intent, quoting = run.plan.intent.intent, run.kit.chat is None
+    cited = set(_ids(exchange, cited=True))
+    # a model is shown all of them; sentences are taken from those that the answer was taken from
+    near = [passage for passage in originals if passage.passage_id in cited] if quoting else list(originals)
     said = " ".join(turn.content for turn in run.question.history if turn.role == "assistant")
     # without a model a follow-up reads on where it is, and looks around when everything there is said
-    reads_on = run.kit.chat is None and intent == "followup" and has_unsaid(originals, said)
+    reads_on = quoting and intent == "followup" and has_unsaid(near, said)
     further: tuple[Passage, ...] = ()
     degraded: tuple[str, ...] = ()
     if intent != "simplify" and not reads_on:
-        further, degraded = await _further(run, exchange, originals)
-    known = {passage.passage_id for passage in originals}
-    passages = (*originals, *(passage for passage in further if passage.passage_id not in known))
+        further, degraded = await _further(run, exchange, near or originals)
+    known = {passage.passage_id for passage in near}
+    passages = (*near, *(passage for passage in further if passage.passage_id not in known))
     searches = run.record.searches
     return Material(
-        question=exchange.question or run.plan.text,
+        question=_asked(exchange),
         passages=passages,
+        shown=tuple(originals),
         confidence=max((best(item.result) for item in searches), default=1.0),
         visible=searches[0].result.visible_passages if searches else len(passages),
         known=said,
@@ -95,7 +109,7 @@ async def _further(
     run: Run, exchange: Exchange, originals: Sequence[Passage]
 ) -> tuple[tuple[Passage, ...], tuple[str, ...]]:
     """Passages beside the original ones. That this fails is reported: the original ones are there."""
-    asked = exchange.question or run.plan.text
+    asked = _asked(exchange)
     try:
         if run.plan.intent.intent == "followup":
             found = await gather(_asking(run, asked), factor=FURTHER)
@@ -129,8 +143,10 @@ async def _simplified(run: Run, exchange: Exchange, originals: Sequence[Passage]
     context = assemble(originals, run.kit.embedder.tokens.count, run.settings.answer.max_context_tokens)
     yield SourcesFound(context.passages)
     yield Progress("generate", 85)
+    cited = set(_ids(exchange, cited=True))
+    near = [passage for passage in originals if passage.passage_id in cited]
     wide = run.settings.answer.model_copy(update={"max_sentences": CANDIDATES})
-    draft = await extract(exchange.question or run.plan.text, originals, run.kit.embedder, wide, enough=0.0)
+    draft = await extract(_asked(exchange), near or originals, run.kit.embedder, wide, enough=0.0)
     kept = simplest(draft.citations, SIMPLEST)
     if kept:
         reason = "Without a chat model nothing is reworded: these are the simplest sentences of the sources."

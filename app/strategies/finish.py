@@ -8,16 +8,15 @@ from typing import Any
 from app.domain.answer import Answer
 from app.domain.plan import QueryPlan
 from app.strategies.choose import Route
-from app.strategies.run import Outcome, Record
+from app.strategies.run import Outcome, Record, Run
 
 
-def finished(record: Record, outcome: Outcome) -> Answer:
+def finished(run: Run, outcome: Outcome) -> Answer:
     """A quotation is grounded by construction; what has nothing to check (a reply, a refusal) is neither."""
-    question, draft = record.question, outcome.draft
+    question, record, draft = run.question, run.record, outcome.draft
     verbatim = outcome.answerer == "extractive" and draft.found
     grounding = outcome.grounding if draft.found else None
     score = 1.0 if verbatim else grounding.score if grounding else None
-    assert record.plan is not None and record.route is not None
     searched = [note for item in record.searches for note in item.result.degraded]
     return Answer(
         answer=draft.text,
@@ -28,11 +27,9 @@ def finished(record: Record, outcome: Outcome) -> Answer:
         groundedness_score=score,
         insufficiencies=tuple(dict.fromkeys(draft.insufficiencies)),
         coverage=outcome.coverage,
-        route=_route(record, outcome),
+        route=_route(run, outcome),
         degraded=tuple(
-            dict.fromkeys(
-                (*record.route.degraded, *record.degraded, *record.plan.degraded, *searched, *outcome.degraded)
-            )
+            dict.fromkeys((*run.route.degraded, *record.degraded, *run.plan.degraded, *searched, *outcome.degraded))
         ),
         session_id=question.session_id,
         run_id=question.run_id,
@@ -50,14 +47,14 @@ def timings(record: Record) -> dict[str, float]:
     return {**{stage: spent for stage, spent in stages.items() if stage != "total"}, **record.timings_ms}
 
 
-def _route(record: Record, outcome: Outcome) -> dict[str, Any]:
-    assert record.plan is not None and record.route is not None
+def _route(run: Run, outcome: Outcome) -> dict[str, Any]:
+    searches = run.record.searches
     return {
-        **planned(record.plan, record.route),
+        **planned(run.plan, run.route),
         **outcome.more,
         "answerer": outcome.answerer,
         "found": outcome.draft.found,
-        "from_cache": bool(record.searches) and all(item.result.from_cache for item in record.searches),
+        "from_cache": bool(searches) and all(item.result.from_cache for item in searches),
         "iterations": outcome.iterations,
         "needs_clarification": outcome.needs_clarification,
     }

@@ -78,7 +78,7 @@ async def _steps(question: Question, kit: Kit, record: Record) -> AsyncIterator[
                 yield piece
     assert outcome is not None
     record.spent("total", began)
-    answer = finished(record, outcome)
+    answer = finished(one, outcome)
     yield Progress("complete", 100)
     yield Answered(answer)
 

@@ -35,6 +35,7 @@ _CALLED: Final = """
     allen gesamte gesamten ganze ganzen unterlagen korpus
 """
 """What documents and collections of them are called."""
+_DOCUMENT: Final = frozenset(fold(word) for word in _CALLED.split())
 _META: Final = frozenset(fold(word) for word in (_SAID + _CALLED).split())
 SHORTEST_NAME: Final = 3
 """Letters of a title or file name that is looked for in a message."""
@@ -47,16 +48,28 @@ def topic(message: str) -> list[str]:
 
 def named(message: str, documents: Sequence[Listed]) -> list[Listed]:
     """Documents whose title, identity or file name stands in the message; else those whose name holds all words of its
-    topic, if these are not most of them. Empty where it names none."""
+    topic, if these are not most of them. Empty where it names none.
+
+    "Summarise parental leave" names no document "Leave", but has a subject; "summarise the document on leave" names it.
+    """
     said = f" {_plain(message)} "
-    spoken = [item for item in documents if any(f" {name} " in said for name in _names(item))]
-    if spoken:
+    wanted = [fold(word) for word in topic(message)]
+    spoken = []
+    for item in documents:
+        name = max((name for name in _names(item) if f" {name} " in said), key=len, default="")
+        beside = set(wanted) - set(name.split())
+        if name and (
+            not beside or ("." in item.external_id and _plain(item.external_id) in said) or _of_document(message)
+        ):
+            spoken.append(item)
+    if spoken or not wanted:
         return spoken
-    wanted = topic(message)
-    if not wanted:
-        return []
     fitting = [item for item in documents if _holds(item, wanted)]
     return fitting if len(fitting) == 1 or 2 * len(fitting) <= len(documents) else []
+
+
+def _of_document(message: str) -> bool:
+    return any(fold(word) in _DOCUMENT for word in _APART.split(message))
 
 
 def _names(item: Listed) -> set[str]:
@@ -67,7 +80,7 @@ def _names(item: Listed) -> set[str]:
 
 def _holds(item: Listed, wanted: Sequence[str]) -> bool:
     vocabulary = frozenset(words(f"{item.title} {_plain(item.external_id)}"))
-    return all(alike(fold(word), vocabulary) for word in wanted)
+    return all(alike(word, vocabulary) for word in wanted)
 
 
 _APART = re.compile(r"[\W_]+")

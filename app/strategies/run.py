@@ -6,7 +6,8 @@ A strategy is an async generator: it is given a `Run`, yields progress, sources 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,6 +69,8 @@ class Record:
     attempts: list[Mapping[str, Any]] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
+    _under_way: int = 0
+    _since: float = 0.0
 
     def metered(self, purpose: str, chat: ChatModel, settings: Settings) -> MeteredChat:
         """The chat model, its calls booked under a purpose."""
@@ -85,6 +88,19 @@ class Record:
         """What all of them cost together; empty where no model was called."""
         total = sum((meter.spend for _, meter in self.models), start=Spend())
         return total.usage() if total.calls else {}
+
+    @contextmanager
+    def searching(self) -> Iterator[None]:
+        """Book the time of a search as `retrieve`; of several at once, the time in which any was under way."""
+        self._under_way += 1
+        if self._under_way == 1:
+            self._since = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            if self._under_way == 0:
+                self.spent("retrieve", self._since)
 
     def spent(self, stage: str, since: float) -> None:
         """Book the time since `since` (time.perf_counter) on a stage."""
@@ -123,9 +139,8 @@ class Run:
             query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None,
             rerank=False if by_words else None, group_by="document" if by_words else "passage",
         )  # fmt: skip
-        began = time.perf_counter()
-        result = await self.kit.retrieve(request, self.route.strategy)
-        self.record.spent("retrieve", began)
+        with self.record.searching():
+            result = await self.kit.retrieve(request, self.route.strategy)
         self.record.searches.append(Searched(purpose, query, result))
         return result
 
