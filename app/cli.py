@@ -127,6 +127,31 @@ def ask(text: Words, collection: Collection = None, json: Json = False) -> int:
 
 
 @app.command()
+def chat(
+    session: Annotated[
+        str | None, typer.Option("--session", "-s", metavar="ID", help="Go on with this one; default: a new one.")
+    ] = None,
+    collection: Collection = None,
+) -> int:
+    """Talk with the documents, a line at a time; /quit ends. Also reads from a pipe."""
+    from app.commands.chat import chat as run
+
+    return _run(run(session, collection))
+
+
+@app.command()
+def history(
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="Id of a conversation.")],
+    delete: Annotated[bool, typer.Option("--delete", help="Delete it instead, also in traces.")] = False,
+    json: Json = False,
+) -> int:
+    """Show what was said in a conversation."""
+    from app.commands.chat import history as run
+
+    return _run(run(session, delete, json))
+
+
+@app.command()
 def reindex(
     collection: Annotated[str, typer.Argument(metavar="COLLECTION")],
     force: Annotated[bool, typer.Option("--force", help="Also documents that would come out as they are.")] = False,

@@ -34,12 +34,14 @@ async def ask(text: str, collection: str | None, as_json: bool) -> int:
     return 0
 
 
-async def answer_question(opened: Services, text: str, collection: str, *, silent: bool = False) -> Answer:
+async def answer_question(
+    opened: Services, text: str, collection: str, *, session: str | None = None, silent: bool = False
+) -> Answer:
     """Run one question and print its answer: piece by piece on a terminal, else when it is checked.
 
     Raises the CairnError that ended the run.
     """
-    question = Question(text=text, collection=collection, run_id=new_id())
+    question = Question(text=text, collection=collection, run_id=new_id(), session_id=session)
     events = actions.ask(opened, question)
     assert isinstance(events, AsyncGenerator)
     live, shown = not silent and STDOUT.is_terminal, ""
