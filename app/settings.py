@@ -161,6 +161,16 @@ class CacheSettings(Section):
     )
 
 
+class RewriteSettings(Section):
+    """How a message becomes what retrieval looks for."""
+
+    model: bool = Field(True, description="Let the chat model rewrite follow-ups when there is one; off: rules only.")
+    seconds: float = Field(5, gt=0, description="Longest the model may take to rewrite, split or rephrase, seconds.")
+    max_tokens: int = Field(512, ge=32, description="Most tokens of such a reply; some models think first.")
+    max_subquestions: int = Field(4, ge=1, le=10, description="Questions that a message is split into at most.")
+    filters: bool = Field(True, description="Read metadata filters and named documents from messages (A2.04).")
+
+
 class AnswerSettings(Section):
     max_context_tokens: int = Field(6000, ge=200, description="Token budget of the context (4K to 8K, A3.12).")
     max_sentences: int = Field(4, ge=1, le=20, description="Sentences of an extractive answer.")
@@ -203,6 +213,7 @@ class Settings(Section):
     lexical: LexicalSettings = LexicalSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
     cache: CacheSettings = CacheSettings()
+    rewrite: RewriteSettings = RewriteSettings()
     answer: AnswerSettings = AnswerSettings()
     jobs: JobsSettings = JobsSettings()
     trace: TraceSettings = TraceSettings()
