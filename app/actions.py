@@ -26,6 +26,8 @@ from app.ingest.pipeline import OnOutcome, ingest
 from app.ingest.prepare import source_hash
 from app.jobs import vector_indexes
 from app.jobs.index_uploads import KIND
+from app.memory.remember import remembered
+from app.retrieve.absent import nothing_found
 from app.retrieve.cached import cached_search
 from app.retrieve.trace import sampled, search_trace, succeeded
 from app.settings import Settings
@@ -37,6 +39,7 @@ from app.strategies.trace import run_trace
 from app.wiring import Services
 
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+SESSION_ID = re.compile(r"[A-Za-z0-9._:@=+~-]{1,128}")
 MAX_EXTERNAL_ID = 512
 """Characters; a longer one would not fit into the unique index (T27)."""
 
@@ -52,6 +55,15 @@ def checked_name(name: str) -> str:
             "letter or digit"
         )
     return name
+
+
+def checked_session(session_id: str) -> str:
+    """The id of a conversation. Raises InputError."""
+    if not SESSION_ID.fullmatch(session_id):
+        raise InputError(
+            f"{session_id[:140]!r} is not a session id: 1 to 128 letters, digits and characters of '._:@=+~-'"
+        )
+    return session_id
 
 
 def checked_text(text: str, settings: Settings) -> str:
@@ -267,26 +279,32 @@ async def run_search(services: Services, request: SearchRequest) -> SearchResult
 
 
 async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
-    """The events of one run; the last one is terminal. Leaves a trace on every path, also when nobody reads on."""
+    """The events of one run; the last one is terminal. Leaves a trace on every path, also when nobody reads on, and in a
+    session what was said. A collection that does not exist is an empty one: edges that mean another check it first."""
     settings, started = services.settings.current, datetime.now(UTC)
     found: SearchResult | None = None
     terminal: Event | None = None
 
     async def retrieve(request: SearchRequest) -> SearchResult:
         nonlocal found
-        found = await cached_search(
-            services.retriever,
-            services.principal,
-            request,
-            settings,
-            question.run_id,
-            answering=True,
-            strategy=route.strategy,
-        )
+        try:
+            found = await cached_search(
+                services.retriever,
+                services.principal,
+                request,
+                settings,
+                question.run_id,
+                answering=True,
+                strategy=route.strategy,
+            )
+        except NotFoundError:
+            found = nothing_found(request, question.run_id)
         return found
 
     answerer, route = Answerer(services.retriever.embedder, services.chat_for(settings)), choose(question)
-    stream = fast(question, route, retrieve, answerer, settings)
+    stream = remembered(
+        fast(question, route, retrieve, answerer, settings), services.database, services.principal, question
+    )
     try:
         async with aclosing(cast("AsyncGenerator[Event]", stream)) as events:
             async for event in events:

@@ -178,6 +178,15 @@ class AnswerSettings(Section):
     max_output_tokens: int = Field(1024, ge=16, description="Most tokens a model may generate.")
 
 
+class MemorySettings(Section):
+    """How many of the last messages of a conversation each step sees (A12.01)."""
+
+    router: int = Field(3, ge=0, le=100, description="Messages that recognising the intent looks at.")
+    rewrite: int = Field(5, ge=0, le=100, description="Messages that a follow-up is rewritten from.")
+    generation: int = Field(5, ge=0, le=100, description="Messages that the model sees when it writes an answer.")
+    context: int = Field(4, ge=0, le=100, description="Messages that simplify, deepen and follow-up work on.")
+
+
 class JobsSettings(Section):
     lease_seconds: float = Field(30, gt=0, description="A job whose worker is silent this long is taken over.")
     heartbeat_seconds: float = Field(5, gt=0, description="How often a worker renews its lease.")
@@ -201,6 +210,9 @@ class ApiSettings(Section):
     allowed_hosts: tuple[str, ...] = Field(
         ("localhost", "127.0.0.1", "[::1]", "testserver"), description="Host headers answered while open."
     )
+    ping_seconds: float = Field(
+        15, gt=0, le=300, description="After so long a silence a stream sends a comment, so that proxies keep it open."
+    )
 
 
 class Settings(Section):
@@ -215,6 +227,7 @@ class Settings(Section):
     cache: CacheSettings = CacheSettings()
     rewrite: RewriteSettings = RewriteSettings()
     answer: AnswerSettings = AnswerSettings()
+    memory: MemorySettings = MemorySettings()
     jobs: JobsSettings = JobsSettings()
     trace: TraceSettings = TraceSettings()
     api: ApiSettings = ApiSettings()

@@ -215,6 +215,61 @@ ALTER FUNCTION rag.add_partition(parent regclass, day date) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.add_partition(parent regclass, day date) IS 'For the owner: makes the partition of a day (UTC; null: the default one) with its row security; true if it was missing.';
 
+CREATE FUNCTION rag.blank_messages(document uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  its jsonb := jsonb_build_object('document_id', document);
+BEGIN
+  PERFORM FROM messages WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document] ORDER BY id FOR UPDATE;
+  UPDATE messages SET
+    content = CASE WHEN metadata -> 'sources' @> jsonb_build_array(its || '{"cited": true}') THEN '' ELSE content END,
+    metadata = metadata || jsonb_build_object(
+      'source_deleted_at', coalesce(metadata -> 'source_deleted_at', to_jsonb(now())),
+      'sources', (
+        SELECT jsonb_agg(
+          CASE WHEN source @> its
+               THEN source || '{"deleted": true, "preview": "", "title": "", "filename": ""}' ELSE source END ORDER BY n)
+        FROM jsonb_array_elements(metadata -> 'sources') WITH ORDINALITY AS s (source, n)))
+  WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document];
+END
+$$;
+
+ALTER FUNCTION rag.blank_messages(document uuid) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.blank_messages(document uuid) IS 'Blanks quotes, names and, where it is cited, whole answers of a document in messages of the current tenant.';
+
+CREATE FUNCTION rag.blank_session_runs(session text) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  touched integer;
+BEGIN
+  PERFORM FROM runs r WHERE r.tenant_id = tenant AND r.session_id = session ORDER BY r.id FOR UPDATE;
+  UPDATE runs r SET
+    question = '',
+    error = split_part(r.error, ':', 1),
+    degraded = '{}',
+    answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('session_deleted_at', now()),
+    plan = coalesce((
+      SELECT jsonb_object_agg(key, CASE key WHEN 'complexity' THEN value - 'reasoning' ELSE value END)
+      FROM jsonb_each(r.plan)
+      WHERE jsonb_typeof(value) IN ('number', 'boolean', 'null') OR key IN (
+        'strategy', 'asked_strategy', 'intent', 'language', 'query_type', 'complexity', 'weights', 'answerer', 'reranker',
+        'rewritten_by')), '{}')
+  WHERE r.tenant_id = tenant AND r.session_id = session;
+  GET DIAGNOSTICS touched = ROW_COUNT;
+  RETURN touched;
+END
+$$;
+
+ALTER FUNCTION rag.blank_session_runs(session text) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.blank_session_runs(session text) IS 'Blanks questions, answers and plans in the traces of a conversation of the current tenant; how many runs it touched.';
+
 CREATE TABLE rag.documents (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -643,16 +698,50 @@ CREATE FUNCTION rag.forget_document(document uuid) RETURNS integer
     AS $$
 DECLARE touched integer;
 BEGIN
+  PERFORM FROM runs
+  WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document] AND NOT answer ? 'source_deleted_at'
+  ORDER BY id FOR UPDATE;
   UPDATE runs SET answer = (answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
   WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document] AND NOT answer ? 'source_deleted_at';
   GET DIAGNOSTICS touched = ROW_COUNT;
+  PERFORM blank_messages(document);
   RETURN touched;
 END
 $$;
 
 ALTER FUNCTION rag.forget_document(document uuid) OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.forget_document(document uuid) IS 'Blanks traced answers of the current tenant that cite a deleted document.';
+COMMENT ON FUNCTION rag.forget_document(document uuid) IS 'Blanks traced answers and messages of the current tenant that cite or quote a deleted document.';
+
+CREATE FUNCTION rag.forget_session(session text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  known boolean;
+  asked text[];
+BEGIN
+  PERFORM FROM sessions s WHERE s.tenant_id = tenant AND s.id = session FOR UPDATE;
+  known := FOUND;
+  asked := ARRAY(
+    SELECT m.run_id::text FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session AND m.run_id IS NOT NULL
+    UNION SELECT r.id::text FROM runs r WHERE r.tenant_id = tenant AND r.session_id = session);
+  PERFORM blank_session_runs(session);
+  PERFORM FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session ORDER BY m.id FOR UPDATE;
+  DELETE FROM sessions s WHERE s.tenant_id = tenant AND s.id = session;
+  WITH doomed AS MATERIALIZED (
+    SELECT c.key FROM retrieval_cache c
+    WHERE c.tenant_id = tenant AND c.result ->> 'run_id' = ANY (asked) ORDER BY c.key FOR UPDATE
+  )
+  DELETE FROM retrieval_cache c USING doomed WHERE c.tenant_id = tenant AND c.key = doomed.key;
+  RETURN known;
+END
+$$;
+
+ALTER FUNCTION rag.forget_session(session text) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.forget_session(session text) IS 'Removes a conversation of the current tenant with its messages and blanks its text in traces; false when it is unknown.';
 
 CREATE FUNCTION rag.grant_analyst(role_name text, tenant text) RETURNS void
     LANGUAGE plpgsql
@@ -930,7 +1019,8 @@ CREATE TABLE rag.runs (
     error text,
     answer jsonb DEFAULT '{}'::jsonb NOT NULL,
     usage jsonb DEFAULT '{}'::jsonb NOT NULL,
-    document_ids uuid[] NOT NULL
+    document_ids uuid[] NOT NULL,
+    session_id text
 )
 PARTITION BY RANGE (started_at);
 
@@ -977,6 +1067,8 @@ COMMENT ON COLUMN rag.runs.answer IS 'Answer with citations, confidence and grou
 COMMENT ON COLUMN rag.runs.usage IS 'Model, tokens and cost.';
 
 COMMENT ON COLUMN rag.runs.document_ids IS 'Documents that the answer cites; their deletion blanks it.';
+
+COMMENT ON COLUMN rag.runs.session_id IS 'Conversation that the question was asked in; null: none.';
 
 CREATE FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -1713,6 +1805,109 @@ COMMENT ON COLUMN analyst.chunks.token_counter IS 'Which tokenizer counted; esti
 
 COMMENT ON COLUMN analyst.chunks.content IS 'The text of the chunk.';
 
+CREATE TABLE rag.messages (
+    tenant_id bigint NOT NULL,
+    session_id text NOT NULL,
+    "position" integer NOT NULL,
+    id uuid NOT NULL,
+    role text NOT NULL,
+    content text NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    document_ids uuid[] NOT NULL,
+    run_id uuid,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT messages_role_check CHECK ((role = ANY (ARRAY['user'::text, 'assistant'::text])))
+);
+
+ALTER TABLE ONLY rag.messages FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.messages OWNER TO owner;
+
+COMMENT ON TABLE rag.messages IS 'What was said in conversations, and what answers stood on.';
+
+COMMENT ON COLUMN rag.messages.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.messages.session_id IS 'The conversation (rag.sessions.id).';
+
+COMMENT ON COLUMN rag.messages."position" IS 'Place in the conversation, from 1, without gaps.';
+
+COMMENT ON COLUMN rag.messages.id IS 'Message id (UUIDv7).';
+
+COMMENT ON COLUMN rag.messages.role IS 'user or assistant.';
+
+COMMENT ON COLUMN rag.messages.content IS 'What was said; empty once a document that an answer cites is deleted.';
+
+COMMENT ON COLUMN rag.messages.metadata IS 'Of an answer: sources, confidence, grounded; of a question without one: outcome and error.';
+
+COMMENT ON COLUMN rag.messages.document_ids IS 'Documents of the sources; their deletion blanks what is quoted.';
+
+COMMENT ON COLUMN rag.messages.run_id IS 'The run that the message belongs to (rag.runs.id).';
+
+COMMENT ON COLUMN rag.messages.created_at IS 'When it was saved.';
+
+CREATE TABLE rag.sessions (
+    tenant_id bigint NOT NULL,
+    id text NOT NULL,
+    collection text,
+    message_count integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.sessions FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.sessions OWNER TO owner;
+
+COMMENT ON TABLE rag.sessions IS 'Conversations; their row is the one lock between writers of one conversation.';
+
+COMMENT ON COLUMN rag.sessions.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.sessions.id IS 'Session id as the client gave it, or a UUID made for it.';
+
+COMMENT ON COLUMN rag.sessions.collection IS 'Name of the collection that was asked last; it may be gone by now.';
+
+COMMENT ON COLUMN rag.sessions.message_count IS 'Messages so far; gives each its position.';
+
+COMMENT ON COLUMN rag.sessions.created_at IS 'When its first message was saved.';
+
+COMMENT ON COLUMN rag.sessions.last_used_at IS 'When its last message was saved.';
+
+CREATE VIEW analyst.conversations AS
+ SELECT t.name AS tenant,
+    s.id AS session_id,
+    s.collection,
+    s.message_count,
+    ( SELECT count(*) AS count
+           FROM rag.messages m
+          WHERE ((m.tenant_id = s.tenant_id) AND (m.session_id = s.id) AND (m.role = 'user'::text) AND (m.metadata ? 'outcome'::text))) AS unanswered,
+    ( SELECT m.content
+           FROM rag.messages m
+          WHERE ((m.tenant_id = s.tenant_id) AND (m.session_id = s.id) AND (m."position" = 1))) AS first_message,
+    s.created_at,
+    s.last_used_at
+   FROM (rag.sessions s
+     JOIN rag.tenants t ON ((t.id = s.tenant_id)));
+
+ALTER VIEW analyst.conversations OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.conversations IS 'Conversations, one row each; what was said is in analyst.messages.';
+
+COMMENT ON COLUMN analyst.conversations.tenant IS 'Name of the tenant that owns the conversation.';
+
+COMMENT ON COLUMN analyst.conversations.session_id IS 'Id of the conversation as the client gave it; runs and messages refer to it.';
+
+COMMENT ON COLUMN analyst.conversations.collection IS 'Name of the collection that was asked last; it may be gone by now.';
+
+COMMENT ON COLUMN analyst.conversations.message_count IS 'Messages of both sides.';
+
+COMMENT ON COLUMN analyst.conversations.unanswered IS 'Questions without an answer: their run failed or was cancelled.';
+
+COMMENT ON COLUMN analyst.conversations.first_message IS 'What the user said first.';
+
+COMMENT ON COLUMN analyst.conversations.created_at IS 'When the first message was saved.';
+
+COMMENT ON COLUMN analyst.conversations.last_used_at IS 'When the last message was saved.';
+
 CREATE VIEW analyst.documents AS
  SELECT t.name AS tenant,
     c.name AS collection,
@@ -2034,6 +2229,59 @@ COMMENT ON COLUMN analyst.eval_runs.settings IS 'All settings in force (JSON obj
 
 COMMENT ON COLUMN analyst.eval_runs.metrics IS 'All metrics with their intervals (JSON object: metric to mean, low, high).';
 
+CREATE VIEW analyst.messages AS
+ SELECT t.name AS tenant,
+    m.session_id,
+    m."position",
+    m.id AS message_id,
+    m.role,
+    m.content,
+    m.run_id,
+    (m.metadata -> 'sources'::text) AS sources,
+    m.document_ids,
+    ((m.metadata ->> 'confidence'::text))::double precision AS confidence,
+    ((m.metadata ->> 'grounded'::text))::boolean AS grounded,
+    (m.metadata ->> 'outcome'::text) AS outcome,
+    (m.metadata #>> '{error,code}'::text[]) AS error,
+    ((m.metadata ->> 'source_deleted_at'::text))::timestamp with time zone AS source_deleted_at,
+    m.created_at
+   FROM (rag.messages m
+     JOIN rag.tenants t ON ((t.id = m.tenant_id)));
+
+ALTER VIEW analyst.messages OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.messages IS 'Messages of conversations, one row each; analyst.retrieval_runs tells how an answer came to be (run_id).';
+
+COMMENT ON COLUMN analyst.messages.tenant IS 'Name of the tenant that owns the message.';
+
+COMMENT ON COLUMN analyst.messages.session_id IS 'The conversation; see analyst.conversations.';
+
+COMMENT ON COLUMN analyst.messages."position" IS 'Place in the conversation, from 1, without gaps.';
+
+COMMENT ON COLUMN analyst.messages.message_id IS 'Id of the message.';
+
+COMMENT ON COLUMN analyst.messages.role IS 'user or assistant.';
+
+COMMENT ON COLUMN analyst.messages.content IS 'What was said; empty when a document that the answer cites was deleted since.';
+
+COMMENT ON COLUMN analyst.messages.run_id IS 'The run that the message belongs to: both sides of an exchange have the same.';
+
+COMMENT ON COLUMN analyst.messages.sources IS 'What an answer stood on (JSON array), n as it is cited: ids, span, score, preview; null for a question.';
+
+COMMENT ON COLUMN analyst.messages.document_ids IS 'Documents of the sources; some may be deleted by now.';
+
+COMMENT ON COLUMN analyst.messages.confidence IS 'Confidence in an answer, 0 to 1; null for a question.';
+
+COMMENT ON COLUMN analyst.messages.grounded IS 'Whether the sources support an answer; null for a question and where that was not checked.';
+
+COMMENT ON COLUMN analyst.messages.outcome IS 'Of a question that got no answer: error or cancelled; null otherwise.';
+
+COMMENT ON COLUMN analyst.messages.error IS 'Of a question whose run failed: the code of the error; null otherwise.';
+
+COMMENT ON COLUMN analyst.messages.source_deleted_at IS 'When a document among the sources was deleted, and its quotes with it; null otherwise.';
+
+COMMENT ON COLUMN analyst.messages.created_at IS 'When the message was saved.';
+
 CREATE VIEW analyst.passages AS
  SELECT t.name AS tenant,
     c.name AS collection,
@@ -2272,7 +2520,8 @@ CREATE VIEW analyst.retrieval_runs AS
     r.plan,
     r.usage,
     r.settings_revision,
-    r.epochs
+    r.epochs,
+    r.session_id
    FROM (rag.runs r
      JOIN rag.tenants t ON ((t.id = r.tenant_id)));
 
@@ -2327,6 +2576,8 @@ COMMENT ON COLUMN analyst.retrieval_runs.usage IS 'Chat model and tokens used (J
 COMMENT ON COLUMN analyst.retrieval_runs.settings_revision IS 'Which settings were in force: equal values, equal revision.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.epochs IS 'State of each collection that was read (JSON object): grows with every change of its content.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.session_id IS 'The conversation that the question was asked in; null outside of conversations.';
 
 CREATE TABLE rag.alembic_version (
     version_num character varying(32) NOT NULL
@@ -2845,6 +3096,12 @@ ALTER TABLE ONLY rag.lexical_stats
 ALTER TABLE ONLY rag.lexical_terms
     ADD CONSTRAINT lexical_terms_pkey PRIMARY KEY (tenant_id, collection_id, key);
 
+ALTER TABLE ONLY rag.messages
+    ADD CONSTRAINT messages_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.messages
+    ADD CONSTRAINT messages_tenant_id_session_id_position_key UNIQUE (tenant_id, session_id, "position");
+
 ALTER TABLE ONLY rag.originals
     ADD CONSTRAINT originals_pkey PRIMARY KEY (tenant_id, document_id);
 
@@ -2871,6 +3128,9 @@ ALTER TABLE ONLY rag.schema_objects
 
 ALTER TABLE ONLY rag.schema_revisions
     ADD CONSTRAINT schema_revisions_pkey PRIMARY KEY (revision);
+
+ALTER TABLE ONLY rag.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY rag.tenants
     ADD CONSTRAINT tenants_name_key UNIQUE (name);
@@ -2902,6 +3162,8 @@ CREATE INDEX lexical_index_document_idx ON rag.lexical_index USING btree (tenant
 
 CREATE INDEX lexical_index_keys_idx ON rag.lexical_index USING gin (keys) WITH (fastupdate=off);
 
+CREATE INDEX messages_document_ids_idx ON rag.messages USING gin (document_ids);
+
 CREATE INDEX passages_search_vector_idx ON rag.passages USING gin (search_vector);
 
 CREATE INDEX passages_tenant_id_document_id_ordinal_idx ON rag.passages USING btree (tenant_id, document_id, ordinal);
@@ -2909,6 +3171,8 @@ CREATE INDEX passages_tenant_id_document_id_ordinal_idx ON rag.passages USING bt
 CREATE INDEX recall_checks_collection_idx ON rag.recall_checks USING btree (tenant_id, collection_id, checked_at);
 
 CREATE INDEX runs_document_ids_idx ON ONLY rag.runs USING gin (document_ids);
+
+CREATE INDEX runs_session_idx ON ONLY rag.runs USING btree (tenant_id, session_id) WHERE (session_id IS NOT NULL);
 
 CREATE INDEX uploads_tenant_id_job_id_idx ON rag.uploads USING btree (tenant_id, job_id);
 
@@ -2941,6 +3205,9 @@ ALTER TABLE ONLY rag.lexical_stats
 
 ALTER TABLE ONLY rag.lexical_terms
     ADD CONSTRAINT lexical_terms_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.messages
+    ADD CONSTRAINT messages_tenant_id_session_id_fkey FOREIGN KEY (tenant_id, session_id) REFERENCES rag.sessions(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.originals
     ADD CONSTRAINT originals_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES rag.documents(tenant_id, id) ON DELETE CASCADE;
@@ -3018,6 +3285,10 @@ CREATE POLICY app ON rag.lexical_terms TO cairn_app USING ((tenant_id = (NULLIF(
 
 COMMENT ON POLICY app ON rag.lexical_terms IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.messages TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.messages IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.originals TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.originals IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -3045,6 +3316,10 @@ COMMENT ON POLICY app ON rag.run_legs IS 'TO cairn_app USING (tenant_id = nullif
 CREATE POLICY app ON rag.runs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.runs IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.sessions TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.sessions IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.tenants TO cairn_app USING ((id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -3122,6 +3397,10 @@ CREATE POLICY definer ON rag.lexical_terms TO cairn_definer USING (true) WITH CH
 
 COMMENT ON POLICY definer ON rag.lexical_terms IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.messages TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.messages IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.originals TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.originals IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -3149,6 +3428,10 @@ COMMENT ON POLICY definer ON rag.run_legs IS 'TO cairn_definer USING (true) WITH
 CREATE POLICY definer ON rag.runs TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.runs IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.sessions TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.sessions IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.tenants TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -3180,6 +3463,8 @@ ALTER TABLE rag.lexical_stats ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.lexical_terms ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.messages ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.originals ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.passages ENABLE ROW LEVEL SECURITY;
@@ -3193,6 +3478,8 @@ ALTER TABLE rag.retrieval_cache ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag.run_legs ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.runs ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.sessions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.tenants ENABLE ROW LEVEL SECURITY;
 
@@ -3282,6 +3569,12 @@ CREATE POLICY views ON rag.lexical_terms FOR SELECT TO cairn_views USING ((tenan
 
 COMMENT ON POLICY views ON rag.lexical_terms IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
+CREATE POLICY views ON rag.messages FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.messages IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
 CREATE POLICY views ON rag.originals FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
@@ -3324,6 +3617,12 @@ CREATE POLICY views ON rag.runs FOR SELECT TO cairn_views USING ((tenant_id IN (
 
 COMMENT ON POLICY views ON rag.runs IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
+CREATE POLICY views ON rag.sessions FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.sessions IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
 CREATE POLICY views ON rag.tenants FOR SELECT TO cairn_views USING ((id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
@@ -3359,6 +3658,14 @@ REVOKE ALL ON FUNCTION analyst.similar_chunks(chunk_id uuid, k integer) FROM PUB
 GRANT ALL ON FUNCTION analyst.similar_chunks(chunk_id uuid, k integer) TO cairn_analyst;
 
 REVOKE ALL ON FUNCTION rag.add_partition(parent regclass, day date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION rag.blank_messages(document uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.blank_messages(document uuid) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.blank_session_runs(session text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.blank_session_runs(session text) TO cairn_app;
+GRANT ALL ON FUNCTION rag.blank_session_runs(session text) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.blank_session_runs(session text) TO cairn_views;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.documents TO cairn_definer;
 GRANT SELECT ON TABLE rag.documents TO cairn_views;
@@ -3414,6 +3721,11 @@ GRANT ALL ON FUNCTION rag.forget_cached(collection uuid) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.forget_document(document uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.forget_document(document uuid) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.forget_session(session text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_app;
+GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.grant_analyst(role_name text, tenant text) FROM PUBLIC;
 
@@ -3544,6 +3856,16 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunks TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.chunks TO cairn_analyst;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.messages TO cairn_definer;
+GRANT SELECT ON TABLE rag.messages TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.messages TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.sessions TO cairn_definer;
+GRANT SELECT ON TABLE rag.sessions TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.sessions TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.conversations TO cairn_analyst;
+
 GRANT SELECT ON TABLE analyst.documents TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_results TO cairn_definer;
@@ -3557,6 +3879,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_runs TO cairn_app;
 GRANT SELECT ON TABLE analyst.eval_results TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.eval_runs TO cairn_analyst;
+
+GRANT SELECT ON TABLE analyst.messages TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.passages TO cairn_analyst;
 

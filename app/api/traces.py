@@ -40,7 +40,7 @@ class TraceOut(BaseModel):
             "outcome": "ok", "error": None, "plan": {"legs": ["vector", "lexical"], "top_k": 5},
             "timings_ms": {"total": 14.2}, "legs_used": ["vector", "lexical"], "legs_failed": {}, "degraded": [],
             "settings_revision": "1f0c9a7be402", "epochs": {COLLECTION_EXAMPLE: 14}, "answer": {}, "usage": {},
-            "document_ids": [],
+            "document_ids": [], "session_id": None,
             "legs": [{"leg": "fused", "candidates": [
                 {"rank": 1, "passage_id": ID_EXAMPLE, "chunk_id": None, "score": 0.0163, "share": None, "fate": "kept"}
             ]}],
@@ -65,6 +65,7 @@ class TraceOut(BaseModel):
     answer: dict[str, Any]
     usage: dict[str, Any]
     document_ids: list[UUID]
+    session_id: str | None
     legs: list[LegOut]
 
 

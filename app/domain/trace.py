@@ -49,3 +49,4 @@ class RunTrace:
     usage: Mapping[str, Any] = field(default_factory=dict)
     document_ids: tuple[UUID, ...] = ()
     legs: tuple[LegTrace, ...] = ()
+    session_id: str | None = None

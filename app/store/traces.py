@@ -21,14 +21,19 @@ log = structlog.get_logger(__name__)
 
 
 async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
-    """Write traces of the transaction's tenant: two statements, however many there are."""
+    """Write traces of the transaction's tenant: two statements, however many there are.
+
+    A run of a conversation is traced after its messages were saved. Where the conversation is gone by then, somebody has
+    deleted it, and the run loses its text like those that were written before.
+    """
+    deleted = await _deleted_sessions(connection, traces)
     await connection.executemany(
         SQL["insert_run"],
         [
             (trace.tenant_id, trace.started_at, trace.id, trace.kind, trace.collections, trace.question,
              trace.strategy, dict(trace.plan), dict(trace.timings_ms), trace.legs_used, dict(trace.legs_failed),
              trace.degraded, trace.settings_revision, dict(trace.epochs), trace.outcome, trace.error,
-             dict(trace.answer), dict(trace.usage), trace.document_ids)
+             dict(trace.answer), dict(trace.usage), trace.document_ids, trace.session_id)
             for trace in traces
         ],
     )  # fmt: skip
@@ -42,6 +47,15 @@ async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
     )  # fmt: skip
     if cited := {document for trace in traces for document in trace.document_ids}:
         await connection.execute(SQL["forget_stale"], traces[0].tenant_id, list(cited))
+    if deleted:
+        await connection.execute(SQL["blank_sessions"], sorted(deleted))
+
+
+async def _deleted_sessions(connection: Any, traces: Sequence[RunTrace]) -> set[str]:
+    if not (named := {trace.session_id for trace in traces if trace.session_id is not None}):
+        return set()
+    held = await connection.fetch(SQL["hold_sessions"], traces[0].tenant_id, list(named))
+    return named - {row["id"] for row in held}
 
 
 async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace | None:

@@ -58,6 +58,7 @@ def run_trace(
         usage=dict(answer.usage) if answer else {},
         document_ids=tuple(dict.fromkeys(citation.document_id for citation in cited)),
         legs=result.legs if result else (),
+        session_id=question.session_id,
     )
 
 

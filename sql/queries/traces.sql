@@ -2,8 +2,8 @@
 
 -- name: insert_run
 INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used,
-  legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+  legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
 ON CONFLICT DO NOTHING
 
 -- name: insert_leg
@@ -13,7 +13,7 @@ ON CONFLICT DO NOTHING
 
 -- name: get
 SELECT id, tenant_id, started_at, kind, collections, question, strategy, plan, timings_ms, legs_used, legs_failed,
-  degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids
+  degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id
 FROM rag.runs WHERE tenant_id = $1 AND id = $2
 
 -- name: legs
@@ -26,6 +26,13 @@ FROM rag.run_legs WHERE tenant_id = $1 AND run_id = $2 ORDER BY leg
 SELECT rag.forget_document(cited.id)
 FROM (SELECT DISTINCT unnest($2::uuid[]) AS id) AS cited
 WHERE NOT EXISTS (SELECT FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = cited.id)
+
+-- name: hold_sessions
+-- Those that are there; none of them can be deleted before this transaction ends.
+SELECT id FROM rag.sessions WHERE tenant_id = $1 AND id = ANY ($2::text[]) ORDER BY id FOR KEY SHARE
+
+-- name: blank_sessions
+SELECT rag.blank_session_runs(gone.id) FROM unnest($1::text[]) AS gone (id)
 
 -- name: forget_collection
 SELECT rag.forget_document(d.id) FROM rag.documents d WHERE d.tenant_id = $1 AND d.collection_id = $2

@@ -16,7 +16,10 @@ Rerank: out_of_range, negative, repeated, fewer, score.
 from __future__ import annotations
 
 import json
+import select
+import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,6 +47,7 @@ class ScriptedServer:
         self.answer = answer
         self.requests: list[Received] = []
         self.released = threading.Event()  # ends every stall
+        self.hung_up = 0  # clients that closed their connection during a stall
         self._script: deque[Reply] = deque()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
@@ -132,11 +136,19 @@ class _Handler(BaseHTTPRequestHandler):
             case "disconnect":
                 self.close_connection = True
             case "stall":
-                self.scripted.released.wait(30)
-                self.close_connection = True
+                self._stall()
             case _:
                 return False
         return True
+
+    def _stall(self) -> None:
+        """Silence until the client hangs up, the test ends, or 30 s have gone."""
+        until = time.monotonic() + 30
+        while not self.scripted.released.wait(0.01) and time.monotonic() < until:
+            if select.select([self.connection], [], [], 0)[0] and not self.connection.recv(1, socket.MSG_PEEK):
+                self.scripted.hung_up += 1
+                break
+        self.close_connection = True
 
     def _answer(self, reply: Reply, body: Json) -> None:
         if self.path.endswith("/embeddings"):
@@ -193,8 +205,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._event({"foo": 1})
                 self._chunk(b"")
             case "stall_late":
-                self.scripted.released.wait(30)
-                self.close_connection = True
+                self._stall()
             case _:
                 return False
         return True
