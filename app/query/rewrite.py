@@ -81,6 +81,23 @@ def resolve(message: str, about: Topic | None, language: str, names: Names) -> R
     return _referent(message, found, about, language)
 
 
+def followed_up(message: str, history: Sequence[Turn], language: str, names: Names) -> Rewritten:
+    """For "tell me more" and "simpler, please", where no answer is there to work on: the question before."""
+    found = topic_of(history, language, names)
+    return Rewritten(found.question, (found.question,), "the last question again") if found else Rewritten(message)
+
+
+def standing_alone(parts: Sequence[str], language: str, names: Names) -> tuple[str, ...]:
+    """Sub-questions of one message, each with what it says of an earlier one: "... and who designed it?"."""
+    found: list[str] = []
+    about: Topic | None = None
+    for part in parts:
+        resolved = resolve(part, about, language, names).text
+        found.append(resolved)
+        about = about or topic(resolved, language, None, lambda text: names(text, language))
+    return tuple(found)
+
+
 # --- what is carried ----------------------------------------------------------------------------------------------------
 
 
