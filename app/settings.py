@@ -171,6 +171,27 @@ class RewriteSettings(Section):
     filters: bool = Field(True, description="Read metadata filters and named documents from messages (A2.04).")
 
 
+class RoutingSettings(Section):
+    moderate_from: float = Field(
+        0.35, ge=0, le=1, description="Complexity from which on retrieval is enhanced (A1.10)."
+    )
+    complex_from: float = Field(0.55, ge=0, le=1, description="Complexity from which on the agent answers (A1.10).")
+    enhanced_factor: float = Field(
+        1.5, ge=1, le=5, description="Enhanced retrieval multiplies its depth by this (A1.15)."
+    )
+    exemplar_threshold: float = Field(
+        0.75, gt=0, le=1, description="Least cosine to an exemplar that decides a message's intent (A1.20)."
+    )
+    exemplar_margin: float = Field(
+        0.1, ge=0, le=1, description="By how much that must exceed the cosine to the nearest exemplar of a question."
+    )
+    uncertain_from: float = Field(
+        0.55, ge=0, le=1, description="Cosine from which on an undecided message may go to the intent model."
+    )
+    intent_seconds: float = Field(5, gt=0, description="Longest the intent model may take, seconds (A1.18: about 2).")
+    intent_tokens: int = Field(256, ge=8, description="Most tokens of its reply; some models think first.")
+
+
 class AnswerSettings(Section):
     max_context_tokens: int = Field(6000, ge=200, description="Token budget of the context (4K to 8K, A3.12).")
     max_sentences: int = Field(4, ge=1, le=20, description="Sentences of an extractive answer.")
@@ -226,6 +247,7 @@ class Settings(Section):
     retrieve: RetrieveSettings = RetrieveSettings()
     cache: CacheSettings = CacheSettings()
     rewrite: RewriteSettings = RewriteSettings()
+    routing: RoutingSettings = RoutingSettings()
     answer: AnswerSettings = AnswerSettings()
     memory: MemorySettings = MemorySettings()
     jobs: JobsSettings = JobsSettings()

@@ -70,9 +70,7 @@ async def split_by_model(question: str, chat: ChatModel, settings: RewriteSettin
 
 async def expand_by_model(question: str, chat: ChatModel, settings: RewriteSettings) -> tuple[str, ...]:
     """Two or three other phrasings (A2.02). Raises ProviderError for no or an unusable reply."""
-    reply = await _ask(
-        chat, settings, "expand", question=_quoted(question[:MESSAGE_CHARS]), most=str(MAX_EXPANSIONS)
-    )
+    reply = await _ask(chat, settings, "expand", question=_quoted(question[:MESSAGE_CHARS]), most=str(MAX_EXPANSIONS))
     return _several(_array(reply.text), question, (question,), MAX_EXPANSIONS, rephrased=True)
 
 
@@ -139,7 +137,9 @@ def _names_and_numbers(text: str) -> list[str]:
     return found
 
 
-def _several(items: Sequence[Any], question: str, said: Sequence[str], most: int, *, rephrased: bool = False) -> tuple[str, ...]:
+def _several(
+    items: Sequence[Any], question: str, said: Sequence[str], most: int, *, rephrased: bool = False
+) -> tuple[str, ...]:
     """Texts that pass the checks, each once, at most `most`; other phrasings may use other words."""
     found: dict[str, str] = {}
     for item in items:
@@ -179,7 +179,11 @@ def _array(reply: str) -> list[Any]:
             data = None
         if isinstance(data, list):
             return data
-    lines = [re.sub(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+", "", line) for line in text.splitlines() if re.match(r"\s*(?:[-*•]|\d{1,2}[.)])\s", line)]
+    lines = [
+        re.sub(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+", "", line)
+        for line in text.splitlines()
+        if re.match(r"\s*(?:[-*•]|\d{1,2}[.)])\s", line)
+    ]
     if not lines:
         raise ProviderResponseError("the reply is no list")
     return list(lines)

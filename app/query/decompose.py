@@ -30,7 +30,9 @@ _CLAUSE = re.compile(
     rf"(?P<asks>{_QUESTION})\b)",
     re.IGNORECASE,
 )
-_LIGHT = frozenset("know tell explain say see understand wonder ask dire savoir expliquer saber explicar wissen erklären".split())
+_LIGHT = frozenset(
+    "know tell explain say see understand wonder ask dire savoir expliquer saber explicar wissen erklären".split()
+)
 
 _SIDE = r"[^?.!;]{1,80}?"
 _COMPARE: Final = tuple(
@@ -54,9 +56,13 @@ _COMPARE: Final = tuple(
     )
 )  # fmt: skip
 _ARTICLE = re.compile(
-    r"^(?:(?:the|an?|les?|la|une?|des|du|el|l[oa]s|un[ao]?s?|der|die|das|den|dem|eine?[nmr]?)\s+|l['’]\s*)(?=\S)", re.IGNORECASE
+    r"^(?:(?:the|an?|les?|la|une?|des|du|el|l[oa]s|un[ao]?s?|der|die|das|den|dem|eine?[nmr]?)\s+|l['’]\s*)(?=\S)",
+    re.IGNORECASE,
 )
-_ASPECTS = re.compile(rf"^(?P<both>(?P<p>\w+)\s+{_AND}\s+(?P<q>\w+))\s+(?P<of>(?:of|de|du|des|d['’]|del|von|der|des)\s*.+)$", re.IGNORECASE)
+_ASPECTS = re.compile(
+    rf"^(?P<both>(?P<p>\w+)\s+{_AND}\s+(?P<q>\w+))\s+(?P<of>(?:of|de|du|des|d['’]|del|von|der|des)\s*.+)$",
+    re.IGNORECASE,
+)
 """Two aspects of one side: "advantages and disadvantages of X"."""
 
 _NAME = r"(?:[\"“«][^\"”»]{2,60}[\"”»]|[A-ZÀ-ÖØ-Þ0-9][\w.'’+#/-]*(?:\s+(?:(?:of|de|du|des|la|le|von|der|del)\s+)?[A-ZÀ-ÖØ-Þ0-9][\w.'’+#/-]*){0,4})"
@@ -84,7 +90,7 @@ def split(text: str, language: str, *, limit: int = 4, names: Sequence[str] | No
     whole = tuple(name for name in names or () if re.search(rf"\b{_AND}\b", name))
     for way in (_by_list, _by_sentence, _by_clause):
         if len(parts := _clean(way(text))) > 1:
-            return (*parts[: limit - 1], " ".join(parts[limit - 1 :]))
+            return parts if len(parts) <= limit else (*parts[: limit - 1], " ".join(parts[limit - 1 :]))
     parts = _clean(_by_comparison(text) or _by_names(text, whole))
     return parts if 1 < len(parts) <= limit else ()
 
@@ -121,7 +127,7 @@ def _by_sentence(text: str) -> list[str]:
 
 
 def _by_clause(text: str) -> list[str]:
-    """"When was it built and who designed it?": each clause asks by itself."""
+    """ "When was it built and who designed it?": each clause asks by itself."""
     if not _ASKING.match(text):
         return []
     matches = [match for match in _CLAUSE.finditer(text) if _opens_question(text[: match.start()], match)]
@@ -149,7 +155,11 @@ def _by_comparison(text: str) -> list[str]:
         if match := pattern.search(text):
             tail = (match["tail"] or "").strip(" ,")
             sides = [_ARTICLE.sub("", match[side].strip(" \"'“”«»")).strip() for side in ("a", "b")]
-            if all(sides) and sides[0].casefold() != sides[1].casefold() and all(len(side.split()) <= 12 for side in sides):
+            if (
+                all(sides)
+                and sides[0].casefold() != sides[1].casefold()
+                and all(len(side.split()) <= 12 for side in sides)
+            ):
                 return [f"{side} {tail}".strip() for side in _sides(*sides)]
     return []
 
@@ -162,7 +172,7 @@ def _sides(one: str, other: str) -> list[str]:
 
 
 def _by_names(text: str, whole: Sequence[str]) -> list[str]:
-    """"What are the prices of A, B and C?": the question once for each, where the objects are named."""
+    """ "What are the prices of A, B and C?": the question once for each, where the objects are named."""
     if not _ASKING.match(text) or _TOGETHER.search(text):
         return []
     match = _NAMES.search(text, 1)

@@ -15,4 +15,6 @@ def expand(question: str) -> tuple[str, ...]:
     bare = " ".join(words)
     parts = [term for term in identifier_terms(question[:2000]).split() if term not in bare.casefold()]
     found = (bare, " ".join([*words, *parts]) if parts else "")
-    return tuple(dict.fromkeys(text for text in found if text and text.casefold() != question.strip(" ?!.¿¡").casefold()))
+    return tuple(
+        dict.fromkeys(text for text in found if text and text.casefold() != question.strip(" ?!.¿¡").casefold())
+    )

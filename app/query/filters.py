@@ -119,7 +119,18 @@ def _topics(text: str) -> Iterator[Wish]:
 
 
 KEYS: Final[Mapping[Kind, Sequence[str]]] = {
-    "year": ("year", "publication_year", "published_year", "published", "date", "année", "annee", "año", "anio", "jahr"),
+    "year": (
+        "year",
+        "publication_year",
+        "published_year",
+        "published",
+        "date",
+        "année",
+        "annee",
+        "año",
+        "anio",
+        "jahr",
+    ),
     "author": ("author", "authors", "creator", "by", "auteur", "auteurs", "autor", "autores", "autoren", "verfasser"),
     "topic": ("topic", "topics", "tag", "tags", "category", "subject", "categorie", "categoria", "kategorie", "thema"),
 }

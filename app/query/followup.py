@@ -15,7 +15,9 @@ from typing import Final, Literal
 from app.query.references import ABOUT_DOCUMENTS, BY_LANGUAGE, References
 from app.query.words import Word, tokens
 
-Kind = Literal["pronoun", "possessive", "demonstrative", "document", "adverb", "ordinal", "every", "other", "focus", "whole"]
+Kind = Literal[
+    "pronoun", "possessive", "demonstrative", "document", "adverb", "ordinal", "every", "other", "focus", "whole"
+]
 
 MAX_CHARS: Final = 400
 """Longer messages bring their own subject."""
@@ -58,7 +60,7 @@ def reference(message: str, language: str, names: Sequence[str]) -> Reference | 
 
 
 def _whole(text: str, table: References) -> Reference | None:
-    """"why?", "since when?"; and messages without a single word that says something."""
+    """ "why?", "since when?"; and messages without a single word that says something."""
     bare = text.strip(" ?!.¿¡…")
     if table.whole.fullmatch(bare):
         return Reference("whole", bare, 0, len(text))
@@ -95,7 +97,9 @@ def _drops_subject(text: str, words: Sequence[Word], table: References) -> bool:
     body = [word for word in words if word.folded not in {"y", "e", "pero", "entonces", "se", "lo", "le", "en", "que"}]
     determined = any(word.folded in table.determiners for word in body)
     last = body[-1].folded if body else ""
-    ends = last in table.verbs - {"hay", "es", "son"} or bool(re.search(r"(?:ó|aron|ieron|ió|aba|ía|ara|era)$", words[-1].text))
+    ends = last in table.verbs - {"hay", "es", "son"} or bool(
+        re.search(r"(?:ó|aron|ieron|ió|aba|ía|ara|era)$", words[-1].text)
+    )
     asks = body[:1] and body[0].folded in table.questions or body[:1] and body[0].folded in {"por", "a", "de", "con"}
     return bool(asks) and ends and not determined and len(body) <= 4
 
@@ -104,7 +108,7 @@ def _drops_subject(text: str, words: Sequence[Word], table: References) -> bool:
 
 
 def _focus(text: str, table: References, names: Sequence[str]) -> Reference | None:
-    """"what about Germany?", "and in 2015?", "no, I meant the blue one"."""
+    """ "what about Germany?", "and in 2015?", "no, I meant the blue one"."""
     for pattern in (table.corrections, table.openers):
         match = pattern.match(text)
         rest = text[match.end() :].strip(" ?!.¿¡…") if match else ""
@@ -136,7 +140,11 @@ def _listed(text: str, table: References) -> Reference | None:
         named = match["word"]
         number = int(match["number"]) if match["number"] else table.ordinals.get(_folded(named), 0)
         before = [word for word in words if word.end <= match.start()]
-        if number and (named or len(words) <= 8) and not (before and _clause(text, [*before, words[len(before)]], before[-1])):
+        if (
+            number
+            and (named or len(words) <= 8)
+            and not (before and _clause(text, [*before, words[len(before)]], before[-1]))
+        ):
             return Reference("ordinal", match.group(), match.start(), match.end(), number)
     if match := table.other.search(text):
         return Reference("other", match.group(), match.start(), match.end())
@@ -150,7 +158,11 @@ def _own_subject(text: str, end: int, table: References) -> bool:
     rest = text[end:].strip()
     following = tokens(rest)[:2]
     own = table.determiners | {"of", "de", "von", "des", "du"}
-    return bool(following) and (following[0].folded in own or following[0].content) and following[0].folded not in table.verbs
+    return (
+        bool(following)
+        and (following[0].folded in own or following[0].content)
+        and following[0].folded not in table.verbs
+    )
 
 
 def _folded(text: str) -> str:
@@ -203,7 +215,9 @@ def _kind(words: Sequence[Word], number: int, table: References, text: str) -> K
     if word.folded in table.possessives:
         return _possessive(word, following, table)
     if word.folded in table.pronouns:
-        weak = word.folded == "es" and ("," in text or sum(one.content for one in words) > 2)  # mostly refers to nothing
+        weak = word.folded == "es" and (
+            "," in text or sum(one.content for one in words) > 2
+        )  # mostly refers to nothing
         return None if weak else "pronoun"
     if word.folded in table.adverbs:
         return "adverb"
@@ -267,7 +281,7 @@ BINDING_WORDS: Final = 4
 
 
 def _impersonal(before: Sequence[Word], word: Word, table: References, text: str) -> bool:
-    """"Comment payer ses impôts ?" is about anybody's; Spanish puts the owner behind: "abrió sus puertas la Bolsa"."""
+    """ "Comment payer ses impôts ?" is about anybody's; Spanish puts the owner behind: "abrió sus puertas la Bolsa"."""
     if table is BY_LANGUAGE["es"] and _OWNER_AFTER.match(text[word.start :]):
         return True
     if table is BY_LANGUAGE["en"]:
@@ -275,7 +289,8 @@ def _impersonal(before: Sequence[Word], word: Word, table: References, text: str
     endings = {"fr": ("er", "ir", "re", "oir"), "es": ("ar", "er", "ir")}
     code = next(code for code, found in BY_LANGUAGE.items() if found is table)
     return any(
-        item.folded in {"on", "man", "uno"} or (code in endings and len(item.folded) > 3 and item.text.endswith(endings[code]))
+        item.folded in {"on", "man", "uno"}
+        or (code in endings and len(item.folded) > 3 and item.text.endswith(endings[code]))
         for item in before
     )
 

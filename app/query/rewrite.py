@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.conversation import Turn
-from app.domain.passage import Passage
 from app.query.followup import Reference, reference
 from app.query.language import by_words
 from app.query.references import BY_LANGUAGE, LAST
@@ -69,7 +68,7 @@ def resolve(message: str, about: Topic | None, language: str, names: Names) -> R
         case "focus":
             return _refocused(message, found, about, language, names)
         case "whole":
-            return _appended(message, (about.question.strip(" ?!.¿¡"),), f"{found.cue!r} asks about the last question")
+            return _about_the_last(message, found, about, language)
         case "ordinal":
             return _item(message, found, about)
         case "every" | "other":
@@ -79,6 +78,14 @@ def resolve(message: str, about: Topic | None, language: str, names: Names) -> R
             carried = about.sources[:1] or about.subject
             return _appended(message, carried, f"{found.cue!r}: the source of the last answer")
     return _referent(message, found, about, language)
+
+
+def _about_the_last(message: str, found: Reference, about: Topic, language: str) -> Rewritten:
+    """ "why?" asks something else of the last question; "and?" nothing."""
+    table = BY_LANGUAGE.get(language, BY_LANGUAGE["en"])
+    asks = any(word.folded in table.questions for word in tokens(message))
+    text = f"{message.strip(' ?!.¿¡')}: {about.question}" if asks else about.question
+    return Rewritten(text[:MAX_TEXT], (about.question,), f"{found.cue!r} is about the last question")
 
 
 def followed_up(message: str, history: Sequence[Turn], language: str, names: Names) -> Rewritten:
@@ -138,7 +145,7 @@ def _asks_for_name(about: Topic) -> bool:
 
 
 def _item(message: str, found: Reference, about: Topic) -> Rewritten:
-    """"the second one": of what the last answer lists, of what the question named, or of the sources."""
+    """ "the second one": of what the last answer lists, of what the question named, or of the sources."""
     for items, where in ((about.items, "listed"), (about.named, "named in the answer"), (about.sources, "cited")):
         number = len(items) if found.number == LAST else found.number or 0
         if 1 <= number <= len(items):
@@ -147,15 +154,19 @@ def _item(message: str, found: Reference, about: Topic) -> Rewritten:
             context = _distinct(about.subject, text)
             if where == "cited" or about.items == tuple(about.names):
                 context = _distinct([word for word in about.words if not _inside(word, about.names)], text)
-            return _appended(text, context[:4], f"{found.cue!r}: item {number} of what was {where}", (item, *context[:4]))
-    return _appended(message, _distinct(about.subject, message), f"{found.cue!r}: nothing was listed; the last question")
+            return _appended(
+                text, context[:4], f"{found.cue!r}: item {number} of what was {where}", (item, *context[:4])
+            )
+    return _appended(
+        message, _distinct(about.subject, message), f"{found.cue!r}: nothing was listed; the last question"
+    )
 
 
 # --- a new focus ----------------------------------------------------------------------------------------------------------
 
 
 def _refocused(message: str, found: Reference, about: Topic, language: str, names: Names) -> Rewritten:
-    """"and Germany?" after "What is the capital of France?": the question before, about Germany."""
+    """ "and Germany?" after "What is the capital of France?": the question before, about Germany."""
     rest = found.rest.strip(" ?!.¿¡")
     question = about.question.strip()
     reason = f"{found.cue!r}: the last question with {rest!r} in it"
@@ -176,7 +187,12 @@ def _replaced(question: str, place: int, old: str, rest: str, language: str) -> 
     last = before.split()[-1].casefold() if before.split() else ""
     if len(words) > 1 and last and tokens(words[0])[:1] and tokens(words[0])[0].folded in table.prepositions:
         words = words[1:]
-    elif len(words) > 1 and last in table.determiners and tokens(words[0])[:1] and tokens(words[0])[0].folded in table.determiners:
+    elif (
+        len(words) > 1
+        and last in table.determiners
+        and tokens(words[0])[:1]
+        and tokens(words[0])[0].folded in table.determiners
+    ):
         before = before.rstrip()[: -len(last)]
     return f"{before}{' '.join(words)}{question[place + len(old) :]}"[:MAX_TEXT]
 
@@ -189,7 +205,11 @@ def _counterpart(rest: str, about: Topic, language: str, names: Names) -> str | 
     if not about.names:
         return None
     if names(rest, language) or all(word.capital for word in tokens(rest) if word.content):
-        return about.names[0] if len(about.names) == 1 else _after_same_preposition(rest, about, language) or about.names[0]
+        return (
+            about.names[0]
+            if len(about.names) == 1
+            else _after_same_preposition(rest, about, language) or about.names[0]
+        )
     return None
 
 
@@ -197,7 +217,7 @@ _YEAR: Final = re.compile(r"\b(?:1[0-9]|20)\d{2}\b")
 
 
 def _after_same_preposition(rest: str, about: Topic, language: str) -> str | None:
-    """"and in Germany?" takes the place of what stands after "in"."""
+    """ "and in Germany?" takes the place of what stands after "in"."""
     lead = _preposition(rest, language)
     for name in about.names:
         if lead and about.question[: about.question.find(name)].rstrip().casefold().endswith(" " + lead.casefold()):
@@ -234,41 +254,3 @@ def _appended(text: str, terms: Sequence[str], reason: str, carried: Sequence[st
     mark = re.search(r"[\s?!.]*$", body)
     end = mark.start() if mark else len(body)
     return Rewritten(f"{body[:end]} {' '.join(terms)}{body[end:]}"[:MAX_TEXT].strip(), tuple(said), reason)
-
-
-# --- after failed grading (A2.05) -----------------------------------------------------------------------------------------
-
-
-def rewrite_after(question: str, relevant: Sequence[Passage], irrelevant: Sequence[Passage], tried: Sequence[str]) -> Rewritten:
-    """Another query after the passages found for `question` were not good enough, by rules (A2.05).
-
-    What was retrieved tells: terms of the titles and headings of the relevant ones lead on; words that only the irrelevant
-    ones have matched led astray and lose their weight by being left out, unless nothing would remain. Queries `tried`
-    before are not given again; the question itself is returned when there is nothing new to try.
-    """
-    words = content_words(question)
-    astray = _share(words, irrelevant)
-    helpful = _share(words, relevant)
-    kept = [word for word in words if astray[word] < 0.8 or helpful[word] > 0 or word[0].isupper()]
-    led = _headwords(relevant, question)
-    for terms, reason in (
-        ((*words, *led), "terms of the relevant passages were added"),
-        (tuple(kept), "words that only led to irrelevant passages were left out"),
-        (tuple(words), "the question without its scaffolding"),
-    ):
-        text = " ".join(terms)[:MAX_TEXT].strip()
-        if text and text not in (question, *tried):
-            return Rewritten(text, tuple(led) if terms[len(words) :] else (), reason)
-    return Rewritten(question, reason="nothing new to try")
-
-
-def _share(words: Sequence[str], passages: Sequence[Passage]) -> dict[str, float]:
-    """Share of the passages that hold each word."""
-    texts = [f"{passage.title} {passage.content}".casefold() for passage in passages]
-    return {word: sum(word.casefold() in text for text in texts) / (len(texts) or 1) for word in words}
-
-
-def _headwords(passages: Sequence[Passage], question: str) -> tuple[str, ...]:
-    """Words of titles and headings of the passages that the question does not have."""
-    found = [word for passage in passages[:3] for head in (passage.title, *passage.headings) for word in content_words(head)]
-    return _distinct([word for word in found if len(word) > 2], question)[:4]

@@ -60,7 +60,13 @@ def _new_names(answer: str, question: str, names_in: Callable[[str], Sequence[st
     """Names of the first sentence of the answer that are new: what was asked for."""
     first = _SENTENCE.split(answer.strip(), maxsplit=1)[0] if answer.strip() else ""
     words = tokens(first)
-    if words and len(words) <= 5 and not _ITEM.match(first) and words[-1].capital and not _VERBS & {w.folded for w in words}:
+    if (
+        words
+        and len(words) <= 5
+        and not _ITEM.match(first)
+        and words[-1].capital
+        and not _VERBS & {w.folded for w in words}
+    ):
         return (first.strip(" .!"),)
     asked = question.casefold()
     found = [name for name in names_in(first) if any(map(str.isalpha, name)) and name.casefold() not in asked]
@@ -96,7 +102,9 @@ def _member(part: str, *, first: bool = False) -> str:
     return " ".join(words)[:MAX_ITEM].strip(" .;:")
 
 
-_LEAD: Final = frozenset("is are was were include includes including sont est comprend son incluye incluyen sind ist the".split())
+_LEAD: Final = frozenset(
+    "is are was were include includes including sont est comprend son incluye incluyen sind ist the".split()
+)
 
 
 def named_series(question: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -24,7 +24,9 @@ async def vocabulary(connection: Any, principal: Principal, collection: str, wor
 
     Keys of `frequencies` are the first 64 distinct words, casefolded. One round trip, inside the caller's transaction.
     """
-    asked = list(dict.fromkeys(word.casefold()[:MAX_LETTERS] for word in words if any(map(str.isalnum, word))))[:MAX_WORDS]
+    asked = list(dict.fromkeys(word.casefold()[:MAX_LETTERS] for word in words if any(map(str.isalnum, word))))[
+        :MAX_WORDS
+    ]
     row = await connection.fetchrow(SQL["frequencies"], principal.tenant_id, collection, asked)
     counts = row["frequencies"] or [0] * len(asked)
     return Vocabulary(row["passages"], dict(zip(asked, counts, strict=True)), _CODES.get(row["language"]))

@@ -21,7 +21,9 @@ async def known(services: Services, *words: str, collection: str = "rocks") -> V
 
 
 async def fill(services: Services) -> None:
-    sources = [Source(name, name, text.encode(), media_type="text/plain", is_text=True) for name, text in DOCUMENTS.items()]
+    sources = [
+        Source(name, name, text.encode(), media_type="text/plain", is_text=True) for name, text in DOCUMENTS.items()
+    ]
     outcomes = await index_now(services, "rocks", sources)
     assert [type(outcome).__name__ for outcome in outcomes] == ["Indexed"] * 3
 
