@@ -161,6 +161,16 @@ class CacheSettings(Section):
     )
 
 
+class RewriteSettings(Section):
+    """How a message becomes what retrieval looks for."""
+
+    model: bool = Field(True, description="Let the chat model rewrite follow-ups when there is one; off: rules only.")
+    seconds: float = Field(5, gt=0, description="Longest the model may take to rewrite, split or rephrase, seconds.")
+    max_tokens: int = Field(512, ge=32, description="Most tokens of such a reply; some models think first.")
+    max_subquestions: int = Field(4, ge=1, le=10, description="Questions that a message is split into at most.")
+    filters: bool = Field(True, description="Read metadata filters and named documents from messages (A2.04).")
+
+
 class RoutingSettings(Section):
     moderate_from: float = Field(
         0.35, ge=0, le=1, description="Complexity from which on retrieval is enhanced (A1.10)."
@@ -280,6 +290,7 @@ class Settings(Section):
     lexical: LexicalSettings = LexicalSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
     cache: CacheSettings = CacheSettings()
+    rewrite: RewriteSettings = RewriteSettings()
     routing: RoutingSettings = RoutingSettings()
     answer: AnswerSettings = AnswerSettings()
     ground: GroundSettings = GroundSettings()

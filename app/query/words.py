@@ -11,6 +11,7 @@ from app.domain.words import ALL_STOP_WORDS, fold
 
 _TOKEN: Final = re.compile(r"[^\W_](?:[\w'’.:/@+#&-]*[\w+#])?", re.UNICODE)
 _ELISION: Final = re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)['’](?=\w)", re.IGNORECASE)
+_INVERTED: Final = re.compile(r"^(\w+)-(?:t-)?(ils?|elles?|on|je|tu|vous|nous|moi|lui|leur)$", re.IGNORECASE)
 _CLITIC: Final = re.compile(r"['’](?:s|re|ve|ll|d|m)$", re.IGNORECASE)
 
 CHATTER: Final = frozenset(
@@ -57,6 +58,11 @@ def _tokens(text: str) -> Iterator[Word]:
         raw, start = match.group(), match.start()
         if fold(raw) in CHATTER:
             yield Word(raw, fold(raw), start, match.end())
+            continue
+        if inverted := _INVERTED.match(raw):  # "est-elle"
+            head, tail = inverted[1], inverted[2]
+            yield Word(head, fold(head), start, start + len(head))
+            yield Word(tail, fold(tail), match.end() - len(tail), match.end())
             continue
         elided = _ELISION.match(raw)
         if elided:

@@ -1,0 +1,341 @@
+"""Whether a message stands alone, and if not, what it leans on. Pure.
+
+The worst error is to carry history into a question about something else, so a word counts as a reference only where
+nothing in the message itself can be meant: "How does PostgreSQL store its data?" stands alone, "How does it store its
+data?" does not, "What is the capital budget of Berlin?" certainly does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from app.query.references import ABOUT_DOCUMENTS, BY_LANGUAGE, References
+from app.query.words import Word, tokens
+
+Kind = Literal[
+    "pronoun", "possessive", "demonstrative", "document", "adverb", "ordinal", "every", "other", "focus", "whole"
+]
+
+MAX_CHARS: Final = 400
+"""Longer messages bring their own subject."""
+MAX_CONTENT: Final = 9
+"""And so do messages with more words that say something."""
+FRAGMENT_WORDS: Final = 7
+"""After "and" or "what about": more words, or a verb among them, are a question of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """`cue` stands at start..end of the message. `number`: of an ordinal, -1 for the last. `rest`: the new focus of an
+    elliptical question."""
+
+    kind: Kind
+    cue: str
+    start: int
+    end: int
+    number: int | None = None
+    rest: str = ""
+
+
+def reference(message: str, language: str, names: Sequence[str]) -> Reference | None:
+    """What the message leans on; None when it stands alone. `names`: the entities of the message."""
+    text = message.strip()
+    if not text or len(text) > MAX_CHARS:
+        return None
+    table = BY_LANGUAGE.get(language, BY_LANGUAGE["en"])
+    offset = message.index(text)
+    if sum(word.content for word in tokens(text)) > MAX_CONTENT:
+        return None
+    found = _whole(text, table) or _focus(text, table, names) or _listed(text, table) or _pointing(text, table, names)
+    found = found or _bare(text, table, names)
+    if found is None:
+        return None
+    return Reference(found.kind, found.cue, found.start + offset, found.end + offset, found.number, found.rest)
+
+
+# --- messages that are nothing without history ------------------------------------------------------------------------
+
+
+def _whole(text: str, table: References) -> Reference | None:
+    """ "why?", "since when?"; and messages without a single word that says something."""
+    bare = text.strip(" ?!.¿¡…")
+    if table.whole.fullmatch(bare):
+        return Reference("whole", bare, 0, len(text))
+    return None
+
+
+def _bare(text: str, table: References, names: Sequence[str]) -> Reference | None:
+    """Questions without a subject: "what year?", "how many employees?", "¿cuándo se fundó?"."""
+    words = tokens(text)
+    asks = [word for word in words if word.folded in table.questions]
+    said = [word for word in words if word.content and word.folded not in table.questions]
+    if not names and words and not said:
+        return Reference("whole", text, 0, len(text))
+    if not asks or _binding(names, text, table):
+        return None
+    joint = table.joints.match(text)
+    first = [word for word in words if word.start >= (joint.end() if joint else 0)][:1]
+    nouns = [word for word in said if word.folded not in table.verbs]
+    verbs = [word for word in words if word.folded in table.verbs]
+    if len(nouns) == 1 and not verbs and len(words) <= 3 and first and first[0].folded in _COUNTING:
+        return Reference("focus", text, 0, len(text), rest=text)
+    if _drops_subject(text, words, table):
+        return Reference("pronoun", "", len(text), len(text))
+    return None
+
+
+_COUNTING: Final = frozenset("how which in combien cuantos cuantas cuanto wie wieviel wieviele quelle quel".split())
+
+
+def _drops_subject(text: str, words: Sequence[Word], table: References) -> bool:
+    """Spanish says no pronoun: "¿cuándo se fundó?", "¿cuántos empleados tiene?" have nothing after the verb."""
+    if table is not BY_LANGUAGE["es"]:
+        return False
+    body = [word for word in words if word.folded not in {"y", "e", "pero", "entonces", "se", "lo", "le", "en", "que"}]
+    determined = any(word.folded in table.determiners for word in body)
+    last = body[-1].folded if body else ""
+    ends = last in table.verbs - {"hay", "es", "son"} or bool(
+        re.search(r"(?:ó|aron|ieron|ió|aba|ía|ara|era)$", words[-1].text)
+    )
+    asks = body[:1] and body[0].folded in table.questions or body[:1] and body[0].folded in {"por", "a", "de", "con"}
+    return bool(asks) and ends and not determined and len(body) <= 4
+
+
+# --- a new focus for the question before -------------------------------------------------------------------------------
+
+
+def _focus(text: str, table: References, names: Sequence[str]) -> Reference | None:
+    """ "what about Germany?", "and in 2015?", "no, I meant the blue one"."""
+    for pattern in (table.corrections, table.openers):
+        match = pattern.match(text)
+        rest = text[match.end() :].strip(" ?!.¿¡…") if match else ""
+        if match and rest and _is_fragment(rest, table):
+            if any(pattern.search(rest) for pattern in (table.ordinal, table.every, table.other)):
+                return None  # a reference to what was listed is more precise
+            if any(word.folded in table.possessives | table.demonstratives for word in tokens(rest)):
+                return None  # as is a possessive: "and its price?"
+            return Reference("focus", match.group().strip(), 0, match.end(), rest=rest)
+    return None
+
+
+def _is_fragment(rest: str, table: References) -> bool:
+    """No sentence of its own: few words, no verb, no question word, and not only a pronoun."""
+    words = tokens(rest)
+    if not words or len(words) > FRAGMENT_WORDS or words[0].folded in table.questions | table.verbs:
+        return False
+    if any(word.folded in table.verbs | table.questions for word in words):
+        return False
+    return any(word.content for word in words) and words[0].folded not in table.pronouns
+
+
+# --- what was listed ----------------------------------------------------------------------------------------------------
+
+
+def _listed(text: str, table: References) -> Reference | None:
+    words = tokens(text)
+    if match := table.ordinal.search(text):
+        named = match["word"]
+        number = int(match["number"]) if match["number"] else table.ordinals.get(_folded(named), 0)
+        before = [word for word in words if word.end <= match.start()]
+        if (
+            number
+            and (named or len(words) <= 8)
+            and not (before and _clause(text, [*before, words[len(before)]], before[-1]))
+        ):
+            return Reference("ordinal", match.group(), match.start(), match.end(), number)
+    if match := table.other.search(text):
+        return Reference("other", match.group(), match.start(), match.end())
+    if (match := table.every.search(text) or table.pick.search(text)) and not _own_subject(text, match.end(), table):
+        return Reference("every", match.group(), match.start(), match.end())
+    return None
+
+
+def _own_subject(text: str, end: int, table: References) -> bool:
+    """What the message itself lists or names after "both": "are both cats and dogs mammals?"."""
+    rest = text[end:].strip()
+    following = tokens(rest)[:2]
+    own = table.determiners | {"of", "de", "von", "des", "du"}
+    return (
+        bool(following)
+        and (following[0].folded in own or following[0].content)
+        and following[0].folded not in table.verbs
+    )
+
+
+def _folded(text: str) -> str:
+    found = tokens(text)
+    return found[0].folded if found else ""
+
+
+# --- pronouns and demonstratives ------------------------------------------------------------------------------------------
+
+
+def _pointing(text: str, table: References, names: Sequence[str]) -> Reference | None:
+    expletive = [match.span() for match in table.expletive.finditer(text)]
+    words = tokens(text)
+    first_name = min((text.find(name) for name in _binding(names, text, table)), default=len(text))
+    for number, word in enumerate(words):
+        if any(start <= word.start < end for start, end in expletive):
+            continue
+        kind = _kind(words, number, table, text)
+        if kind and word.start < first_name and not _bound(words[:number], word, kind, table, text):
+            return Reference(kind, word.text, word.start, word.end)
+    return _clitic(text, table, names)
+
+
+def _binding(names: Sequence[str], text: str, table: References) -> list[str]:
+    """Names that a pronoun after them can mean. German writes all nouns like names: "wie viele Menschen" is none."""
+    found = [name for name in names if any(map(str.isalpha, name)) and name in text]
+    if table is not BY_LANGUAGE["de"]:
+        return found
+    return [name for name in found if " " in name or not _COUNTED.search(text[: text.find(name)])]
+
+
+_COUNTED: Final = re.compile(
+    r"\b(?:viele?n?|wieviele?n?|welche[rsmn]?|mehr|weniger|keine?[nmrs]?|jede[rsmn]?|was\s+für(?:\s+eine?[nmrs]?)?|an|in|für|"
+    r"im|am|zum|zur)\s+$",
+    re.IGNORECASE,
+)
+
+
+def _kind(words: Sequence[Word], number: int, table: References, text: str) -> Kind | None:
+    word = words[number]
+    following = words[number + 1] if number + 1 < len(words) else None
+    if table is BY_LANGUAGE["de"] and word.text in {"Sie", "Ihr", "Ihre", "Ihnen", "Ihren", "Ihrem"} and number:
+        return None  # polite
+    if table is BY_LANGUAGE["es"] and word.text.lower() in {"él"}:
+        return "pronoun"
+    if word.text.isupper() and len(word.text) > 1:
+        return None  # IT, US
+    if word.folded in table.demonstratives:
+        return _demonstrative(words, number, table)
+    if word.folded in table.possessives:
+        return _possessive(word, following, table)
+    if word.folded in table.pronouns:
+        weak = word.folded == "es" and (
+            "," in text or sum(one.content for one in words) > 2
+        )  # mostly refers to nothing
+        return None if weak else "pronoun"
+    if word.folded in table.adverbs:
+        return "adverb"
+    if table is BY_LANGUAGE["de"] and word.folded in {"das", "der", "die", "den", "dem"} and following is None:
+        return "demonstrative"  # "wie hoch ist der?"
+    return None
+
+
+def _possessive(word: Word, following: Word | None, table: References) -> Kind | None:
+    if following is None or not (following.content or following.folded in table.times):
+        # "her" and "ihr" alone are pronouns; "leur" before a verb too
+        return "pronoun" if word.folded in {"her", "ihr", "hers", "theirs", "leur"} else None
+    return "possessive"
+
+
+def _demonstrative(words: Sequence[Word], number: int, table: References) -> Kind | None:
+    word, before = words[number], words[number - 1] if number else None
+    following = words[number + 1] if number + 1 < len(words) else None
+    if following and following.folded in table.times:
+        return None
+    if word.folded == "that" and before and before.folded not in _BEFORE_THAT | table.prepositions - {"than"}:
+        return None  # a conjunction or a relative pronoun
+    if word.text.lower() == "está" or (word.folded == "este" and before and before.folded == "del"):
+        return None
+    if following and following.folded in ABOUT_DOCUMENTS:
+        return "document"
+    if table is BY_LANGUAGE["es"] and following and following.folded in table.determiners:
+        return None  # "está el" without its accent
+    return "demonstrative"
+
+
+_BEFORE_THAT: Final = frozenset("is was are were do does did can could will would should may and but all".split())
+
+
+def _bound(before: Sequence[Word], word: Word, kind: Kind, table: References, text: str) -> bool:
+    """Whether something earlier in the message can be meant."""
+    if kind in ("document", "demonstrative"):
+        return kind == "demonstrative" and len(before) > 3 and _clause(text, before, word)
+    said = sum(item.content for item in before)
+    last = before[-1] if before else None
+    if said >= BINDING_WORDS or (kind == "possessive" and _impersonal(before, word, table, text)):
+        return True
+    if kind == "possessive" and last and last.folded in table.prepositions:
+        return said >= 2 or _clause(text, before, word)
+    if text[word.start - 1 : word.start] == "-" and table is BY_LANGUAGE["fr"]:  # "Venise est-elle"
+        asks = any(item.folded in {"quel", "quelle", "quels", "quelles", "combien"} for item in before)
+        if sum(item.content for item in before[:-1]) > asks:
+            return True
+    noun = any(
+        one.folded in table.determiners and (two.content or two.folded in table.times)
+        for one, two in zip(before, before[1:], strict=False)
+    )
+    if table is BY_LANGUAGE["en"]:
+        plural = kind == "possessive" and any(item.content and item.folded not in table.verbs for item in before)
+        return _clause(text, before, word) or plural or (noun and kind == "possessive")
+    return noun or _clause(text, before, word)
+
+
+BINDING_WORDS: Final = 4
+"""So many words that say something before a pronoun hold what it means."""
+
+
+def _impersonal(before: Sequence[Word], word: Word, table: References, text: str) -> bool:
+    """ "Comment payer ses impôts ?" is about anybody's; Spanish puts the owner behind: "abrió sus puertas la Bolsa"."""
+    if table is BY_LANGUAGE["es"] and _OWNER_AFTER.match(text[word.start :]):
+        return True
+    if table is BY_LANGUAGE["en"]:
+        return any(item.folded == "one" for item in before)
+    endings = {"fr": ("er", "ir", "re", "oir"), "es": ("ar", "er", "ir")}
+    code = next(code for code, found in BY_LANGUAGE.items() if found is table)
+    return any(
+        item.folded in {"on", "man", "uno"}
+        or (code in endings and len(item.folded) > 3 and item.text.endswith(endings[code]))
+        for item in before
+    )
+
+
+_OWNER_AFTER: Final = re.compile(r"sus?\s+\w+(?:\s+\w+)?\s+(?:el|la|los|las|un|una|[A-ZÁÉÍÓÚ]\w+)\b")
+
+_JOINTS: Final = frozenset(
+    "if when while because since and but after before that which who although where or once unless until "
+    "si quand lorsque parce puisque et mais apres avant que qui dont alors "
+    "cuando mientras porque pero y despues antes "
+    "wenn als weil und aber nachdem bevor dass ob oder falls".split()
+)
+
+
+def _clause(text: str, before: Sequence[Word], word: Word) -> bool:
+    """A clause with a content word of its own stands before: "if a customer returns an item, when is it refunded?"."""
+    for place in range(len(before) - 1, 0, -1):
+        gap = text[before[place - 1].end : before[place].start]
+        if before[place].folded in _JOINTS or "," in gap or ";" in gap:
+            return any(item.content for item in before[:place])
+    comma = before and "," in text[before[-1].end : word.start]
+    return bool(comma) and any(item.content for item in before)
+
+
+_CLITICS: Final = (
+    re.compile(
+        r"\b(?:comment|où|peut-on|puis-je|faut-il|dois-je|doit-on)\s+(?P<cue>l['’]|les?\s|la\s)"
+        r"(?=\w{2,}(?:er|ir|oir|dre|ttre|faire|lire|suivre)\b)", re.IGNORECASE,
+    ),
+    re.compile(r"\b(?:combien|qui|qu['’]|peut-on|puis-je)\s*(?P<cue>en)\s+(?=\w+)(?!\s*(?:france|\d|quelle?))", re.IGNORECASE),
+    re.compile(
+        r"(?:cómo|como|dónde|donde|cuándo|cuando|quién|quien|por\s+qué)\s+(?:se\s+)?(?P<cue>l[oae]s?)\s+(?=\w+\s*\?*$)", re.IGNORECASE
+    ),
+    re.compile(r"\w(?:ar|er|ir)(?P<cue>l[oae]s?)\b(?=\s*\?)", re.IGNORECASE),
+)  # fmt: skip
+
+
+def _clitic(text: str, table: References, names: Sequence[str]) -> Reference | None:
+    """French and Spanish object pronouns, which look like articles."""
+    patterns = {"fr": _CLITICS[:2], "es": _CLITICS[2:]}
+    for code, found in patterns.items():
+        if table is not BY_LANGUAGE[code] or names:
+            continue
+        for pattern in found:
+            match = pattern.search(text)
+            if match and not any(word.content for word in tokens(text[: match.start()])):
+                return Reference("pronoun", match["cue"].strip(), match.start("cue"), match.end("cue"))
+    return None
