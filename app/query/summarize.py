@@ -53,6 +53,12 @@ _BARE: Final = re.compile(
 )
 
 
+def asks_summary(text: str) -> bool:
+    """Whether the message asks for a summary of anything: of the whole, of a document, or of what is said on a subject."""
+    text = text[:600]
+    return bool(_BARE.match(text) or _VERB.search(text))
+
+
 def wants_summary(text: str) -> bool:
     """Whether the message asks to summarize a document or the collection as a whole, in English, French, Spanish, German."""
     text = text[:600]

@@ -20,6 +20,7 @@ from app.domain.conversation import Turn
 from app.domain.plan import Intent, QueryPlan
 from app.domain.question import Question
 from app.query.intent import hard_rules
+from app.query.summarize import asks_summary
 
 Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "fast", "enhanced"]
 """Each is a file here (enhanced is fast with more to read)."""
@@ -60,8 +61,8 @@ def choose(question: Question, plan: QueryPlan) -> Route:
         return Route("converse", f"{intent} of the last answer: {plan.intent.reason}")
     if plan.about_collection:
         return Route("aggregate", "it asks about the documents as such, which SQL answers completely")
-    if plan.summarize:
-        return Route("summarize", "a summary reads everything in order")
+    if plan.summarize or asks_summary(plan.text):
+        return Route("summarize", "it asks for a summary, which reads everything in order")
     return _by_complexity(plan)
 
 

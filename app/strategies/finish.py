@@ -62,7 +62,12 @@ def _route(run: Run, outcome: Outcome) -> dict[str, Any]:
 
 def planned(plan: QueryPlan, route: Route) -> dict[str, Any]:
     """What was understood and decided before anything was retrieved."""
-    return {"strategy": route.strategy, "reason": route.reason, **_understood(plan)}
+    return {
+        "strategy": route.strategy,
+        "reason": route.reason,
+        **_understood(plan),
+        "is_summarization": route.strategy == "summarize",
+    }
 
 
 def _understood(plan: QueryPlan) -> Mapping[str, Any]:
@@ -88,9 +93,11 @@ def _understood(plan: QueryPlan) -> Mapping[str, Any]:
         "entities": list(plan.entities),
         "rewritten_query": plan.text if plan.rewritten_by else None,
         "rewritten_by": plan.rewritten_by,
+        "rewrite_reason": plan.rewrite_reason,
+        "carried": list(plan.carried),
+        "documents": list(plan.documents),
         "subquestions": list(plan.subquestions),
         "expansions": list(plan.expansions),
         "filters": dict(plan.filters),
-        "is_summarization": plan.summarize,
         "about_collection": plan.about_collection,
     }

@@ -52,7 +52,9 @@ async def gather(run: Run, *, factor: float | None = None) -> Found:
     read = half_up(factor * run.settings.rag.top_k)
     main, degraded = await _main(run, top_k)
     if not enhanced or not (run.plan.subquestions or run.plan.expansions) or not main.visible_passages:
-        return Found(main.passages[:read], best(main), main.visible_passages, top_k, degraded=degraded)
+        passages = main.passages[:read]
+        parts = tuple(Part(text, passages) for text in run.plan.subquestions)
+        return Found(passages, best(main), main.visible_passages, top_k, parts, degraded)
     asked = [("subquestion", text) for text in run.plan.subquestions]
     asked += [("expansion", text) for text in run.plan.expansions]
     done, failed = await _more(run, asked, top_k)

@@ -49,8 +49,9 @@ async def summarize(run: Run) -> AsyncIterator[Piece]:
         async for piece in nothing_there(run):
             yield piece
         return
-    chosen = named(question.text, documents) or named(run.plan.text, documents)
-    if not chosen and (subject := topic(run.plan.text)):
+    chosen = [item for item in documents if item.external_id in run.plan.documents]
+    chosen = chosen or named(question.text, documents) or named(run.plan.text, documents)
+    if not chosen and not run.plan.summarize and (subject := topic(run.plan.text)):
         async for piece in _of_subject(run, " ".join(subject)):
             yield piece
         return
