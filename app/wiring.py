@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from uuid import UUID
 
 import structlog
@@ -28,6 +30,7 @@ from app.jobs.worker import Worker
 from app.prompts import prompt
 from app.providers.cohere import CohereReranker
 from app.providers.cross_encoder import CrossEncoder, find_cross_encoder
+from app.providers.kept import KeptEmbedder
 from app.providers.llm_reranker import LlmReranker
 from app.providers.minilm import MiniLM, Precision
 from app.providers.openai_chat import OpenAIChat
@@ -125,8 +128,14 @@ async def open_services(
         stack.push_async_callback(ledger.close)
         stack.push_async_callback(embeddings.close)
         retriever = Retriever(database, embedder, model, reranker, ledger, embeddings, embedders)
-        exemplars = Exemplars(embedder)
+        exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
         yield Services(environment, settings, principal, database, owner_dsn, retriever, traces, chats.get, exemplars)
+
+
+def _kept_in(home: Path, embedder: Embedder) -> Path:
+    """Beside the local model, which many homes may share, where that can be written."""
+    shared = embedder.folder if isinstance(embedder, MiniLM) else home
+    return (shared if os.access(shared, os.W_OK) else home) / "exemplars"
 
 
 async def _embedded(environment: Environment, stack: AsyncExitStack) -> str:
