@@ -122,6 +122,8 @@ def _form(text: str, has_history: bool, vocabulary: Vocabulary | None) -> Intent
     if intent == "followup" and not has_history and not _says_something(text):
         return _rule("clarify_needed", 0.9, f"{phrase!r} without a conversation")
     if intent == "acknowledgement":
+        if not has_history and any(_known(word, vocabulary) for word in phrase.split()):
+            return None
         return _rule("gratitude", 0.8, f"acknowledgement {phrase!r}")
     if intent == "farewell":
         return _rule("gratitude", 0.9, f"farewell {phrase!r}")

@@ -104,13 +104,12 @@ def _one_slip(typed: str, meant: str) -> bool:
         return False
     start = next((i for i, (a, b) in enumerate(zip(typed, meant, strict=False)) if a != b), min(len(typed), len(meant)))
     a, b = typed[start:], meant[start:]
-    return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
+    wrong = a[1:] == b[1:] and len(meant) > 5  # "dance" is not "danke"
+    return a[1:] == b or a == b[1:] or wrong or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 def _is_subject(text: str, vocabulary: Vocabulary | None) -> bool:
     """Whether the collection is about what the message talks of: in a weather service's files weather is a subject."""
-    if vocabulary is None or not vocabulary.passages:
-        return False
     return any(frequent(word, vocabulary) for word in _subjects(text.split()))
 
 
@@ -124,5 +123,8 @@ SUBJECT_SHARE: Final = 0.05
 """Share of a collection's passages from which on a word is one of its subjects."""
 
 
-def frequent(word: str, vocabulary: Vocabulary) -> bool:
+def frequent(word: str, vocabulary: Vocabulary | None) -> bool:
+    """Whether a folded word is one of the subjects of the collection."""
+    if vocabulary is None or not vocabulary.passages:
+        return False
     return vocabulary.frequencies.get(word, 0) >= max(2, SUBJECT_SHARE * vocabulary.passages)

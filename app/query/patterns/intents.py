@@ -177,10 +177,26 @@ EMOJI: Final[Mapping[str, str]] = {
 }
 """Messages of nothing but these."""
 
+OFF_TOPIC_CUES: Final = frozenset(word.replace("'", "") for word in folded_set(
+    "you your you're yours yourself u me my i i'm i'd i'll we joke jokes weather rain raining snow forecast umbrella outside today tonight "
+    "tomorrow alarm timer music song volume coin dice die heads tails lights light phone time date day morning pizza life laugh funny bored "
+    "tu toi te t as es ton ta vous votre moi aujourd demain heure temps blague musique météo robot tú usted ti eres tienes te tu me hoy mañana "
+    "hora tiempo chiste música clima du dich dir dein sie ihr mir heute morgen wetter witz uhr spät musik bist"
+))
+"""One of these is in all small talk and in all orders to a device."""
+
+HOW_TO: Final = compiled(
+    r"how (?:to|do|does|can|could|should|would|did)", r"comment", r"cómo (?:se|puedo|hago|debo|\w+[aei]r)", r"wie (?:kann|muss|soll|mache|macht|geht|stelle|schalte)",
+    r"according to", r"selon", r"según", r"laut",
+)
+"""Asks how something is done, or what somebody says: documents may know."""
+
 _DEVICES: Final = (
-    r"(?:tell|say|give)(?: me| us)?(?: a| another| one more| some)?(?: good| funny| short| dad| knock knock)* jokes?(?: please)?",
+    r"(?:tell|say|give)(?: me| us)?(?: a| another| one more| some)?(?: good| funny| short| dad| knock knock)* jokes?(?: please| about .{1,40})?",
     r"(?:(?:do you )?know(?: any| some| a)?|any)(?: good| funny)* jokes?", r"make me laugh", r"sing(?: me)?(?: a| something)?(?: song)?",
     r"(?:what is|whats|hows|how is) the weather(?: like)?(?: today| tomorrow| now| outside| right now)?", r"how(?:s| is) the weather(?: like)?(?: today| outside)?",
+    r"(?:what is|whats|hows|how is) the weather (?:like )?in (?:\w+ ?){1,3}?(?:today|tomorrow|now|right now|like)?", r"remind me to .{1,80}",
+    r"quel temps (?:fait-il|fait il|fera-t-il) (?:à|en|au) (?:\w+ ?){1,3}", r"qué tiempo (?:hace|hará) en (?:\w+ ?){1,3}", r"wie (?:ist|wird) das wetter (?:heute |morgen )?in (?:\w+ ?){1,3}",
     r"(?:will|is) it (?:going to )?(?:rain|snow|raining|snowing|sunny)(?: today| tomorrow| outside| now)?",
     r"what (?:time|day) is it(?: now| today)?", r"(?:what is|whats) (?:the time|todays date|the date(?: today)?|the current time)",
     r"(?:set|start|cancel|stop)(?: me| up)?(?: an?| the| my)? (?:alarm|timer|reminder)(?: for .{1,40}| at .{1,40}| to .{1,60})?",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, cast
 
-from app.query.patterns.text import folded_set
+from app.query.patterns.text import fold, folded_set, words
 
 Language = Literal["en", "fr", "es", "de"]
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "fr", "es", "de")
@@ -26,7 +26,7 @@ QUESTION_WORDS: Final[Mapping[Language, frozenset[str]]] = {
     "es": folded_set("qué que cuál cuáles dónde cuándo quién quiénes cómo cuánto cuánta cuántos cuántas adónde por"),
     "de": folded_set(
         "was wer wen wem wessen wo wann welche welcher welches welchen welchem warum wieso weshalb wie wieviel wieviele "
-        "wohin woher womit wodurch wozu woran worin"
+        "wohin woher womit wodurch wozu woran worin wofür wovon worauf worüber woraus worum wonach wobei wogegen weswegen"
     ),
 }
 """A1.04 with inflections. "por" stands for "por qué"."""
@@ -40,7 +40,7 @@ STOP_WORDS: Final[Mapping[Language, frozenset[str]]] = {
         "pls really same shall she should so some somebody someone something still such than that thats the their "
         "theirs them then there these they theyre this those though through to too under until up upon us very was "
         "wasnt we well were what whats when where wheres which while who whom whos whose why will with wont would yes "
-        "yet you your youre yours actually maybe exactly else going"
+        "yet you your youre yours actually maybe exactly else going ill id youve weve theyll hes shes whatre howre hows wheres didnt"
     ),
     "fr": folded_set(
         "a à ah ai aie ainsi alors après as au aussi autre autres aux avait avant avec avez avons bien bon c ça car ce "
@@ -94,3 +94,12 @@ YES_NO: Final[Mapping[Language, frozenset[str]]] = {
 """First words of questions that ask for yes or no."""
 
 OR: Final[Mapping[Language, str]] = {"en": "or", "fr": "ou", "es": "o", "de": "oder"}
+
+
+def likely_language(text: str) -> Language:
+    """The language with the most of its stop words in the text; English where nothing tells."""
+    found = words(fold(text[:2000]))
+    counts = {language: sum(word in stop for word in found) for language, stop in STOP_WORDS.items()}
+    counts["es"] += 2 * ("¿" in text or "ñ" in text)
+    counts["de"] += "ß" in text
+    return max(LANGUAGES, key=lambda language: counts[language])
