@@ -44,7 +44,12 @@ def fold(word: str) -> str:
     return bare if bare.isascii() else "".join(c for c in bare if not unicodedata.combining(c))
 
 
+def folded_words(text: str) -> frozenset[str]:
+    """The words of a table, folded."""
+    return frozenset(fold(word) for word in text.split())
+
+
 STOP_WORDS: Final[Mapping[Language, frozenset[str]]] = {
-    language: frozenset(fold(word) for word in words.split()) for language, words in _STOP.items()
+    language: folded_words(words) for language, words in _STOP.items()
 }
 ALL_STOP_WORDS: Final = frozenset().union(*STOP_WORDS.values())

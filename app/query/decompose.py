@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from app.domain.words import folded_words
+
 MAX_CHARS: Final = 2000
 MIN_CHARS: Final = 8
 """A part that is shorter is no question: it is joined to the one before."""
@@ -30,8 +32,8 @@ _CLAUSE = re.compile(
     rf"(?P<asks>{_QUESTION})\b)",
     re.IGNORECASE,
 )
-_LIGHT = frozenset(
-    "know tell explain say see understand wonder ask dire savoir expliquer saber explicar wissen erklären".split()
+_LIGHT = folded_words(
+    "know tell explain say see understand wonder ask dire savoir expliquer saber explicar wissen erklären"
 )
 
 _SIDE = r"[^?.!;]{1,80}?"
@@ -43,7 +45,7 @@ _COMPARE: Final = tuple(
         rf"^(?P<lead>.*?\b)?(?:compare|contrast)\s+(?P<a>{_SIDE})\s+and\s+(?P<b>[^?.!;]+?)",
         rf"^(?P<lead>.*?\b)?(?:differences?|similarit(?:y|ies)|comparison|distinction|tradeoffs?|trade-offs?)\s+between\s+(?P<a>{_SIDE})\s+and\s+(?P<b>[^?.!;]+?)",
         rf"^(?P<lead>.*?\bhow\s+(?:does|do|is|are|did)\s+)(?P<a>{_SIDE})\s+(?:differ(?:ent)?\s+from|compare[sd]?\s+(?:to|with))\s+(?P<b>[^?.!;]+?)",
-        rf"^(?P<lead>)(?P<a>[^?.!;]{{1,60}}?)\s+(?:vs\.?|versus)\s+(?P<b>[^?.!;]{{1,60}}?)",
+        r"^(?P<lead>)(?P<a>[^?.!;]{1,60}?)\s+(?:vs\.?|versus)\s+(?P<b>[^?.!;]{1,60}?)",
         rf"^(?P<lead>.*?\b)?compare[rz]?\s+(?P<a>{_SIDE})\s+(?:avec|par\s+rapport\s+(?:à|a|au|aux)|à|au|aux)\s+(?P<b>[^?.!;]+?)",
         rf"^(?P<lead>.*?\b)?compare[rz]?\s+(?P<a>{_SIDE})\s+et\s+(?P<b>[^?.!;]+?)",
         rf"^(?P<lead>.*?\b)?(?:différences?|comparaison|similitudes?|points\s+communs)\s+entre\s+(?P<a>{_SIDE})\s+et\s+(?P<b>[^?.!;]+?)",

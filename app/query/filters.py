@@ -65,7 +65,7 @@ _BY: Final = re.compile(
 )
 _AUTHOR: Final = re.compile(rf"\b(?i:author|auteur|autor|autora)\s*(?:[:=]|(?i:is|est|es|ist))\s*{_PERSON}")
 _TOPIC: Final = re.compile(
-    rf"\b(?:tagged|with\s+(?:the\s+)?(?:tag|topic|category)|topic|category|catégorie|thème|categoría|kategorie|thema)\s*[:=]?\s*[\"“«']?(?P<topic>[\w-]{{2,40}})[\"”»']?",
+    r"\b(?:tagged|with\s+(?:the\s+)?(?:tag|topic|category)|topic|category|catégorie|thème|categoría|kategorie|thema)\s*[:=]?\s*[\"“«']?(?P<topic>[\w-]{2,40})[\"”»']?",
     re.IGNORECASE,
 )
 _MEDIA: Final[Mapping[str, str]] = {

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from app.domain.words import folded_words
 from app.query.references import ABOUT_DOCUMENTS, BY_LANGUAGE, References
 from app.query.words import Word, tokens
 
@@ -87,7 +88,7 @@ def _bare(text: str, table: References, names: Sequence[str]) -> Reference | Non
     return None
 
 
-_COUNTING: Final = frozenset("how which in combien cuantos cuantas cuanto wie wieviel wieviele quelle quel".split())
+_COUNTING: Final = folded_words("how which in combien cuantos cuantas cuanto wie wieviel wieviele quelle quel")
 
 
 def _drops_subject(text: str, words: Sequence[Word], table: References) -> bool:
@@ -100,7 +101,7 @@ def _drops_subject(text: str, words: Sequence[Word], table: References) -> bool:
     ends = last in table.verbs - {"hay", "es", "son"} or bool(
         re.search(r"(?:ó|aron|ieron|ió|aba|ía|ara|era)$", words[-1].text)
     )
-    asks = body[:1] and body[0].folded in table.questions or body[:1] and body[0].folded in {"por", "a", "de", "con"}
+    asks = (body[:1] and body[0].folded in table.questions) or (body[:1] and body[0].folded in {"por", "a", "de", "con"})
     return bool(asks) and ends and not determined and len(body) <= 4
 
 
@@ -249,7 +250,7 @@ def _demonstrative(words: Sequence[Word], number: int, table: References) -> Kin
     return "demonstrative"
 
 
-_BEFORE_THAT: Final = frozenset("is was are were do does did can could will would should may and but all".split())
+_BEFORE_THAT: Final = folded_words("is was are were do does did can could will would should may and but all")
 
 
 def _bound(before: Sequence[Word], word: Word, kind: Kind, table: References, text: str) -> bool:
@@ -297,11 +298,11 @@ def _impersonal(before: Sequence[Word], word: Word, table: References, text: str
 
 _OWNER_AFTER: Final = re.compile(r"sus?\s+\w+(?:\s+\w+)?\s+(?:el|la|los|las|un|una|[A-ZÁÉÍÓÚ]\w+)\b")
 
-_JOINTS: Final = frozenset(
+_JOINTS: Final = folded_words(
     "if when while because since and but after before that which who although where or once unless until "
     "si quand lorsque parce puisque et mais apres avant que qui dont alors "
     "cuando mientras porque pero y despues antes "
-    "wenn als weil und aber nachdem bevor dass ob oder falls".split()
+    "wenn als weil und aber nachdem bevor dass ob oder falls"
 )
 
 

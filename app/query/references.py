@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+from app.domain.words import folded_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +55,17 @@ LAST: Final = -1
 _END = r"(?=\s*(?:$|[?.!,;]))"
 
 EN: Final = References(
-    pronouns=_set("it he she they him her them itself himself herself themselves"),
-    possessives=_set("its his her their hers theirs whose's"),
-    demonstratives=_set("this that these those such"),
-    adverbs=_set("there therein thereof"),
-    determiners=_set("the a an my your our this that these those each every any all some no"),
-    prepositions=_set("of for about in to on by with from at under after before behind between against into than as"),
-    verbs=_set(
+    pronouns=folded_words("it he she they him her them itself himself herself themselves"),
+    possessives=folded_words("its his her their hers theirs whose's"),
+    demonstratives=folded_words("this that these those such"),
+    adverbs=folded_words("there therein thereof"),
+    determiners=folded_words("the a an my your our this that these those each every any all some no"),
+    prepositions=folded_words("of for about in to on by with from at under after before behind between against into than as"),
+    verbs=folded_words(
         "is are was were be been am do does did has have had can could will would shall should may might must did "
         "makes make means mean work works apply applies cost costs"
     ),
-    questions=_set("what who whom whose where when which why how"),
+    questions=folded_words("what who whom whose where when which why how"),
     expletive=_p(
         r"""\bit\s+(?:is\s+|was\s+|be\s+|still\s+|really\s+|ever\s+)*(?:possible|necessary|important|true|safe|legal|illegal|
             better|best|worth|raining|ok|okay|easy|hard|difficult|allowed|permitted|mandatory|required|likely|common|normal|
@@ -79,7 +77,7 @@ EN: Final = References(
           | \bthat\s+is\b(?=,) | \bthan\s+th(?:at|ose)\s+of\b | \bhow\s+\w+\s+does\s+it\s+get\b | \bit\s+(?:rain|snow)s?\b
           | \b(?:is|are|was|were)\s+(?:it|they)\s+(?:called|named)\s+\w+"""
     ),
-    times=_set("year month week morning evening afternoon time times day days moment world century way season"),
+    times=folded_words("year month week morning evening afternoon time times day days moment world century way season"),
     openers=_p(
         r"""(?:(?:and|but|or|so|ok|okay|also|then|now)[\s,]+)*
             (?:(?:what|how)\s+about|what\s+of|what\s+if\s+it\s+is|(?:and\s+)?the\s+same\s+(?:thing\s+)?for|same\s+for|
@@ -115,17 +113,17 @@ EN: Final = References(
 )  # fmt: skip
 
 FR: Final = References(
-    pronouns=_set("il elle ils elles lui eux celui-ci celle-ci ceux-ci celles-ci celui-la celle-la ceux-la celles-la"),
-    possessives=_set("son sa ses leur leurs"),
-    demonstratives=_set("ce cet cette ces cela ceci ca"),
-    adverbs=_set("la-bas la-dedans"),
-    determiners=_set("le la les l un une mon ma mes votre vos notre nos chaque tout tous toutes ce cet cette ces"),
-    prepositions=_set("de d du des a au aux pour dans en sur par avec chez sous vers entre contre"),
-    verbs=_set(
+    pronouns=folded_words("il elle ils elles lui eux celui-ci celle-ci ceux-ci celles-ci celui-la celle-la ceux-la celles-la"),
+    possessives=folded_words("son sa ses leur leurs"),
+    demonstratives=folded_words("ce cet cette ces cela ceci ca"),
+    adverbs=folded_words("la-bas la-dedans"),
+    determiners=folded_words("le la les l un une mon ma mes votre vos notre nos chaque tout tous toutes ce cet cette ces"),
+    prepositions=folded_words("de d du des a au aux pour dans en sur par avec chez sous vers entre contre"),
+    verbs=folded_words(
         "est sont etait etaient a ont avait avaient fait font peut peuvent doit doivent faut sera seront fut coute coutent "
         "est-ce qu'est-ce dit va vont"
     ),
-    questions=_set("que quoi qui quel quelle quels quelles ou quand combien pourquoi comment lequel laquelle est-ce qu"),
+    questions=folded_words("que quoi qui quel quelle quels quelles ou quand combien pourquoi comment lequel laquelle est-ce qu"),
     expletive=_p(
         r"""\bil\s+(?:y\s+a|faut|fallait|faudra|s['’]agit|existe|pleut|suffit|est\s+(?:possible|necessaire|nécessaire|obligatoire|
             vrai|interdit|permis|important|préférable|temps))\b | \by\s+a-t-il\b | \b(?:faut|existe-t|s['’]agit|suffit-t?)-il\b
@@ -133,7 +131,7 @@ FR: Final = References(
           | \b(?:quelle\s+heure)\s+est-il\b | \bce\s+(?:que|qui|dont|qu['’]|sont|n['’]est)
           | \by\s+(?:avait|aura|aurait)-(?:t-)?il\b | \bqu['’]il\s+s['’] | \bque\s+cela\s+signifie\b | \best-ce\b | \bqu['’]est-ce\b | \bn['’]est-ce\s+pas\b | \bce\s+soir\b | \bqu['’]est-ce\s+que\b"""
     ),
-    times=_set("annee an mois semaine matin soir jour jours siecle moment fois saison"),
+    times=folded_words("annee an mois semaine matin soir jour jours siecle moment fois saison"),
     openers=_p(
         r"""(?:(?:et|mais|ou|alors|ok|donc)[\s,]+)*
             (?:qu['’]en\s+est-il\s+(?:de\s+la\s+|de\s+l['’]|du\s+|des\s+|de\s+|d['’]|pour\s+)|quid\s+(?:de\s+|du\s+|des\s+|d['’])|
@@ -165,23 +163,23 @@ FR: Final = References(
 )  # fmt: skip
 
 ES: Final = References(
-    pronouns=_set("ella ellos ellas ello"),
-    possessives=_set("su sus suyo suya suyos suyas"),
-    demonstratives=_set("este esta estos estas ese esa esos esas eso esto aquel aquella aquello aquellos aquellas"),
-    adverbs=_set("alli ahi alla"),
-    determiners=_set("el la los las un una unos unas mi mis nuestro nuestra cada todo toda todos todas este esta ese esa"),
-    prepositions=_set("de del a al para por en con sin sobre entre contra desde hasta"),
-    verbs=_set(
+    pronouns=folded_words("ella ellos ellas ello"),
+    possessives=folded_words("su sus suyo suya suyos suyas"),
+    demonstratives=folded_words("este esta estos estas ese esa esos esas eso esto aquel aquella aquello aquellos aquellas"),
+    adverbs=folded_words("alli ahi alla"),
+    determiners=folded_words("el la los las un una unos unas mi mis nuestro nuestra cada todo toda todos todas este esta ese esa"),
+    prepositions=folded_words("de del a al para por en con sin sobre entre contra desde hasta"),
+    verbs=folded_words(
         "es son era eran fue fueron esta estan tiene tienen tenia tuvo tuvieron hay hace hacen hizo puede pueden debe deben "
         "cuesta cuestan vale dura duran mide pesa vive vivio murio nacio gano significa produce vende ofrece incluye dice "
         "funciona sirve llama gana"
     ),
-    questions=_set("que quien quienes cual cuales donde cuando como cuanto cuanta cuantos cuantas"),
+    questions=folded_words("que quien quienes cual cuales donde cuando como cuanto cuanta cuantos cuantas"),
     expletive=_p(
         r"""\besta\s+(?:noche|semana|tarde|mañana)\b | \beste\s+(?:año|mes)\b | \best[áa]n?\b(?!\s+\w+\s*\?) | \bes\s+decir\b
           | \bpor\s+eso\b | \beso\s+sí\b"""
     ),
-    times=_set("ano mes semana noche tarde manana dia dias siglo momento vez temporada"),
+    times=folded_words("ano mes semana noche tarde manana dia dias siglo momento vez temporada"),
     openers=_p(
         r"""¿?\s*(?:(?:y|e|pero|o|entonces)[\s,]+)*
             (?:qu[ée]\s+(?:hay\s+de|tal|pasa\s+con|sucede\s+con|ocurre\s+con|me\s+dices\s+de)\s+|(?:y\s+)?lo\s+mismo\s+(?:para|con)\s+|
@@ -214,19 +212,19 @@ ES: Final = References(
 )  # fmt: skip
 
 DE: Final = References(
-    pronouns=_set("er sie es ihn ihm ihnen denen"),
-    possessives=_set(
+    pronouns=folded_words("er sie es ihn ihm ihnen denen"),
+    possessives=folded_words(
         "sein seine seinen seinem seiner seines ihr ihre ihren ihrem ihrer ihres deren dessen"
     ),
-    demonstratives=_set("dies diese dieser dieses diesem diesen jene jener jenes jenem jenen"),
-    adverbs=_set("dort dorthin davon dafur damit daruber dazu darin daran dagegen danach dahinter darauf daraus dabei"),
-    determiners=_set("der die das den dem des ein eine einen einem einer mein meine unser unsere jeder jede jedes alle"),
-    prepositions=_set("von vom fur in im an am auf bei beim mit nach aus zu zum zur uber unter gegen um ohne durch vor"),
-    verbs=_set(
+    demonstratives=folded_words("dies diese dieser dieses diesem diesen jene jener jenes jenem jenen"),
+    adverbs=folded_words("dort dorthin davon dafur damit daruber dazu darin daran dagegen danach dahinter darauf daraus dabei"),
+    determiners=folded_words("der die das den dem des ein eine einen einem einer mein meine unser unsere jeder jede jedes alle"),
+    prepositions=folded_words("von vom fur in im an am auf bei beim mit nach aus zu zum zur uber unter gegen um ohne durch vor"),
+    verbs=folded_words(
         "ist sind war waren hat haben hatte hatten wird werden wurde wurden kann konnen muss mussen soll sollen darf gibt "
         "kostet kosten gilt gelten macht heisst heißt liegt lebt starb dauert funktioniert bedeutet"
     ),
-    questions=_set("was wer wem wen wessen wo wohin woher wann warum weshalb wieso welche welcher welches welchem welchen wie"),
+    questions=folded_words("was wer wem wen wessen wo wohin woher wann warum weshalb wieso welche welcher welches welchem welchen wie"),
     expletive=_p(
         r"""\b(?:gibt|gab)\s+es\b | \bes\s+(?:gibt|gab|handelt|geht|regnet|heißt)\b | \b(?:handelt|geht)\s+es\b
           | \bwie\s+spät\s+ist\s+es\b | \b(?:ist|war|wäre)\s+es\s+(?:möglich|nötig|erlaubt|wahr|verboten|wichtig|sinnvoll|sicher|
@@ -234,7 +232,7 @@ DE: Final = References(
           | \b(?:können|könnten|würden|haben|sind|wissen|geben|erklären|zeigen|nennen|sagen|fassen|vergleichen)\s+Sie\b
           | \bda(?:rauf|von|ran|zu|mit|für|rüber|rin|gegen),\s"""
     ),
-    times=_set("jahr jahres monat monats woche tag tage mal jahrhundert zeit saison"),
+    times=folded_words("jahr jahres monat monats woche tag tage mal jahrhundert zeit saison"),
     openers=_p(
         r"""(?:(?:und|aber|oder|also|ok)[\s,]+)*
             (?:was\s+ist\s+(?:denn\s+)?mit\s+|wie\s+(?:ist|sieht|steht)\s+es\s+(?:mit|in|bei|um|für)\s+|(?:und\s+)?das\s+(?:gleiche|selbe)\s+für\s+|
@@ -268,9 +266,9 @@ DE: Final = References(
 
 BY_LANGUAGE: Final[Mapping[str, References]] = {"en": EN, "fr": FR, "es": ES, "de": DE}
 
-ABOUT_DOCUMENTS: Final = frozenset(
+ABOUT_DOCUMENTS: Final = folded_words(
     "document documents file files page text report paper article manual handbook pdf collection chapter section source "
     "fichier rapport texte manuel dossier chapitre documento documentos archivo informe texto manual capitulo "
-    "dokument dokumente datei bericht handbuch kapitel abschnitt".split()
+    "dokument dokumente datei bericht handbuch kapitel abschnitt"
 )
 """After a demonstrative: what is meant is a source, not a subject."""

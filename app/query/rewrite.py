@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.conversation import Turn
+from app.domain.words import folded_words
 from app.query.followup import Reference, reference
 from app.query.language import by_words
 from app.query.references import BY_LANGUAGE, LAST
@@ -127,7 +128,7 @@ def _referent(message: str, found: Reference, about: Topic, language: str) -> Re
     return _appended(message, carried, reason)
 
 
-_PERSONS: Final = frozenset("he she him her his hers lui elle il él ella er sie ihn ihm".split())
+_PERSONS: Final = folded_words("he she him her his hers lui elle il él ella er sie ihn ihm")
 _NAME_ASKED: Final = re.compile(
     r"\b(?:who|whom|whose|which|where|what|qui|quel|quelle|quels|quelles|où|lequel|quién|quien|cuál|cual|qué|dónde|wer|wen|wem|"
     r"welche[rsnm]?|wo|wohin|was)\b",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.conversation import Turn
+from app.domain.words import folded_words
 from app.query.references import BY_LANGUAGE
 from app.query.words import content_words, tokens
 
@@ -102,8 +103,8 @@ def _member(part: str, *, first: bool = False) -> str:
     return " ".join(words)[:MAX_ITEM].strip(" .;:")
 
 
-_LEAD: Final = frozenset(
-    "is are was were include includes including sont est comprend son incluye incluyen sind ist the".split()
+_LEAD: Final = folded_words(
+    "is are was were include includes including sont est comprend son incluye incluyen sind ist the"
 )
 
 

@@ -7,23 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.words import ALL_STOP_WORDS, fold
+from app.domain.words import ALL_STOP_WORDS, fold, folded_words
 
 _TOKEN: Final = re.compile(r"[^\W_](?:[\w'’.:/@+#&-]*[\w+#])?", re.UNICODE)
 _ELISION: Final = re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)['’](?=\w)", re.IGNORECASE)
 _INVERTED: Final = re.compile(r"^(\w+)-(?:t-)?(ils?|elles?|on|je|tu|vous|nous|moi|lui|leur)$", re.IGNORECASE)
 _CLITIC: Final = re.compile(r"['’](?:s|re|ve|ll|d|m)$", re.IGNORECASE)
 
-CHATTER: Final = frozenset(
-    fold(word)
-    for word in """
+CHATTER: Final = folded_words("""
     please thanks okay ok so well now then know want need like say tell show give find let got get mean meant
     s'il svp merci alors donc veux voudrais dis dire donne donner montre montrer trouve savoir
     favor gracias pues entonces quiero quisiera dime decir dame muestra muéstrame saber
     bitte danke also dann denn mal eben sag sagen zeig zeige gib nenne nenn möchte will wissen eigentlich
     what's who's where's how's when's it's that's isn't don't doesn't didn't can't qu'est est-ce y-a-t-il a-t-il
-    """.split()
-)
+""")
 """What people say around a question."""
 
 
