@@ -35,6 +35,12 @@ class SearchMode(StrEnum):
     lexical = "lexical"
 
 
+class AskStrategy(StrEnum):
+    auto = "auto"
+    fast = "fast"
+    enhanced = "enhanced"
+
+
 Collection = Annotated[
     str | None, typer.Option("--collection", "-c", metavar="NAME", help="Default: rag.collectionName (default).")
 ]
@@ -119,11 +125,22 @@ def search(
 
 
 @app.command()
-def ask(text: Words, collection: Collection = None, json: Json = False) -> int:
+def ask(
+    text: Words,
+    collection: Collection = None,
+    strategy: Annotated[
+        AskStrategy, typer.Option(help="auto chooses by the question; a named one always retrieves.")
+    ] = AskStrategy.auto,
+    session: Annotated[
+        str | None, typer.Option("--session", "-s", metavar="ID", help="Conversation that it belongs to.")
+    ] = None,
+    json: Json = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show how the message was understood.")] = False,
+) -> int:
     """Answer a question from the documents, with citations."""
     from app.commands.ask import ask as run
 
-    return _run(run(" ".join(text), collection, json))
+    return _run(run(" ".join(text), collection, strategy.value, session, json, verbose))
 
 
 @app.command()

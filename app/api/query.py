@@ -28,6 +28,7 @@ from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_
 from app.api.sse import Frame, describe, error_frame, event_stream
 from app.domain.answer import Answer
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
+from app.domain.grounding import Grounding
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
 from app.errors import CairnError, ConflictError, InputError
@@ -50,7 +51,9 @@ class QueryBody(Body):
 
     question: str
     collection: str | None = Field(None, description="Default: the setting rag.collectionName.")
-    strategy: Strategy = Field("auto", description="How to answer; auto chooses by the question.")
+    strategy: Strategy = Field(
+        "auto", description="How to answer; auto chooses by the message, a named strategy always retrieves."
+    )
     stream: bool = Field(False, description="Server-sent events; so does Accept: text/event-stream.")
     filters: Metadata | None = Field(None, description="Only documents whose metadata contain this object.")
     session_id: str | None = Field(None, description="The conversation that the question belongs to.")
@@ -89,7 +92,7 @@ _ANSWER = {
     "answer": "Employees have 30 days of leave per year [1].", "citations": [_CITATION],
     "sources": [{**PASSAGE_EXAMPLE, "n": 1}], "confidence": 0.71, "grounded": True, "groundedness_score": 1.0,
     "insufficiencies": [], "coverage": "5 of 140 passages", "route": {"strategy": "fast"}, "degraded": [],
-    "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0},
+    "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0}, "grounding": None,
 }  # fmt: skip
 
 
@@ -109,6 +112,7 @@ class AnswerOut(BaseModel):
     session_id: str | None
     run_id: UUID
     timings_ms: dict[str, float]
+    grounding: Grounding | None = Field(description="The check behind `grounded`, sentence by sentence; null: none.")
 
 
 _EVENTS = ("run", "progress", "sources", "token", "answer", "error", "cancelled")
