@@ -33,14 +33,14 @@ def talking() -> Talking:
 
 
 @pytest.fixture
-def server(talking: Talking) -> Iterator[ScriptedServer]:
+def scripted(talking: Talking) -> Iterator[ScriptedServer]:
     with ScriptedServer(answer=talking) as running:
         yield running
 
 
 @pytest.fixture
-async def services(environment: Environment, server: ScriptedServer) -> AsyncIterator[Services]:
-    with_model = replace(environment, openai_base_url=server.openai_url, openai_api_key="key")
+async def services(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
+    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
     async with open_services(with_model, SettingsStore()) as opened:
         change(opened, "rag", reranking_enabled=False)
         await fill(opened)
@@ -71,7 +71,7 @@ async def test_a_supported_answer_is_grounded_at_the_first_attempt(services: Ser
 
 
 async def test_a11_02_a_contradiction_is_answered_again_with_feedback(
-    services: Services, talking: Talking, server: ScriptedServer
+    services: Services, talking: Talking, scripted: ScriptedServer
 ) -> None:
     talking.reset(generate=[FALSE, TRUE], ground=[NOT_GROUNDED, "GROUNDED: YES\nSCORE: 1.0\nISSUES:\nnone"])
     events = await events_of(services, LEAVE)
@@ -87,7 +87,7 @@ async def test_a11_02_a_contradiction_is_answered_again_with_feedback(
     assert [attempt["grounded"] for attempt in trace.plan["attempts"]] == [False, True]
     assert [call["purpose"] for call in trace.usage["by_purpose"]][0] == "generate"
     assert "retry" in [call["purpose"] for call in trace.usage["by_purpose"]]
-    assert trace.usage["calls"] == len(server.requests)
+    assert trace.usage["calls"] == len(scripted.requests)
     assert "45 days" not in json.dumps(trace.plan["attempts"]), "a trace keeps no words of an answer that was withheld"
 
 
@@ -154,9 +154,9 @@ async def test_a_refusal_is_not_checked_and_says_what_to_do(services: Services, 
 
 @pytest.mark.parametrize("kind", ["401", "malformed", "empty", "disconnect", "500"])
 async def test_w7_a_model_that_fails_before_its_first_token_is_replaced_and_said(
-    services: Services, server: ScriptedServer, kind: str
+    services: Services, scripted: ScriptedServer, kind: str
 ) -> None:
-    server.script(*[kind] * 4)
+    scripted.script(*[kind] * 4)
     made = await answered(services, LEAVE)
     assert (made.route["answerer"], made.answer) == ("extractive", "Employees have 30 days of leave per year. [1]")
     assert any(note.startswith("generation failed (provider-") for note in made.degraded)
@@ -164,19 +164,19 @@ async def test_w7_a_model_that_fails_before_its_first_token_is_replaced_and_said
 
 @pytest.mark.parametrize("kind", ["cut", "error_chunk", "silent_end"])
 async def test_w7_a_stream_that_breaks_off_fails_the_run(
-    services: Services, server: ScriptedServer, talking: Talking, kind: str
+    services: Services, scripted: ScriptedServer, talking: Talking, kind: str
 ) -> None:
     talking.reset(generate=[TRUE])
-    server.script(Reply(kind))
+    scripted.script(Reply(kind))
     events = await events_of(services, LEAVE)
     assert streamed(events)
     assert isinstance(events[-1], Failed)
     assert isinstance(events[-1].error, ProviderError)
 
 
-async def test_w7_a_stalled_model_is_given_up_in_time(services: Services, server: ScriptedServer) -> None:
+async def test_w7_a_stalled_model_is_given_up_in_time(services: Services, scripted: ScriptedServer) -> None:
     change(services, "answer", timeout_seconds=0.5)
-    server.script(*["stall"] * 4)
+    scripted.script(*["stall"] * 4)
     async with asyncio.timeout(20):
         made = await answered(services, LEAVE)
     assert made.route["answerer"] == "extractive"
@@ -184,7 +184,7 @@ async def test_w7_a_stalled_model_is_given_up_in_time(services: Services, server
 
 
 async def test_a_retry_that_fails_leaves_the_answer_that_there_is(
-    services: Services, server: ScriptedServer, talking: Talking
+    services: Services, scripted: ScriptedServer, talking: Talking
 ) -> None:
     """The retry meets a server that is broken by then."""
     talking.reset(generate=[FALSE], ground=[NOT_GROUNDED])
@@ -195,10 +195,10 @@ async def test_a_retry_that_fails_leaves_the_answer_that_there_is(
         reply = talking(messages)
         if first:
             first = False
-            server.script(*["malformed"] * 9)
+            scripted.script(*["malformed"] * 9)
         return reply
 
-    server.answer = then_broken
+    scripted.answer = then_broken
     made = await answered(services, LEAVE)
     assert made.answer == FALSE
     assert made.route["answerer"] != "extractive"
@@ -206,9 +206,9 @@ async def test_a_retry_that_fails_leaves_the_answer_that_there_is(
 
 
 async def test_cancelling_the_reader_ends_with_cancelled_and_is_traced(
-    services: Services, server: ScriptedServer
+    services: Services, scripted: ScriptedServer
 ) -> None:
-    server.script(Reply("stall_late", text="one two three"))
+    scripted.script(Reply("stall_late", text="one two three"))
     question, events, spoken = Question(LEAVE, "handbook", new_id()), [], asyncio.Event()
 
     async def read() -> None:
@@ -230,8 +230,8 @@ async def test_cancelling_the_reader_ends_with_cancelled_and_is_traced(
     assert trace.plan["searches"]
 
 
-async def test_a_stream_that_is_closed_early_is_traced_as_cancelled(services: Services, server: ScriptedServer) -> None:
-    server.script(Reply("stall_late", text="one two three"))
+async def test_a_stream_that_is_closed_early_is_traced_as_cancelled(services: Services, scripted: ScriptedServer) -> None:
+    scripted.script(Reply("stall_late", text="one two three"))
     question = Question(LEAVE, "handbook", new_id())
     stream: Any = ask(services, question)
     async for event in stream:
@@ -284,21 +284,21 @@ async def test_a3_09_a_long_text_is_summarised_from_notes_of_its_parts(services:
 
 
 async def test_a3_09_a_part_that_cannot_be_read_is_told(
-    services: Services, talking: Talking, server: ScriptedServer
+    services: Services, talking: Talking, scripted: ScriptedServer
 ) -> None:
     change(services, "answer", max_context_tokens=900)
     hills = "\n\n".join(f"## Hill {n}\n\n" + f"The cairn on hill {n} is {n} metres high. " * 30 for n in range(12))
     await fill(services, {"hills.md": hills}, collection="hills")
     talking.reset(notes=["Cairns of several metres stand there [1]."], generate=["Cairns stand on hills [1]."])
-    server.script("malformed", "malformed", "malformed")
+    scripted.script("malformed", "malformed", "malformed")
     made = await answered(services, "Summarize everything", collection="hills")
     assert made.route["answerer"] != "extractive"
     assert any(note.startswith("no notes of") for note in made.degraded)
     assert "are missing" in made.coverage
 
 
-async def test_a_summary_whose_model_is_away_is_extracted(services: Services, server: ScriptedServer) -> None:
-    server.script(*["401"] * 20)
+async def test_a_summary_whose_model_is_away_is_extracted(services: Services, scripted: ScriptedServer) -> None:
+    scripted.script(*["401"] * 20)
     made = await answered(services, "Summarize everything")
     assert made.route["answerer"] == "extractive"
     assert len({citation.external_id for citation in made.citations}) == 3
