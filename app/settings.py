@@ -186,7 +186,10 @@ class RoutingSettings(Section):
         0.68, gt=0, le=1, description="The same for small talk with words that no exemplar of it has."
     )
     foreign_threshold: float = Field(
-        0.88, gt=0, le=1, description="The same for exemplars that are not in English, which the local model speaks best."
+        0.88,
+        gt=0,
+        le=1,
+        description="The same for exemplars that are not in English, which the local model speaks best.",
     )
     exemplar_margin: float = Field(
         0.1, ge=0, le=1, description="By how much that must exceed the cosine to the nearest exemplar of a question."

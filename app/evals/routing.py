@@ -170,9 +170,7 @@ async def route(
     return RoutingReport(name, tuple(routed))
 
 
-async def _route(
-    message: Labelled, embedder: Embedder, exemplars: Exemplars, settings: RoutingSettings
-) -> Routed:
+async def _route(message: Labelled, embedder: Embedder, exemplars: Exemplars, settings: RoutingSettings) -> Routed:
     timings: dict[str, float] = {}
     clock = _Clock(timings)
     intent = hard_rules(message.text, has_history=False)

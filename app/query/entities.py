@@ -8,7 +8,15 @@ from typing import Final
 
 from app.domain.plan import Vocabulary
 from app.query.patterns.lexicon import ALL_QUESTION_WORDS, ALL_STOP_WORDS, YES_NO
-from app.query.patterns.names import ADDRESSES, COMMON_OPENERS, CONNECTORS, DETERMINERS_DE, NOUN_ENDINGS_DE, NOUNS_DE
+from app.query.patterns.names import (
+    ADDRESSES,
+    COMMON_OPENERS,
+    CONNECTORS,
+    CONNECTORS_DE,
+    DETERMINERS_DE,
+    NOUN_ENDINGS_DE,
+    NOUNS_DE,
+)
 from app.query.patterns.text import fold, window
 
 MOST: Final = 20
@@ -96,7 +104,7 @@ def _names(tokens: list[_Token], text: str, *, german: bool) -> Iterator[tuple[i
         if not _may_begin(tokens, at, german=german):
             at += 1
             continue
-        stop = _run_end(tokens, at, text)
+        stop = _run_end(tokens, at, text, german=german)
         if _is_name(tokens, at, stop, german=german):
             first, last = tokens[at], tokens[stop - 1]
             yield first.start, _POSSESSIVE.sub("", text[first.start : last.end])
@@ -121,17 +129,15 @@ def _may_begin(tokens: list[_Token], at: int, *, german: bool) -> bool:
     return True
 
 
-def _run_end(tokens: list[_Token], at: int, text: str) -> int:
+def _run_end(tokens: list[_Token], at: int, text: str, *, german: bool) -> int:
     """Index after the run that begins at `at`: neighbours parted by one space, a connector only between two names."""
+    joined = CONNECTORS
+    if german:  # "Otto von Bismarck", but not "der Abschnitt von Luther"
+        joined = CONNECTORS_DE - {"von"} if at and tokens[at - 1].folded in DETERMINERS_DE else CONNECTORS_DE
     stop = at + 1
     while stop < len(tokens) and stop - at < 8:
         ahead = stop
-        while (
-            ahead < len(tokens)
-            and ahead - stop < 2
-            and tokens[ahead].folded in CONNECTORS
-            and not tokens[ahead].capital
-        ):
+        while ahead < min(len(tokens), stop + 2) and not tokens[ahead].capital and tokens[ahead].folded in joined:
             ahead += 1
         if ahead >= len(tokens) or not _adjoins(tokens, stop - 1, ahead, text):
             break

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Final, get_args
 
 import numpy as np
@@ -18,6 +16,7 @@ from app.providers.protocols import Embedder, Vectors
 from app.query.patterns.forms import frequent
 from app.query.patterns.intents import COMPANIONS, HOW_TO, OFF_TOPIC_CUES
 from app.query.patterns.lexicon import ALL_STOP_WORDS
+from app.query.patterns.tables import table
 from app.query.patterns.text import fold, window, words
 from app.settings import RoutingSettings
 
@@ -40,7 +39,7 @@ class Exemplar:
 @cache
 def exemplars() -> tuple[Exemplar, ...]:
     """The examples of each intent, in four languages (patterns/exemplars.toml)."""
-    raw = tomllib.loads((resources.files("app.query.patterns") / "exemplars.toml").read_text(encoding="utf-8"))
+    raw = table("exemplars")
     return tuple(
         Exemplar(intent, text, language)
         for intent in get_args(Intent)

@@ -18,8 +18,8 @@ from app.providers.protocols import ChatModel, Message
 from app.query.patterns import intents as known
 from app.query.patterns.forms import whole_message
 from app.query.patterns.letters import looks_random
-from app.query.patterns.lexicon import STOP_WORDS
-from app.query.patterns.text import WORD, fold, window, words
+from app.query.patterns.lexicon import says_nothing
+from app.query.patterns.text import WORD, fold, window
 from app.settings import RoutingSettings
 
 INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
@@ -119,7 +119,7 @@ def _form(text: str, has_history: bool, vocabulary: Vocabulary | None) -> Intent
     if found is None:
         return None
     intent, phrase, exact = found
-    if intent == "followup" and not has_history and not _says_something(text):
+    if intent == "followup" and not has_history and says_nothing(fold(text)):
         return _rule("clarify_needed", 0.9, f"{phrase!r} without a conversation")
     if intent == "acknowledgement":
         if not has_history and any(_known(word, vocabulary) for word in phrase.split()):
@@ -129,11 +129,6 @@ def _form(text: str, has_history: bool, vocabulary: Vocabulary | None) -> Intent
         return _rule("gratitude", 0.9, f"farewell {phrase!r}")
     assert intent in INTENTS
     return _rule(intent, 0.95 if exact else 0.85, f"{intent} {phrase!r}")
-
-
-def _says_something(text: str) -> bool:
-    """Whether a word of it is no stop word."""
-    return not any(stop.issuperset(words(fold(text))) for stop in STOP_WORDS.values())
 
 
 def _only_stop_words(text: str, has_history: bool) -> IntentMatch | None:
@@ -148,7 +143,7 @@ def _only_stop_words(text: str, has_history: bool) -> IntentMatch | None:
         return None
     if len(spelled) == 1 and len(spelled[0]) > 1 and spelled[0].isupper():
         return None  # IT, US, WHO
-    if not spelled or _says_something(text):
+    if not spelled or not says_nothing(fold(text)):
         return None
     if has_history:
         return _rule("followup", 0.85, "only stop words, in a conversation")

@@ -48,14 +48,18 @@ def whole_message(text: str, vocabulary: Vocabulary | None = None) -> tuple[Form
     if not typed or len(typed) > MAX_TOKENS:
         return None
     spelled = [_spelling(token, vocabulary) for token in typed]
-    covers = {form: _covered(spelled, _PHRASES[form], _companions(form), _COURTESY_PHRASES) for form in _PHRASES}
+    covers = {form: _covered(spelled, form) for form in _PHRASES}
     form = max(_PHRASES, key=lambda form: len(covers[form]))  # of equals the first: the order of precedence
     return (form, " ".join(covers[form]), spelled == typed) if covers[form] else None
 
 
-def _covered(
-    tokens: Sequence[str], phrases: frozenset[Phrase], companions: frozenset[str], courtesies: frozenset[Phrase]
-) -> Phrase:
+def _covered(tokens: Sequence[str], form: Form) -> Phrase:
+    """The longest key phrase of the form in the message, if the rest of it is courtesy and companions; else nothing."""
+    found = _cover(tokens, _PHRASES[form], _companions(form))
+    return _cover(tokens, _PHRASES[form], known.BESIDE_ALONE) if found in known.ALONE else found
+
+
+def _cover(tokens: Sequence[str], phrases: frozenset[Phrase], companions: frozenset[str]) -> Phrase:
     """The longest key phrase in `tokens`, if everything can be read as key phrases, courtesies and companions;
     else nothing."""
     reached: dict[int, Phrase] = {0: ()}
@@ -69,7 +73,7 @@ def _covered(
             if piece in phrases:
                 found = max(best, piece, key=len)
                 reached[end] = max(reached.get(end, ()), found, key=len)
-            elif piece in courtesies or (size == 1 and piece[0] in companions):
+            elif piece in _COURTESY_PHRASES or (size == 1 and piece[0] in companions):
                 reached[end] = max(reached.get(end, ()), best, key=len)
     return reached.get(len(tokens), ())
 

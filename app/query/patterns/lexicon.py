@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 from app.query.patterns.text import fold, folded_set, words
 
@@ -15,7 +15,7 @@ def in_order(language: str) -> tuple[Language, ...]:
     """The four languages, the message's own first. Short messages are recognised badly, so the others stay in."""
     if language not in LANGUAGES:
         return LANGUAGES
-    return (cast(Language, language), *(other for other in LANGUAGES if other != language))
+    return (language, *(other for other in LANGUAGES if other != language))
 
 
 QUESTION_WORDS: Final[Mapping[Language, frozenset[str]]] = {
@@ -40,7 +40,7 @@ STOP_WORDS: Final[Mapping[Language, frozenset[str]]] = {
         "pls really same shall she should so some somebody someone something still such than that thats the their "
         "theirs them then there these they theyre this those though through to too under until up upon us very was "
         "wasnt we well were what whats when where wheres which while who whom whos whose why will with wont would yes "
-        "yet you your youre yours actually maybe exactly else going ill id youve weve theyll hes shes whatre howre hows wheres didnt"
+        "yet you your youre yours actually maybe exactly else going ill id youve weve theyll hes shes whatre howre hows wheres didnt yeah yep nope sure"
     ),
     "fr": folded_set(
         "a à ah ai aie ainsi alors après as au aussi autre autres aux avait avant avec avez avons bien bon c ça car ce "
@@ -76,6 +76,13 @@ STOP_WORDS: Final[Mapping[Language, frozenset[str]]] = {
 """Whole messages of these say nothing by themselves (A1.19)."""
 ALL_STOP_WORDS: Final = frozenset[str]().union(*STOP_WORDS.values())
 ALL_QUESTION_WORDS: Final = frozenset[str]().union(*QUESTION_WORDS.values()) - {"que", "por", "qu", "was"}
+
+
+def says_nothing(folded: str, besides: frozenset[str] = frozenset()) -> bool:
+    """Whether all words of a folded text are stop words of one of the languages, or among `besides`."""
+    found = [word.replace("'", "") for word in words(folded)]
+    return any(all(word in stop or word in besides for word in found) for stop in STOP_WORDS.values())
+
 
 YES_NO: Final[Mapping[Language, frozenset[str]]] = {
     "en": folded_set(

@@ -11,6 +11,8 @@ CONNECTORS: Final = folded_set(
 )
 """Small words inside a name: Bank of America, Universidad de Chile, Ludwig van Beethoven."""
 
+CONNECTORS_DE: Final = folded_set("von van de of la di del da do dos el al zu")
+
 ADDRESSES: Final = folded_set(
     "i i'm i'd i've i'll mr mrs ms dr monsieur madame señor señora herr frau sie ihr ihre ihnen ihren ihrem ihrer"
 )
