@@ -47,7 +47,7 @@ from app.strategies.trace import run_trace
 from app.wiring import Services
 
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-SESSION_ID = re.compile(r"[A-Za-z0-9._:@=+~-]{1,128}")
+SESSION_ID = re.compile(r"[^/\n]{1,128}")
 MAX_EXTERNAL_ID = 512
 """Characters; a longer one would not fit into the unique index (T27)."""
 
@@ -66,10 +66,12 @@ def checked_name(name: str) -> str:
 
 
 def checked_session(session_id: str) -> str:
-    """The id of a conversation. Raises InputError."""
-    if not SESSION_ID.fullmatch(session_id):
+    """The id of a conversation, which is the client's own: any text that can stand in a path, cleaned. Raises InputError."""
+    session_id = normalise(session_id)
+    if not SESSION_ID.fullmatch(session_id) or session_id.strip(" .") == "":
         raise InputError(
-            f"{session_id[:140]!r} is not a session id: 1 to 128 letters, digits and characters of '._:@=+~-'"
+            f"{session_id[:140]!r} is not a session id: 1 to 128 characters on one line, without '/', and not only dots or "
+            "spaces"
         )
     return session_id
 

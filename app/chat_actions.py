@@ -49,7 +49,7 @@ def session_collection(session_id: str) -> str:
 
 async def get_history(services: Services, session_id: str, *, after: int = 0, limit: int = 50) -> list[Placed]:
     """Messages in order, after a position; none for an unknown conversation. Raises InputError."""
-    actions.checked_session(session_id)
+    session_id = actions.checked_session(session_id)
     async with services.database.transaction(services.principal, readonly=True) as connection:
         return await memory.page(connection, services.principal, session_id, after=after, limit=limit)
 
@@ -57,7 +57,7 @@ async def get_history(services: Services, session_id: str, *, after: int = 0, li
 async def delete_history(services: Services, session_id: str) -> bool:
     """Remove a conversation: its messages, the text of its runs in traces, and cached results of what it asked. False for
     an unknown one. What is being answered meanwhile begins it anew. Raises InputError."""
-    actions.checked_session(session_id)
+    session_id = actions.checked_session(session_id)
     await services.traces.flush()
     async with services.database.transaction(services.principal) as connection:
         return await memory.forget(connection, session_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -30,6 +31,7 @@ from app.wiring import Services
 router = APIRouter(tags=["chat"], route_class=TypedRoute)
 
 SESSION_HEADER = "X-Session-ID"
+_IN_HEADER = re.compile(r"[!-~]+")
 ChatId = Annotated[
     str, Path(description="Id of a chat; its documents are in the collection chat_{chat_id}.", examples=["leave-2026"])
 ]
@@ -155,7 +157,9 @@ def _question(body: ChatRequest, services: Services, header: str | None, collect
 
 
 def _headers(question: Question) -> dict[str, str]:
-    return {SESSION_HEADER: question.session_id or ""}
+    """The session, for clients that read no body; not one that a header cannot say."""
+    session = question.session_id or ""
+    return {SESSION_HEADER: session} if _IN_HEADER.fullmatch(session) else {}
 
 
 # --- as JSON ----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import pytest
@@ -307,8 +308,11 @@ def test_an_upload_need_not_be_waited_for(stones: Api) -> None:
         ("/chat/", {"message": "x" * 20_001}),
         ("/chat/", {"message": ASK, "mesage": ASK}),
         ("/chat/", {"message": ASK, "session_id": ""}),
-        ("/chat/", {"message": ASK, "session_id": "a b"}),
-        ("/chat/", {"message": ASK, "session_id": "x" * 129}),
+        ("/chat/", {"message": ASK, "session_id": " ", "collection_name": "stones"}),
+        ("/chat/", {"message": ASK, "session_id": "a\nb", "collection_name": "stones"}),
+        ("/chat/", {"message": ASK, "session_id": "a/b", "collection_name": "stones"}),
+        ("/chat/", {"message": ASK, "session_id": "..", "collection_name": "stones"}),
+        ("/chat/", {"message": ASK, "session_id": "x" * 129, "collection_name": "stones"}),
         ("/chat/", {"message": ASK, "session_id": "user:42"}),  # cannot name a collection
         ("/chat/", {"message": ASK, "collection_name": ""}),
         ("/chat/", {"message": ASK, "collection_name": "../etc"}),
@@ -318,7 +322,7 @@ def test_an_upload_need_not_be_waited_for(stones: Api) -> None:
         ("/chat/stream/stream", {"message": ASK}),
         ("/chat/a b/stream", {"message": ASK}),
         (f"/chat/{'x' * 124}/stream", {"message": ASK}),
-        ("/query", {"question": ASK, "collection": "stones", "session_id": "a b"}),
+        ("/query", {"question": ASK, "collection": "stones", "session_id": "x" * 129}),
     ],
 )
 def test_bad_messages_are_problems(stones: Api, path: str, body: dict[str, Any]) -> None:
@@ -334,10 +338,11 @@ def test_bad_chats_sessions_and_cursors_are_problems(stones: Api) -> None:
         problem(client.post(f"/chat/{chat_id}/documents", files=files), 422)
         problem(client.delete(f"/chat/{chat_id}/documents/{uuid4()}"), 422)
     problem(client.get("/chat/stream/documents"), 422)
-    problem(client.get("/chat/history/a%20b"), 422)
+    problem(client.get("/chat/history/%20"), 422)
+    problem(client.get(f"/chat/history/{'x' * 129}"), 422)
     problem(client.get("/chat/history/s1?cursor=eHh4"), 422)
     problem(client.get("/chat/history/s1?cursor=!"), 422)
-    problem(client.delete("/chat/history/a%20b"), 422)
+    problem(client.delete("/chat/history/%20"), 422)
     problem(client.delete("/chat/c1/documents/none"), 422)
     problem(client.post("/chat/", content=b"{", headers={"content-type": "application/json"}), 400)
     problem(client.post("/chat/", content=b"message=x"), 415)
@@ -348,9 +353,21 @@ def test_bad_chats_sessions_and_cursors_are_problems(stones: Api) -> None:
 
 
 def test_session_ids_of_many_kinds(stones: Api) -> None:
-    for session in ("user:42", "a@b.example", "A_1-2.3", "x" * 128, "documents", "a+b=c~"):
+    for session in (
+        "user:42",
+        "a@b.example",
+        "x" * 128,
+        "documents",
+        "Zoë 🙂",
+        "%2e%s",
+        "?a&b#c",
+    ):
         assert send(stones, session_id=session)["session_id"] == session
-        assert len(history(stones, session)) == 2, session
+        assert len(history(stones, quote(session, safe=""))) == 2, session
+        assert stones.client.delete(f"/chat/history/{quote(session, safe='')}").status_code == 204
+        assert history(stones, quote(session, safe="")) == []
+    assert send(stones, session_id="a\x00b")["session_id"] == "a\ufffdb"
+    assert len(history(stones, "a%00b")) == 2
 
 
 # --- how streams end ------------------------------------------------------------------------------------------------------

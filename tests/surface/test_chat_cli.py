@@ -109,7 +109,7 @@ def test_what_cannot_be_answered_is_said_and_the_conversation_goes_on(cairn: Cai
 
 def test_bad_sessions_and_collections_are_one_line_on_stderr(cairn: Cairn) -> None:
     for arguments, code, said in (
-        (("chat", "--session", "a b"), 2, "is not a session id"),
+        (("chat", "--session", " "), 2, "is not a session id"),
         (("chat", "--collection", "nowhere"), 1, "collection nowhere has no documents yet"),
         (("history", "unknown"), 1, "there is no conversation unknown"),
         (("history", "unknown", "--delete"), 1, "there is no conversation unknown"),
