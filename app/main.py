@@ -155,10 +155,11 @@ def _end() -> None:
 
 @asynccontextmanager
 async def _companions(running: Running, services: Services, worker: bool) -> AsyncIterator[None]:
-    """Settings watcher, daily maintenance and worker, ended in time."""
+    """Settings watcher, daily maintenance, warming up and worker, ended in time."""
     tasks = [
         asyncio.create_task(_keep_on(lambda: services.settings.watch())),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
+        asyncio.create_task(services.warm()),
     ]
     working: asyncio.Task[None] | None = None
     if worker:

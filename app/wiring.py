@@ -19,7 +19,7 @@ from app.db.models import ensure_model
 from app.db.pool import Database
 from app.db.vector_ddl import vector_ddl
 from app.domain.principal import Principal
-from app.errors import MigrationError, SettingsError
+from app.errors import CairnError, MigrationError, SettingsError
 from app.ingest.embed import Target
 from app.ingest.reweight import KIND as REWEIGHT
 from app.jobs import reindex, vector_indexes
@@ -28,6 +28,7 @@ from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.reweight import reweight
 from app.jobs.worker import Worker
 from app.prompts import prompt
+from app.providers import langid
 from app.providers.circuit import Circuits, Limits
 from app.providers.cohere import DEFAULT_MODEL, CohereReranker
 from app.providers.cross_encoder import CrossEncoder, find_cross_encoder
@@ -71,6 +72,15 @@ class Services:
         """Where documents of a collection go, with the settings of this moment."""
         found = self.retriever
         return Target(principal, collection_id, found.embedder, found.model, self.settings.current, found.embedders)
+
+    async def warm(self) -> None:
+        """Load what the first message would wait for: examples of intents, tables of languages. Never raises; what could
+        not be had is tried again when it is needed."""
+        try:
+            await self.exemplars.warm()
+            await asyncio.to_thread(langid.warm)
+        except CairnError as error:
+            log.warning("services.not_warm", problem=error.detail)
 
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""

@@ -101,7 +101,9 @@ def _drops_subject(text: str, words: Sequence[Word], table: References) -> bool:
     ends = last in table.verbs - {"hay", "es", "son"} or bool(
         re.search(r"(?:ó|aron|ieron|ió|aba|ía|ara|era)$", words[-1].text)
     )
-    asks = (body[:1] and body[0].folded in table.questions) or (body[:1] and body[0].folded in {"por", "a", "de", "con"})
+    asks = (body[:1] and body[0].folded in table.questions) or (
+        body[:1] and body[0].folded in {"por", "a", "de", "con"}
+    )
     return bool(asks) and ends and not determined and len(body) <= 4
 
 

@@ -25,7 +25,7 @@ from app.prompts import prompt_part
 from app.strategies.answering import Material, answered
 from app.strategies.choose import Exchange, last_exchange
 from app.strategies.fast import fast
-from app.strategies.gather import best, gather
+from app.strategies.gather import best, gather, inside
 from app.strategies.run import Outcome, Piece, Run, coverage
 
 FURTHER: Final = 2.0
@@ -124,9 +124,8 @@ async def _same_documents(run: Run, asked: str, originals: Sequence[Passage]) ->
     top_k = run.settings.answer.retrieved
     found: list[Passage] = []
     for name in names:
-        if '"' not in name and "\n" not in name:
-            result = await run.search(f'id:"{name}" {asked}', top_k, purpose="documents", filters=run.question.filters)
-            found += result.passages
+        result = await run.search(inside(name, asked), top_k, purpose="document", filters=run.question.filters)
+        found += result.passages
     return tuple(found)
 
 

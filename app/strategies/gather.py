@@ -18,6 +18,8 @@ from app.domain.trace import LegTrace
 from app.errors import CairnError
 from app.strategies.run import Run, half_up
 
+MOST_NAMED: Final = 4
+"""Documents named in a message that are searched one by one."""
 AT_ONCE: Final = 2
 """Searches of one run that are under way together; the pool of connections is small."""
 
@@ -51,12 +53,11 @@ async def gather(run: Run, *, factor: float | None = None) -> Found:
     top_k = half_up(factor * max(run.settings.answer.retrieved, run.settings.rag.top_k))
     read = half_up(factor * run.settings.rag.top_k)
     main, degraded = await _main(run, top_k)
-    if not enhanced or not (run.plan.subquestions or run.plan.expansions) or not main.visible_passages:
+    asked = _further(run) if main.visible_passages else []
+    if not asked:
         passages = main.passages[:read]
         parts = tuple(Part(text, passages) for text in run.plan.subquestions)
         return Found(passages, best(main), main.visible_passages, top_k, parts, degraded)
-    asked = [("subquestion", text) for text in run.plan.subquestions]
-    asked += [("expansion", text) for text in run.plan.expansions]
     done, failed = await _more(run, asked, top_k)
     parts = tuple(
         Part(text, result.passages[: run.settings.rag.top_k])
@@ -68,16 +69,33 @@ async def gather(run: Run, *, factor: float | None = None) -> Found:
     return Found(passages, confidence, main.visible_passages, top_k, parts, (*degraded, *failed))
 
 
+def _further(run: Run) -> list[tuple[str, str]]:
+    """What is searched for besides the question, and why: parts and other phrasings of an enhanced one, and each of
+    several documents that the message names."""
+    named = run.plan.documents if 1 < len(run.plan.documents) <= MOST_NAMED else ()
+    asked = [("document", inside(name, run.plan.text)) for name in named]
+    if run.route.strategy == "enhanced":
+        asked += [("subquestion", text) for text in run.plan.subquestions]
+        asked += [("expansion", text) for text in run.plan.expansions]
+    return asked
+
+
 async def _main(run: Run, top_k: int) -> tuple[SearchResult, tuple[str, ...]]:
     """Conditions that were read out of the message are dropped where nothing meets them; the caller's never are."""
     own = dict(run.question.filters or {})
     guessed = {key: value for key, value in run.plan.filters.items() if key not in own}
-    result = await run.search(run.plan.text, top_k, filters={**guessed, **own})
-    if guessed and not result.passages and result.visible_passages:
-        said = ", ".join(f"{key} = {value!r}" for key, value in guessed.items())
-        result = await run.search(run.plan.text, top_k, purpose="without filters", filters=own)
-        return result, (f"no document matches {said}, which the question names: searched all of them",)
+    text = inside(run.plan.documents[0], run.plan.text) if len(run.plan.documents) == 1 else run.plan.text
+    result = await run.search(text, top_k, filters={**guessed, **own})
+    if (guessed or text != run.plan.text) and not result.passages and result.visible_passages:
+        said = ", ".join([*run.plan.documents, *(f"{key} = {value!r}" for key, value in guessed.items())])
+        result = await run.search(run.plan.text, top_k, purpose="without conditions", filters=own)
+        return result, (f"nothing was found under {said}, which the question names: searched everything",)
     return result, ()
+
+
+def inside(external_id: str, text: str) -> str:
+    """The query for a search in one document."""
+    return text if set('"\n') & set(external_id) else f'id:"{external_id}" {text}'
 
 
 async def _more(

@@ -45,7 +45,7 @@ class Kit:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """`purpose`: question, subquestion, expansion, documents (of the last answer), wider."""
+    """`purpose`: question, subquestion, expansion, document (one that is named, or was cited), mentions, without conditions."""
 
     purpose: str
     query: str

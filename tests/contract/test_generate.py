@@ -1,17 +1,10 @@
-"""Generation against a real HTTP server that speaks the OpenAI protocol, and the fast strategy around it."""
+"""Generation against a real HTTP server that speaks the OpenAI protocol."""
 
 from __future__ import annotations
 
-import asyncio
-import re
-import zlib
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
-from uuid import UUID, uuid4
+from collections.abc import AsyncIterator
+from uuid import UUID
 
-import numpy as np
 import pytest
 from quick import QUICK
 from scripted_replies import Reply
@@ -19,17 +12,12 @@ from scripted_server import ScriptedServer
 
 from app.answer.context import Context, assemble
 from app.answer.generate import generate
-from app.domain.answer import Answer, Draft
-from app.domain.event import TERMINAL, Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
-from app.domain.passage import Passage, SearchRequest, SearchResult
-from app.domain.question import Question
-from app.errors import DatabaseUnavailableError, ProviderError
+from app.domain.answer import Draft
+from app.domain.event import Token
+from app.domain.passage import Passage
+from app.errors import ProviderError
 from app.providers.openai_chat import OpenAIChat
-from app.providers.protocols import Vectors
 from app.settings import Settings
-from app.strategies.choose import choose
-from app.strategies.fast import Answerer, fast
-from app.strategies.trace import run_trace
 
 SETTINGS = Settings()
 ASKED = "What is a cairn?"
@@ -139,218 +127,3 @@ async def test_a_broken_stream_is_an_error_not_a_short_answer(
     server.script(Reply(kind, text="one two three four [1]."))
     with pytest.raises(ProviderError):
         await draft(chat)
-
-
-# --- the fast strategy ----------------------------------------------------------------------------------------------
-
-
-class WordEmbedder:
-    """Counts of hashed words; `tokens` are words."""
-
-    name, dimensions, max_tokens = "words", 512, 1000
-
-    @property
-    def tokens(self) -> WordEmbedder:
-        return self
-
-    def count(self, text: str) -> int:
-        return words(text)
-
-    def count_batch(self, texts: Sequence[str]) -> list[int]:
-        return [words(text) for text in texts]
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        rows = np.full((len(texts), self.dimensions), 1e-6, np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for word in re.findall(r"\w+", text.lower()):
-                row[zlib.crc32(word.encode()) % self.dimensions] += 1
-        unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        return unit
-
-    async def close(self) -> None:
-        return None
-
-
-RESULT = SearchResult(
-    passages=PASSAGES, trace_id=uuid4(), legs_used=("lexical",), legs_failed={"vector": "no model"}, exact=True,
-    degraded=("leg vector failed: no model",), timings_ms={"lexical": 1.0, "total": 2.0},
-    confidence={"lexical": 0.7, "vector": 0.4}, epochs={"notes": 3}, visible_passages=340,
-)  # fmt: skip
-
-
-async def found(request: SearchRequest) -> SearchResult:
-    assert (request.query, request.collections, request.top_k) == (ASKED, ("notes",), SETTINGS.rag.top_k)
-    return RESULT
-
-
-def ask(chat: OpenAIChat | None = None, retrieve: Any = found, **more: Any) -> AsyncIterator[Event]:
-    question = Question(ASKED, "notes", UUID(int=7), **more)
-    return fast(question, choose(question), retrieve, Answerer(WordEmbedder(), chat), SETTINGS)
-
-
-async def run(chat: OpenAIChat | None = None, retrieve: Any = found, **more: Any) -> list[Event]:
-    events = [event async for event in ask(chat, retrieve, **more)]
-    assert isinstance(events[0], RunStarted)
-    assert [isinstance(event, TERMINAL) for event in events] == [False] * (len(events) - 1) + [True]
-    return events
-
-
-def answer(events: Sequence[Event]) -> Answer:
-    last = events[-1]
-    assert isinstance(last, Answered), last
-    return last.answer
-
-
-async def test_without_a_model_the_answer_is_extracted() -> None:
-    events = await run()
-    made = answer(events)
-    assert [type(event) for event in events] == [
-        RunStarted, Progress, SourcesFound, Progress, Token, Progress, Answered,
-    ]  # fmt: skip
-    assert [e.percent for e in events if isinstance(e, Progress)] == [40, 85, 100]  # A13.07
-    assert made.answer.startswith("A cairn is a pile of stones that marks a trail. [1]")
-    assert (made.grounded, made.groundedness_score) == (True, 1.0)
-    assert made.coverage == "sampled: 2 of 340 passages"
-    assert made.route == {
-        "strategy": "fast", "reason": "auto: every question runs fast until questions are classified",
-        "answerer": "extractive", "found": True, "from_cache": False,
-    }  # fmt: skip
-    assert 0.35 < made.confidence <= 0.7
-    assert made.degraded == ("leg vector failed: no model",)  # W7
-    assert made.timings_ms.keys() == {"lexical", "retrieve", "answer", "total"}
-
-
-async def test_with_a_model_the_answer_is_generated(chat: OpenAIChat, server: ScriptedServer) -> None:
-    server.script(Reply(text="A cairn marks a trail [1]."))
-    events = await run(chat)
-    made = answer(events)
-    assert "".join(e.text for e in events if isinstance(e, Token)) == "A cairn marks a trail [1]."
-    assert (made.confidence, made.grounded, made.groundedness_score) == (0.7, None, None)
-    assert made.route["answerer"] == "some-model"
-    assert made.citations[0].quote == "A cairn is a pile of stones that marks a trail."
-    assert len(made.sources) == 2
-
-
-@pytest.mark.parametrize("kind", ["401", "malformed", "empty", "disconnect"])
-async def test_w7_a_model_that_fails_before_its_first_token_is_replaced_and_said(
-    chat: OpenAIChat, server: ScriptedServer, kind: str
-) -> None:
-    server.script(*[kind] * 3)
-    made = answer(await run(chat))
-    assert made.route["answerer"] == "extractive"
-    assert made.answer.startswith("A cairn is a pile")
-    assert any(note.startswith("generation failed (provider-") for note in made.degraded)
-
-
-@pytest.mark.parametrize("kind", ["cut", "error_chunk", "silent_end"])
-async def test_w7_a_stream_cut_in_the_middle_fails_the_run(chat: OpenAIChat, server: ScriptedServer, kind: str) -> None:
-    server.script(Reply(kind, text="A cairn marks a trail [1]."))
-    events = await run(chat)
-    assert any(isinstance(event, Token) for event in events)
-    assert isinstance(events[-1], Failed)
-    assert isinstance(events[-1].error, ProviderError)
-
-
-async def test_a_failed_search_fails_the_run() -> None:
-    async def down(request: SearchRequest) -> SearchResult:
-        raise DatabaseUnavailableError("the database is away")
-
-    events = await run(retrieve=down)
-    assert isinstance(events[-1], Failed)
-    assert events[-1].error.code == "database-unavailable"
-
-
-async def test_a_bug_fails_the_run_without_showing_its_inside() -> None:
-    async def broken(request: SearchRequest) -> SearchResult:
-        raise ZeroDivisionError("secret detail")
-
-    events = await run(retrieve=broken)
-    assert isinstance(events[-1], Failed)
-    assert (events[-1].error.status, "secret" in events[-1].error.detail) == (500, False)
-
-
-async def test_a3_10_an_empty_collection_says_what_to_do(chat: OpenAIChat, server: ScriptedServer) -> None:
-    async def empty(request: SearchRequest) -> SearchResult:
-        return replace(RESULT, passages=(), visible_passages=0, confidence={})
-
-    made = answer(await run(chat, empty))
-    assert "cairn ingest PATH" in made.answer
-    assert (made.citations, made.confidence, made.grounded, made.route["found"]) == ((), 0.0, None, False)
-    assert made.coverage == "complete: 0 of 0 passages"
-    assert server.requests == []
-
-
-async def test_a_strategy_that_does_not_exist_yet_runs_fast_and_says_so() -> None:
-    events = await run(strategy="react")
-    assert events[0] == RunStarted(UUID(int=7), "fast")
-    assert answer(events).degraded[0] == "strategy 'react' is not available in this version: ran fast"
-
-
-async def test_cancelling_the_reader_ends_with_cancelled_and_is_not_swallowed(
-    chat: OpenAIChat, server: ScriptedServer
-) -> None:
-    server.script(Reply("stall_late", text="one two three"))
-    events: list[Event] = []
-    spoken = asyncio.Event()
-
-    async def read() -> None:
-        async for event in ask(chat):
-            events.append(event)
-            if isinstance(event, Token):
-                spoken.set()
-
-    task = asyncio.create_task(read())
-    async with asyncio.timeout(5):
-        await spoken.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert events[-1] == Cancelled(UUID(int=7))
-    assert sum(isinstance(event, TERMINAL) for event in events) == 1
-
-
-async def test_a_closed_stream_ends_quietly_and_closes_the_model_call(chat: OpenAIChat, server: ScriptedServer) -> None:
-    server.script(Reply("stall_late", text="one two three"))
-    stream: Any = ask(chat)
-    async for event in stream:
-        if isinstance(event, Token):
-            break
-    async with asyncio.timeout(2):
-        await stream.aclose()
-    with pytest.raises(StopAsyncIteration):
-        await anext(stream)
-
-
-# --- the trace of a run ---------------------------------------------------------------------------------------------
-
-STARTED = datetime(2026, 11, 22, tzinfo=UTC)
-
-
-def trace(result: SearchResult | None, terminal: Event | None) -> Any:
-    question = Question(ASKED, "notes", UUID(int=7))
-    return run_trace(question, result, terminal, tenant_id=1, started_at=STARTED, settings_revision="abc")
-
-
-async def test_a_trace_keeps_ids_and_spans_but_no_quotes() -> None:
-    events = await run()
-    kept = trace(RESULT, events[-1])
-    assert (kept.id, kept.kind, kept.outcome, kept.strategy, kept.epochs) == (
-        UUID(int=7),
-        "query",
-        "ok",
-        "fast",
-        {"notes": 3},
-    )
-    assert kept.document_ids == (UUID(int=101),)
-    (cited, *_) = kept.answer["citations"]
-    assert cited["document_id"] == str(UUID(int=101))
-    assert TEXTS[0][cited["start"] : cited["end"]].startswith("A cairn")
-    assert "quote" not in cited
-
-
-def test_a_trace_of_a_run_that_did_not_answer() -> None:
-    failed = trace(None, Failed(ProviderError("no luck")))
-    assert (failed.outcome, failed.error, failed.answer) == ("error", "provider-failed: no luck", {})
-    assert trace(RESULT, Cancelled(UUID(int=7))).outcome == "cancelled"
-    closed = trace(RESULT, None)
-    assert (closed.outcome, closed.legs_failed) == ("cancelled", {"vector": "no model"})

@@ -178,6 +178,17 @@ async def test_t12_the_trace_holds_every_decision(services: Services) -> None:
     assert plan["weights"] == {"text": 1.0, "graph": 0.0, "mode": "TEXT_ONLY"}
 
 
+async def test_a_trace_keeps_ids_and_spans_but_no_quotes(services: Services) -> None:
+    await fill(services)
+    made = await answered(services, LEAVE)
+    kept = await plan_of(services, made.run_id)
+    assert kept.document_ids == (made.citations[0].document_id,)
+    (cited, *_) = kept.answer["citations"]
+    assert cited["document_id"] == str(made.citations[0].document_id)
+    assert (cited["start"], cited["end"]) == (made.citations[0].start, made.citations[0].end)
+    assert "quote" not in cited
+
+
 async def test_one_embedding_serves_routing_and_retrieval(services: Services) -> None:
     await fill(services)
     await answered(services, LEAVE)  # the exemplars are embedded now

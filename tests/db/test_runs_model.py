@@ -85,8 +85,9 @@ async def test_a11_02_a_contradiction_is_answered_again_with_feedback(
     assert "45 days" in second
     trace = await get_trace(services, made.run_id)
     assert [attempt["grounded"] for attempt in trace.plan["attempts"]] == [False, True]
-    assert [call["purpose"] for call in trace.usage["by_purpose"]][0] == "generate"
-    assert "retry" in [call["purpose"] for call in trace.usage["by_purpose"]]
+    purposes = [call["purpose"] for call in trace.usage["by_purpose"]]
+    assert purposes[0] == "generate"
+    assert "retry" in purposes
     assert trace.usage["calls"] == len(scripted.requests)
     assert "45 days" not in json.dumps(trace.plan["attempts"]), "a trace keeps no words of an answer that was withheld"
 
@@ -230,7 +231,9 @@ async def test_cancelling_the_reader_ends_with_cancelled_and_is_traced(
     assert trace.plan["searches"]
 
 
-async def test_a_stream_that_is_closed_early_is_traced_as_cancelled(services: Services, scripted: ScriptedServer) -> None:
+async def test_a_stream_that_is_closed_early_is_traced_as_cancelled(
+    services: Services, scripted: ScriptedServer
+) -> None:
     scripted.script(Reply("stall_late", text="one two three"))
     question = Question(LEAVE, "handbook", new_id())
     stream: Any = ask(services, question)
