@@ -31,10 +31,12 @@ from app.jobs.index_uploads import KIND
 from app.memory.recall import recall, widest
 from app.memory.remember import remembered
 from app.providers.protocols import Vectors
+from app.query.filters import Found, Wish
+from app.query.restrict import restrict
 from app.query.understand import understand
 from app.retrieve.absent import nothing_found
 from app.retrieve.cached import cached_search
-from app.retrieve.query_vectors import embed_queries
+from app.retrieve.query_vectors import query_vectors
 from app.retrieve.trace import sampled, search_trace, succeeded
 from app.settings import Settings
 from app.store import cache, collections, documents, jobs, traces, uploads
@@ -322,12 +324,16 @@ def _kit(services: Services, question: Question, settings: Settings, record: Rec
             return await vocabulary(connection, principal, question.collection, words)
 
     async def embed(texts: Sequence[str]) -> Vectors:
-        return await embed_queries(retriever, principal, texts, settings)
+        return await query_vectors(retriever, principal, texts, settings)
+
+    async def restricted(asked: Sequence[Wish]) -> Found:
+        return await restrict(database, principal, question.collection, asked)
 
     async def understood(asked: Question) -> QueryPlan:
         return await understand(
             asked.text, asked.history, vocabulary=known_words, embed=embed,
             chat=chat and record.metered("understand", chat, settings), settings=settings, exemplars=services.exemplars,
+            find=restricted,
         )  # fmt: skip
 
     async def retrieve(request: SearchRequest, strategy: str) -> SearchResult:

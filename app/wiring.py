@@ -166,7 +166,7 @@ async def _embedded(environment: Environment, stack: AsyncExitStack) -> str:
 @asynccontextmanager
 async def open_embedder(environment: Environment, settings: Settings) -> AsyncIterator[Embedder]:
     """The embedding model of the settings alone, without a database. Raises ProviderError, SettingsError."""
-    embedders = _Embedders(environment)
+    embedders = _Embedders(environment, Circuits(lambda: _limits(settings)))
     try:
         yield embedders.get(_model_name(settings))
     finally:

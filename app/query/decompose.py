@@ -67,7 +67,7 @@ _ASPECTS = re.compile(
 )
 """Two aspects of one side: "advantages and disadvantages of X"."""
 
-_NAME = r"(?:[\"“«][^\"”»]{2,60}[\"”»]|[A-ZÀ-ÖØ-Þ0-9][\w.'’+#/-]*(?:\s+(?:(?:of|de|du|des|la|le|von|der|del)\s+)?[A-ZÀ-ÖØ-Þ0-9][\w.'’+#/-]*){0,4})"
+_NAME = r"(?:[\"“«][^\"”»]{2,60}[\"”»]|[A-ZÀ-ÖØ-Þ0-9][\w.'’+#/-]*(?:\s+(?:(?:of|de|du|des|la|le|del)\s+)?[A-ZÀ-ÖØ-Þ0-9][\w.'’+#/-]*){0,4})"
 _NAMES = re.compile(
     rf"(?P<first>{_NAME})(?P<more>(?:\s*,\s*(?:the\s+)?{_NAME}){{0,8}})\s*,?\s+{_AND}\s+"
     rf"(?P<article>(?:(?:in|of|for|the|de|du|la|le|les|l['’]|el|von|in|der|die|das)\s+){{0,2}})(?P<last>{_NAME})"
@@ -201,7 +201,7 @@ _SEVERAL: Final = re.compile(
 
 def _ends_a_name(head: str) -> bool:
     """The first object would be cut off: "the University of Oxford and Cambridge" is left alone."""
-    return bool(re.search(r"[A-ZÀ-ÖØ-Þ]\w+\s+(?:of|de|von|del|du)\s+$", head))
+    return bool(re.search(r"[A-ZÀ-ÖØ-Þ]\w+\s+(?:of|de|del|du)\s+$", head))
 
 
 def _begins_a_name(tail: str) -> bool:

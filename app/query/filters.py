@@ -1,4 +1,4 @@
-"""Restrictions that a message states: year, author, file, kind of file (A2.04). Pure; the store looks them up.
+"""Restrictions that a message states: year, author, topic, file (A2.04). Pure; restrict.py looks them up.
 
 A wrong filter loses everything, so a wish is only one where the message speaks of documents ("papers by Kim from 2021",
 "in handbook.pdf"), and it becomes a filter only where documents of the collection have that key and value.
@@ -16,12 +16,12 @@ from app.query.summarize import FILE_NAME
 MAX_CHARS: Final = 1000
 MAX_WISHES: Final = 6
 
-Kind = Literal["year", "years", "author", "topic", "media", "document"]
+Kind = Literal["year", "years", "author", "topic", "document"]
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """`value`: a year, "2019-2021" for years, a name, a MIME type, or a file name. `said`: the words of the message."""
+    """`value`: a year, "2019-2021" or "after 2019" for years, a name, or a file name. `said`: the words of the message."""
 
     kind: Kind
     value: str
@@ -68,13 +68,6 @@ _TOPIC: Final = re.compile(
     r"\b(?:tagged|with\s+(?:the\s+)?(?:tag|topic|category)|topic|category|catégorie|thème|categoría|kategorie|thema)\s*[:=]?\s*[\"“«']?(?P<topic>[\w-]{2,40})[\"”»']?",
     re.IGNORECASE,
 )
-_MEDIA: Final[Mapping[str, str]] = {
-    "pdf": "application/pdf",
-    "word": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "markdown": "text/markdown",
-    "html": "text/html",
-}
 
 
 def wishes(text: str, language: str) -> tuple[Wish, ...]:
@@ -91,9 +84,15 @@ def _documents(text: str) -> Iterator[Wish]:
         yield Wish("document", words[-1].lstrip("(\"'"), words[-1])
         if len(words) > 1:
             yield Wish("document", match.group().strip(), match.group())
-    named = rf"\b{_DOCUMENTS}\s+(?:called\s+|named\s+|titled\s+|entitled\s+|intitulée?\s+|titulad[oa]\s+|namens\s+|mit\s+dem\s+titel\s+)?[\"“«„](?P<title>[^\"”»“]{{2,120}})[\"”»“]"
-    for match in re.finditer(named, text, re.IGNORECASE):
+    for match in _TITLED.finditer(text):
         yield Wish("document", match["title"].strip(), match.group())
+
+
+_TITLED: Final = re.compile(
+    rf"\b{_DOCUMENTS}\s+(?:(?:called|named|titled|entitled|intitulée?|titulad[oa]|namens|mit\s+dem\s+titel)\s+)?"
+    r"[\"“«„](?P<title>[^\"”»“]{2,120})[\"”»“]",
+    re.IGNORECASE,
+)
 
 
 def _years(text: str) -> Iterator[Wish]:
@@ -137,25 +136,50 @@ KEYS: Final[Mapping[Kind, Sequence[str]]] = {
 """Metadata keys that may hold each kind of wish, casefolded."""
 
 
+_KEYS_OF: Final[Mapping[str, Kind]] = {key: kind for kind, keys in KEYS.items() for key in keys}
+ALL_KEYS: Final = tuple(_KEYS_OF)
+
+
 def choose(wish: Wish, values: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:
     """The filter that keeps a wish, out of the values that each metadata key of the collection has; None: there is none,
-    or there are several."""
-    found = []
+    or there are several, of which containment can ask for one only."""
+    kind: Kind = "year" if wish.kind == "years" else wish.kind
+    found: dict[str, dict[str, Any]] = {}
     for key, known in values.items():
-        if key.casefold() not in KEYS.get(wish.kind, ()):
+        if _KEYS_OF.get(key.casefold()) != kind:
             continue
         for value in known:
             for inner in value if isinstance(value, list) else [value]:
                 if _means(wish, inner):
-                    found.append({key: [inner] if isinstance(value, list) else inner})
-    unique = {repr(item): item for item in found}
-    return next(iter(unique.values())) if len(unique) == 1 else None
+                    chosen = {key: [inner] if isinstance(value, list) else inner}
+                    found[repr(chosen)] = chosen
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 def _means(wish: Wish, value: Any) -> bool:
     said, have = wish.value.casefold(), str(value).casefold()
-    if wish.kind == "year":
-        return have == said
-    if said == have:
-        return True
-    return wish.kind == "author" and bool(re.search(rf"(?<!\w){re.escape(said)}(?!\w)", have))
+    if wish.kind == "years":
+        return have.isdecimal() and _within(int(have[:4]), wish.value.casefold())
+    if wish.kind == "author" and said != have:
+        return bool(re.search(rf"(?<!\w){re.escape(said)}(?!\w)", have))
+    return said == have
+
+
+def _within(year: int, years: str) -> bool:
+    if match := re.fullmatch(r"(\d{4})-(\d{4})", years):
+        return int(match[1]) <= year <= int(match[2])
+    word, _, bound = years.rpartition(" ")
+    if word in {"before", "avant", "vor", "antes de"}:
+        return year < int(bound)
+    return year >= int(bound) if word in {"since", "depuis", "desde", "seit"} else year > int(bound)
+
+
+def scoped(query: str, documents: Sequence[str]) -> str:
+    """The query with the operator that keeps retrieval to a named document; unchanged where there is none, or several."""
+    if len(documents) != 1 or len(documents[0]) > MAX_VALUE or re.search(r'["\n]', documents[0]):
+        return query
+    return f'{query} id:"{documents[0]}"'
+
+
+MAX_VALUE: Final = 200
+"""Longest value of an operator (app/retrieve/operators.py)."""

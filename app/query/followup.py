@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from app.domain.words import folded_words
+from app.query.binding import bound, clause
 from app.query.references import ABOUT_DOCUMENTS, BY_LANGUAGE, References
 from app.query.words import Word, tokens
 
@@ -50,7 +51,12 @@ def reference(message: str, language: str, names: Sequence[str]) -> Reference | 
     offset = message.index(text)
     if sum(word.content for word in tokens(text)) > MAX_CONTENT:
         return None
-    found = _whole(text, table) or _focus(text, table, names) or _listed(text, table) or _pointing(text, table, names)
+    found = (
+        _whole(text, table)
+        or _focus(text, table, names)
+        or _listed(text, table, names)
+        or _pointing(text, table, names)
+    )
     found = found or _bare(text, table, names)
     if found is None:
         return None
@@ -137,7 +143,7 @@ def _is_fragment(rest: str, table: References) -> bool:
 # --- what was listed ----------------------------------------------------------------------------------------------------
 
 
-def _listed(text: str, table: References) -> Reference | None:
+def _listed(text: str, table: References, names: Sequence[str]) -> Reference | None:
     words = tokens(text)
     if match := table.ordinal.search(text):
         named = match["word"]
@@ -146,26 +152,28 @@ def _listed(text: str, table: References) -> Reference | None:
         if (
             number
             and (named or len(words) <= 8)
-            and not (before and _clause(text, [*before, words[len(before)]], before[-1]))
+            and not (before and clause(text, [*before, words[len(before)]], before[-1]))
         ):
             return Reference("ordinal", match.group(), match.start(), match.end(), number)
     if match := table.other.search(text):
         return Reference("other", match.group(), match.start(), match.end())
-    if (match := table.every.search(text) or table.pick.search(text)) and not _own_subject(text, match.end(), table):
+    match = table.every.search(text) or table.pick.search(text)
+    if (
+        match
+        and not _own_subject(text, match.end(), table)
+        and not any(name in text[: match.start()] for name in names)
+    ):
         return Reference("every", match.group(), match.start(), match.end())
     return None
 
 
 def _own_subject(text: str, end: int, table: References) -> bool:
     """What the message itself lists or names after "both": "are both cats and dogs mammals?"."""
-    rest = text[end:].strip()
-    following = tokens(rest)[:2]
+    following = tokens(text[end:])
+    if not following or following[0].folded in table.verbs:
+        return False
     own = table.determiners | {"of", "de", "von", "des", "du"}
-    return (
-        bool(following)
-        and (following[0].folded in own or following[0].content)
-        and following[0].folded not in table.verbs
-    )
+    return following[0].folded in own or any(word.folded in {"and", "et", "y", "e", "und"} for word in following)
 
 
 def _folded(text: str) -> str:
@@ -184,7 +192,11 @@ def _pointing(text: str, table: References, names: Sequence[str]) -> Reference |
         if any(start <= word.start < end for start, end in expletive):
             continue
         kind = _kind(words, number, table, text)
-        if kind and word.start < first_name and not _bound(words[:number], word, kind, table, text):
+        if kind in ("document", "demonstrative"):
+            held = kind == "demonstrative" and number > 3 and clause(text, words[:number], word)
+        else:
+            held = bound(words[:number], word, kind == "possessive", table, text)
+        if kind and word.start < first_name and not held:
             return Reference(kind, word.text, word.start, word.end)
     return _clitic(text, table, names)
 
@@ -253,69 +265,6 @@ def _demonstrative(words: Sequence[Word], number: int, table: References) -> Kin
 
 
 _BEFORE_THAT: Final = folded_words("is was are were do does did can could will would should may and but all")
-
-
-def _bound(before: Sequence[Word], word: Word, kind: Kind, table: References, text: str) -> bool:
-    """Whether something earlier in the message can be meant."""
-    if kind in ("document", "demonstrative"):
-        return kind == "demonstrative" and len(before) > 3 and _clause(text, before, word)
-    said = sum(item.content for item in before)
-    last = before[-1] if before else None
-    if said >= BINDING_WORDS or (kind == "possessive" and _impersonal(before, word, table, text)):
-        return True
-    if kind == "possessive" and last and last.folded in table.prepositions:
-        return said >= 2 or _clause(text, before, word)
-    if text[word.start - 1 : word.start] == "-" and table is BY_LANGUAGE["fr"]:  # "Venise est-elle"
-        asks = any(item.folded in {"quel", "quelle", "quels", "quelles", "combien"} for item in before)
-        if sum(item.content for item in before[:-1]) > asks:
-            return True
-    noun = any(
-        one.folded in table.determiners and (two.content or two.folded in table.times)
-        for one, two in zip(before, before[1:], strict=False)
-    )
-    if table is BY_LANGUAGE["en"]:
-        plural = kind == "possessive" and any(item.content and item.folded not in table.verbs for item in before)
-        return _clause(text, before, word) or plural or (noun and kind == "possessive")
-    return noun or _clause(text, before, word)
-
-
-BINDING_WORDS: Final = 4
-"""So many words that say something before a pronoun hold what it means."""
-
-
-def _impersonal(before: Sequence[Word], word: Word, table: References, text: str) -> bool:
-    """ "Comment payer ses impôts ?" is about anybody's; Spanish puts the owner behind: "abrió sus puertas la Bolsa"."""
-    if table is BY_LANGUAGE["es"] and _OWNER_AFTER.match(text[word.start :]):
-        return True
-    if table is BY_LANGUAGE["en"]:
-        return any(item.folded == "one" for item in before)
-    endings = {"fr": ("er", "ir", "re", "oir"), "es": ("ar", "er", "ir")}
-    code = next(code for code, found in BY_LANGUAGE.items() if found is table)
-    return any(
-        item.folded in {"on", "man", "uno"}
-        or (code in endings and len(item.folded) > 3 and item.text.endswith(endings[code]))
-        for item in before
-    )
-
-
-_OWNER_AFTER: Final = re.compile(r"sus?\s+\w+(?:\s+\w+)?\s+(?:el|la|los|las|un|una|[A-ZÁÉÍÓÚ]\w+)\b")
-
-_JOINTS: Final = folded_words(
-    "if when while because since and but after before that which who although where or once unless until "
-    "si quand lorsque parce puisque et mais apres avant que qui dont alors "
-    "cuando mientras porque pero y despues antes "
-    "wenn als weil und aber nachdem bevor dass ob oder falls"
-)
-
-
-def _clause(text: str, before: Sequence[Word], word: Word) -> bool:
-    """A clause with a content word of its own stands before: "if a customer returns an item, when is it refunded?"."""
-    for place in range(len(before) - 1, 0, -1):
-        gap = text[before[place - 1].end : before[place].start]
-        if before[place].folded in _JOINTS or "," in gap or ";" in gap:
-            return any(item.content for item in before[:place])
-    comma = before and "," in text[before[-1].end : word.start]
-    return bool(comma) and any(item.content for item in before)
 
 
 _CLITICS: Final = (

@@ -95,10 +95,10 @@ def _weights() -> dict[str, dict[str, float]]:
     for code, stop in STOP_WORDS.items():
         for word in stop:
             found.setdefault(word, {})[code] = 1.0
-    for code, words in _function_words().items():
+    for spoken, words in _function_words().items():
         for word in words:
             for spelling in {word} if word in _ACCENTED else {word, fold(word)}:
-                found.setdefault(spelling, {})[code] = 2.0
+                found.setdefault(spelling, {})[spoken] = 2.0
     return {word: {code: weight / len(codes) ** 2 for code, weight in codes.items()} for word, codes in found.items()}
 
 

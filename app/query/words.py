@@ -42,7 +42,8 @@ class Word:
 
     @property
     def capital(self) -> bool:
-        return self.text[0].isupper() or (self.start != self.end and self.text[:1].isdigit() and self.text.isupper())
+        """Whether it is written as a name or a number."""
+        return self.text[0].isupper() or self.text[0].isdigit()
 
 
 def tokens(text: str) -> list[Word]:

@@ -11,7 +11,7 @@ from pgvector import HalfVector
 
 from app.domain.passage import SearchRequest
 from app.domain.principal import Principal
-from app.errors import CairnError, ProviderError, SettingsError
+from app.errors import ProviderError, SettingsError
 from app.providers.protocols import Vectors
 from app.retrieve.operators import parse_operators
 from app.retrieve.stopwatch import Stopwatch
@@ -24,35 +24,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
-async def embed_queries(
-    retriever: Retriever, principal: Principal, texts: Sequence[str], settings: Settings
-) -> Vectors:
-    """Vectors of texts under the model of the settings, of shape (len(texts), dimensions).
-
-    What is known is not embedded again, and what is embedded here is known to the searches that follow: a message that is
-    routed by its vector and then searched for costs one embedding. Raises ProviderError.
-    """
-    model, capacity = retriever.model, settings.cache.query_embeddings
-    found: list[HalfVector | None] = []
-    for text in texts:
-        try:
-            found.append(await retriever.embeddings.get(principal, model, text, capacity))
-        except CairnError:
-            log.exception("cache.failed", step="query embeddings")
-            found.append(None)
-    missing = [text for text, known in zip(texts, found, strict=True) if known is None]
-    made = iter(await retriever.embedder.embed(missing)) if missing else iter(())
-    rows = []
-    for text, known in zip(texts, found, strict=True):
-        if known is None:
-            row = next(made)
-            retriever.embeddings.put(principal, model, text, HalfVector(row.astype(np.float16)), capacity)
-        else:
-            row = known.to_numpy().astype(np.float32)
-        rows.append(row)
-    return np.stack(rows) if rows else np.empty((0, model.dimensions), np.float32)
-
-
 class NeedsVectorsError(Exception):
     """The collections are served by models that the query was not embedded with yet; raised inside the snapshot, because
     nothing is embedded while a transaction is open."""
@@ -60,6 +31,26 @@ class NeedsVectorsError(Exception):
     def __init__(self, models: Iterable[EmbeddingModel]) -> None:
         super().__init__()
         self.models = tuple(models)
+
+
+async def query_vectors(
+    retriever: Retriever, principal: Principal, texts: Sequence[str], settings: Settings
+) -> Vectors:
+    """Vectors of texts under the model of the settings, float32 of shape (len(texts), dimensions).
+
+    They come from the cache of query embeddings or go there, so that a search for the very same text makes none. Raises
+    ProviderError.
+    """
+    capacity, model = settings.cache.query_embeddings, retriever.model
+    rows = []
+    for text in (parse_operators(text).text for text in texts):
+        known = await retriever.embeddings.get(principal, model, text, capacity)
+        if known is None:
+            made = await retriever.embedder.embed([text])
+            known = HalfVector(made[0].astype(np.float16))
+            retriever.embeddings.put(principal, model, text, known, capacity)
+        rows.append(known.to_numpy().astype(np.float32))
+    return np.stack(rows)
 
 
 class QueryVectors:
