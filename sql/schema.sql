@@ -98,6 +98,30 @@ BEGIN
     stage := 'result'; rank := NULL; score := nullif(fused.shares[place], 'NaN');
     verdict := CASE WHEN place IS NULL THEN 'not returned' ELSE fate_verdict(fused, place) END;
     RETURN NEXT;
+
+    -- further searches of the run, for sub-questions and other phrasings, and the list that was made of all
+    FOR fused IN
+        SELECT l.* FROM run_legs AS l
+        WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg LIKE 'fused#%'
+        ORDER BY split_part(l.leg, '#', 2)::integer
+    LOOP
+        stage := 'search ' || split_part(fused.leg, '#', 2);
+        rank := array_position(fused.passage_ids, explain_passage.passage);
+        score := fused.scores[rank];
+        verdict := format('%s (%s)', CASE WHEN rank IS NULL THEN 'no leg brought it' ELSE fate_verdict(fused, rank) END,
+            run.plan #>> ARRAY['searches', (split_part(fused.leg, '#', 2)::integer - 1)::text, 'query']);
+        RETURN NEXT;
+    END LOOP;
+    SELECT l.* INTO fused FROM run_legs AS l
+    WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = 'merged';
+    IF FOUND THEN
+        stage := 'merged';
+        rank := array_position(fused.passage_ids, explain_passage.passage);
+        score := fused.scores[rank];
+        verdict := CASE WHEN rank IS NULL THEN 'no search returned it'
+            ELSE format('rank %s of %s in the list made of all searches: %s', rank, cardinality(fused.passage_ids), fused.fates[rank]) END;
+        RETURN NEXT;
+    END IF;
 END
 $$;
 
@@ -2436,11 +2460,11 @@ CREATE VIEW analyst.retrieval_hits AS
  SELECT t.name AS tenant,
     l.run_id,
     l.started_at,
-    l.leg,
+    split_part(l.leg, '#'::text, 1) AS leg,
     (hit.rank)::integer AS rank,
     hit.score AS raw_score,
         CASE
-            WHEN (l.leg = 'fused'::text) THEN hit.score
+            WHEN ((l.leg = 'merged'::text) OR (l.leg ~~ 'fused%'::text)) THEN hit.score
             ELSE NULLIF(hit.share, 'NaN'::double precision)
         END AS fusion_share,
     NULLIF(f.shares[place.in_fused], 'NaN'::double precision) AS rerank_score,
@@ -2451,10 +2475,18 @@ CREATE VIEW analyst.retrieval_hits AS
     p.document_id,
     d.external_id,
     d.title,
-    p.page
+    p.page,
+        CASE
+            WHEN (l.leg <> 'merged'::text) THEN (COALESCE(NULLIF(split_part(l.leg, '#'::text, 2), ''::text), '1'::text))::integer
+            ELSE NULL::integer
+        END AS search
    FROM ((((((rag.run_legs l
      JOIN rag.tenants t ON ((t.id = l.tenant_id)))
-     LEFT JOIN rag.run_legs f ON (((f.tenant_id = l.tenant_id) AND (f.run_id = l.run_id) AND (f.started_at = l.started_at) AND (f.leg = 'fused'::text))))
+     LEFT JOIN rag.run_legs f ON (((f.tenant_id = l.tenant_id) AND (f.run_id = l.run_id) AND (f.started_at = l.started_at) AND (f.leg =
+        CASE
+            WHEN (l.leg = 'merged'::text) THEN l.leg
+            ELSE ('fused'::text || substr(l.leg, (length(split_part(l.leg, '#'::text, 1)) + 1)))
+        END))))
      CROSS JOIN LATERAL UNNEST(l.passage_ids, l.chunk_ids, l.scores, l.shares) WITH ORDINALITY hit(passage_id, chunk_id, score, share, rank))
      CROSS JOIN LATERAL ( SELECT array_position(f.passage_ids, hit.passage_id) AS in_fused) place)
      LEFT JOIN rag.passages p ON (((p.tenant_id = l.tenant_id) AND (p.id = hit.passage_id))))
@@ -2470,7 +2502,7 @@ COMMENT ON COLUMN analyst.retrieval_hits.run_id IS 'The run (analyst.retrieval_r
 
 COMMENT ON COLUMN analyst.retrieval_hits.started_at IS 'When the run began. A condition on this column makes queries fast.';
 
-COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), or fused: the list that fusion made of the legs.';
+COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), or fused: the list that fusion made of the legs. merged: the list that was made of several searches of a run.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.rank IS 'Place in the list of this leg, counted from 1.';
 
@@ -2480,7 +2512,7 @@ COMMENT ON COLUMN analyst.retrieval_hits.fusion_share IS 'What the leg added to 
 
 COMMENT ON COLUMN analyst.retrieval_hits.rerank_score IS 'Score given by the reranker; null where it did not see the passage.';
 
-COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a run.';
+COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a search; for merged, of the run.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.fused_rank IS 'Place in the fused list, before reranking, counted from 1.';
 
@@ -2495,6 +2527,8 @@ COMMENT ON COLUMN analyst.retrieval_hits.external_id IS 'The caller''s identity 
 COMMENT ON COLUMN analyst.retrieval_hits.title IS 'Title of the document; null when the passage is gone.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.page IS 'Page of the passage, counted from 1; null for documents without pages.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.search IS 'Which search of the run, from 1: a question with sub-questions takes several (plan -> searches tells them apart). Null for merged.';
 
 CREATE VIEW analyst.retrieval_runs AS
  SELECT t.name AS tenant,

@@ -26,6 +26,7 @@ from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.errors import ProviderError
 from app.strategies.checking import Checked, check, check_settings, disclosure, feedback, note
+from app.strategies.naming import without_names
 from app.strategies.replies import SHOWN, question_back
 from app.strategies.run import Outcome, Piece, Run, coverage
 
@@ -203,7 +204,8 @@ async def _extracted(run: Run, material: Material) -> Draft:
 
 async def _extract(run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int) -> Draft:
     settings, embedder = run.settings.answer, run.kit.embedder
-    return await extract(text, passages, embedder, settings, first=first, known=material.known, enough=material.enough)
+    asked = without_names(text, run.plan.documents) or text
+    return await extract(asked, passages, embedder, settings, first=first, known=material.known, enough=material.enough)
 
 
 # --- what to do when nothing answers --------------------------------------------------------------------------------

@@ -68,6 +68,14 @@ def named(message: str, documents: Sequence[Listed]) -> list[Listed]:
     return fitting if len(fitting) == 1 or 2 * len(fitting) <= len(documents) else []
 
 
+def without_names(message: str, external_ids: Sequence[str]) -> str:
+    """The message without the file names in it: what is asked of these documents."""
+    for external_id in external_ids:
+        for name in (external_id, PurePosixPath(external_id).name):
+            message = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", message, flags=re.IGNORECASE)
+    return " ".join(message.split())
+
+
 def _of_document(message: str) -> bool:
     return any(fold(word) in _DOCUMENT for word in _APART.split(message))
 
