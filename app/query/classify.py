@@ -14,7 +14,7 @@ from app.query.patterns.types import ASKED_VALUE, PATTERNS, TYPES
 PATTERN, STRONG, FALLBACK_FACTUAL, FALLBACK_ANALYTICAL, NONE = 0.8, 0.8, 0.6, 0.5, 0.3
 """Confidences: a pattern matched; a factual question with a name, a date or a number (T6); a question word; nothing
 (A1.03)."""
-_WHY_HOW: Final = frozenset("why how hows pourquoi comment como warum wieso weshalb wie".split())
+_WHY_HOW: Final = frozenset(["why", "how", "hows", "pourquoi", "comment", "como", "warum", "wieso", "weshalb", "wie"])
 _NAMED_HOW: Final = re.compile(
     r"^(?:wie (?:heiss|laute|nenn|nannt)\w*|comment (?:s'appel|se nomm|s'est appel)\w*|como se llama\w*)"
 )
@@ -33,9 +33,9 @@ def classify(text: str, language: str) -> Classification:
     folded = folded[_START.match(folded).end() :]  # type: ignore[union-attr]
     names = entities(text, language, None)
     order = in_order(language)
-    if likely_language(text) == language:
-        if found := _by_pattern(folded, order[0]) or _by_question_word(folded, order[0], names):
-            return found
+    own = likely_language(text) == language
+    if own and (found := _by_pattern(folded, order[0]) or _by_question_word(folded, order[0], names)):
+        return found
     for one in order:
         if found := _by_pattern(folded, one):
             return found

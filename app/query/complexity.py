@@ -22,7 +22,8 @@ WEIGHTS: Final[Mapping[str, float]] = {
 }
 """A1.06."""
 TYPE_FACTOR: Final[Mapping[QueryType, float]] = {
-    "FACTUAL": 0.0, "PROCEDURAL": 0.0, "RELATIONAL": 0.5, "EXPLORATORY": 0.5, "ANALYTICAL": 1.0, "COMPARATIVE": 1.0, "UNKNOWN": 0.5,
+    "FACTUAL": 0.0, "PROCEDURAL": 0.0, "RELATIONAL": 0.5, "EXPLORATORY": 0.5, "ANALYTICAL": 1.0, "COMPARATIVE": 1.0,
+    "UNKNOWN": 0.5,
 }  # fmt: skip
 """A1.07; UNKNOWN, which the source leaves open, is half way: what is not understood need not be simple."""
 META_SCORE, AMBIGUOUS_SCORE = 0.75, 0.65

@@ -142,7 +142,7 @@ def _run_end(tokens: list[_Token], at: int, text: str, *, german: bool) -> int:
         if ahead >= len(tokens) or not _adjoins(tokens, stop - 1, ahead, text):
             break
         token = tokens[ahead]
-        numbered = ahead == stop and token.word.isdigit() and len(token.word) < 3 or _is_roman(token.word)
+        numbered = (ahead == stop and token.word.isdigit() and len(token.word) < 3) or _is_roman(token.word)
         if not (numbered or (token.capital and not _is_identifier(token) and token.folded not in ALL_QUESTION_WORDS)):
             break
         stop = ahead + 1
@@ -164,7 +164,7 @@ def _is_name(tokens: list[_Token], at: int, stop: int, *, german: bool) -> bool:
     if first.word.isupper() and len(first.word) > 1:
         return True
     if len(first.word) == 1:  # X and Y, but no article, pronoun or initial of a sentence
-        return not first.opens and first.word not in "IAÀOYE" or (first.word in "AYE" and _is_slot(tokens, at))
+        return (not first.opens and first.word not in "IAÀOYE") or (first.word in "AYE" and _is_slot(tokens, at))
     if first.opens:
         return False  # alone at the beginning: any word is capitalised there
     return not german or _is_german_name(tokens, at, stop)

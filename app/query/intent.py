@@ -19,7 +19,7 @@ from app.query.patterns import intents as known
 from app.query.patterns.forms import whole_message
 from app.query.patterns.letters import looks_random
 from app.query.patterns.lexicon import says_nothing
-from app.query.patterns.text import WORD, fold, window
+from app.query.patterns.text import WORD, fold, folded_set, window
 from app.settings import RoutingSettings
 
 INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
@@ -40,9 +40,10 @@ _LANGUAGE_NAMES: Final = re.compile(r"(?i)^(?:[cjf](?:\+\+|#)|[crd])[ ?!.]*$")
 _IDEOGRAPH: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ROMAN: Final = re.compile(r"[IVXLCDM]+")
 _CODE: Final = re.compile(r"\d|[_./:@#+\\-]|[a-z][A-Z]")
-_TWO_LETTER_WORDS: Final = frozenset(
-    "mama papa anna otto noon deed coco dada toto bobo nana lola nono dodo hannah baba gigi lulu mimi".split()
+_TWO_LETTER_WORDS: Final = folded_set(
+    "mama papa anna otto noon deed coco dada toto bobo nana lola nono dodo hannah baba gigi lulu mimi"
 )
+"""Words of two letters in turn, which the collection need not hold."""
 
 
 def hard_rules(message: str, *, has_history: bool, vocabulary: Vocabulary | None = None) -> IntentMatch | None:
@@ -180,8 +181,9 @@ def _known(word: str, vocabulary: Vocabulary | None) -> bool:
 # --- layer 2 ----------------------------------------------------------------------------------------------------------
 
 _SHOWN_CHARS: Final = 600
+_SHORT_REPLY: Final = 80
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_WORDS = re.compile(r"[a-z_]+(?:[- ][a-z]+)?")
+_WORDS = re.compile(r"follow[-_ ]?up|off[-_ ]?topic|clarify[-_ ]?needed|[a-z_]+")
 
 
 async def by_model(message: str, history: Sequence[Turn], chat: ChatModel, settings: RoutingSettings) -> IntentMatch:
@@ -217,7 +219,9 @@ def read_intent(reply: str) -> Intent | None:
             return _named(str(value.get("intent", "")))
     if whole := _named(text):
         return whole
-    named = {intent for word in _WORDS.findall(text.lower()[:2000]) if (intent := _named(word))}
+    if len(text) > _SHORT_REPLY:  # prose may mention any of them
+        return None
+    named = {intent for word in _WORDS.findall(text.lower()) if (intent := _named(word))}
     return named.pop() if len(named) == 1 else None
 
 

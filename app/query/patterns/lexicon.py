@@ -40,7 +40,8 @@ STOP_WORDS: Final[Mapping[Language, frozenset[str]]] = {
         "pls really same shall she should so some somebody someone something still such than that thats the their "
         "theirs them then there these they theyre this those though through to too under until up upon us very was "
         "wasnt we well were what whats when where wheres which while who whom whos whose why will with wont would yes "
-        "yet you your youre yours actually maybe exactly else going ill id youve weve theyll hes shes whatre howre hows wheres didnt yeah yep nope sure"
+        "yet you your youre yours actually maybe exactly else going "
+        "ill id youve weve theyll hes shes whatre howre hows wheres didnt yeah yep nope sure"
     ),
     "fr": folded_set(
         "a à ah ai aie ainsi alors après as au aussi autre autres aux avait avant avec avez avons bien bon c ça car ce "

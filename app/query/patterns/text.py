@@ -41,7 +41,7 @@ def words(text: str) -> list[str]:
     return found
 
 
-_ELIDED: Final = frozenset("qu jusqu lorsqu puisqu quelqu aujourd".split())
+_ELIDED: Final = frozenset(["qu", "jusqu", "lorsqu", "puisqu", "quelqu", "aujourd"])
 
 
 def compiled(*patterns: str, german: bool = False) -> re.Pattern[str]:
