@@ -32,11 +32,11 @@ _WHOLE: Final = re.compile(
           (?:documents?|files?|collections?|pdfs?|papers?|reports?|texts?|articles?|handbook|manual|contents?|corpus|library|uploads?|
              knowledge\s+base|materials?|books?|docs?)\b
       | \b(?:everything|it\s+all|all\s+of\s+(?:it|them|this))\b
-      | \b(?:(?:le|la|les|ce|cet|cette|ces|mon|mes|nos|vos|tous|toute|tout|l['’])\s*){1,3}
+      | \b(?:(?:le|la|les|du|des|aux?|ce|cet|cette|ces|mon|mes|nos|vos|tous|toute|tout|l['’])\s*){1,3}
           (?:documents?|fichiers?|collection|pdf|rapports?|textes?|articles?|manuel|contenu|corpus|ensemble|livres?)\b | \btout\s*[?.!]*$
       | \b(?:(?:el|la|los|las|este|esta|estos|estas|ese|mi|mis|todos|todas|todo|toda|del|al)\s+){1,3}
           (?:documentos?|archivos?|ficheros?|colección|pdf|informes?|textos?|artículos?|manual|contenido|libros?)\b | \btodo\s*[?.!]*$
-      | \b(?:(?:das|der|die|den|dem|des|dieses|diese|diesen|dieser|alle|aller|mein|meine|meiner|unsere|ganze|gesamte)\s+){1,3}
+      | \b(?:(?:das|der|die|den|dem|des|diese[smnr]?|alle|aller|mein|meine|meiner|unsere|ganze|gesamte)\s+){1,3}
           (?:dokumente?[ns]?|dateie?n?|sammlung|pdfs?|berichte?s?|texte?s?|artikels?|handbuchs?|inhalt|bücher|buch)\b | \balles\b""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -69,7 +69,7 @@ def wants_summary(text: str) -> bool:
         return False
     if FILE_NAME.search(text):
         return True
-    for whole in _WHOLE.finditer(text):
-        if not _NARROW.match(text[whole.end() :]) or verb.start() > whole.start():
-            return True
-    return False
+    return any(
+        not _NARROW.match(text[whole.end() :]) or verb.start() > whole.start() or whole.end() <= verb.end()
+        for whole in _WHOLE.finditer(text)
+    )

@@ -5,7 +5,7 @@
 -- most of them. Passages have one language each, so frequencies add up over languages. A word of several lexemes
 -- ("pg_stat_io") is as frequent as its rarest one; a stop word, which has none, stands in every passage of its language.
 WITH stats AS MATERIALIZED (
-  SELECT s.regconfig, s.passage_count, c.lex_seed
+  SELECT s.collection_id, s.regconfig, s.passage_count, c.lex_seed
   FROM rag.collections c
   JOIN rag.lexical_stats s ON s.tenant_id = $1 AND s.collection_id = c.id
   WHERE c.tenant_id = $1 AND c.name = $2
@@ -15,9 +15,13 @@ WITH stats AS MATERIALIZED (
   FROM unnest($3::text[]) WITH ORDINALITY AS w (word, place)
   CROSS JOIN stats s
   LEFT JOIN LATERAL unnest(to_tsvector(s.regconfig, w.word)) AS l ON true
-  LEFT JOIN rag.lexical_terms t ON t.tenant_id = $1
-    AND t.collection_id = (SELECT id FROM rag.collections WHERE tenant_id = $1 AND name = $2)
-    AND t.key = rag.lexeme_key(s.lex_seed, s.regconfig::text, l.lexeme)
+  LEFT JOIN LATERAL (
+    -- limited, so that each word is looked up by key: a join would read the vocabulary of the collection
+    SELECT t.document_frequency FROM rag.lexical_terms t
+    WHERE t.tenant_id = $1 AND t.collection_id = s.collection_id
+      AND t.key = rag.lexeme_key(s.lex_seed, s.regconfig::text, l.lexeme)
+    LIMIT 1
+  ) AS t ON true
   GROUP BY w.place, s.regconfig, s.passage_count, stop_word
 )
 SELECT (SELECT coalesce(sum(passage_count), 0)::bigint FROM stats) AS passages,
