@@ -278,12 +278,7 @@ BEGIN
     error = split_part(r.error, ':', 1),
     degraded = '{}',
     answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('session_deleted_at', now()),
-    plan = coalesce((
-      SELECT jsonb_object_agg(key, CASE key WHEN 'complexity' THEN value - 'reasoning' ELSE value END)
-      FROM jsonb_each(r.plan)
-      WHERE jsonb_typeof(value) IN ('number', 'boolean', 'null') OR key IN (
-        'strategy', 'asked_strategy', 'intent', 'language', 'query_type', 'complexity', 'weights', 'answerer', 'reranker',
-        'rewritten_by')), '{}')
+    plan = wordless_plan(r.plan)
   WHERE r.tenant_id = tenant AND r.session_id = session;
   GET DIAGNOSTICS touched = ROW_COUNT;
   RETURN touched;
@@ -720,13 +715,21 @@ CREATE FUNCTION rag.forget_document(document uuid) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $$
-DECLARE touched integer;
+DECLARE
+  tenant bigint := current_tenant();
+  touched integer;
+  told text[] := ARRAY(SELECT DISTINCT m.session_id FROM messages m
+    WHERE m.tenant_id = tenant AND m.document_ids @> ARRAY[document]);
 BEGIN
-  PERFORM FROM runs
-  WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document] AND NOT answer ? 'source_deleted_at'
-  ORDER BY id FOR UPDATE;
-  UPDATE runs SET answer = (answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
-  WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document] AND NOT answer ? 'source_deleted_at';
+  PERFORM FROM runs r
+  WHERE r.tenant_id = tenant AND (r.document_ids @> ARRAY[document] OR r.session_id = ANY (told))
+  ORDER BY r.id FOR UPDATE;
+  UPDATE runs r SET plan = wordless_plan(r.plan)
+  WHERE r.tenant_id = tenant AND (r.document_ids @> ARRAY[document] OR r.session_id = ANY (told))
+    AND r.plan ->> 'rewritten_by' IS NOT NULL;
+  UPDATE runs r
+  SET answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
+  WHERE r.tenant_id = tenant AND r.document_ids @> ARRAY[document] AND NOT r.answer ? 'source_deleted_at';
   GET DIAGNOSTICS touched = ROW_COUNT;
   PERFORM blank_messages(document);
   RETURN touched;
@@ -1580,6 +1583,21 @@ $$;
 ALTER FUNCTION rag.vector_index_plan(above integer, most integer) OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.vector_index_plan(above integer, most integer) IS 'Collections of all tenants that should have an HNSW index of their own, and those that have one and should not.';
+
+CREATE FUNCTION rag.wordless_plan(plan jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  SELECT coalesce(jsonb_object_agg(key, CASE key WHEN 'complexity' THEN value - 'reasoning' ELSE value END), '{}')
+  FROM jsonb_each(plan)
+  WHERE jsonb_typeof(value) IN ('number', 'boolean', 'null') OR key IN (
+    'strategy', 'asked_strategy', 'intent', 'language', 'query_type', 'complexity', 'weights', 'answerer', 'reranker',
+    'rewritten_by', 'attempts')
+$$;
+
+ALTER FUNCTION rag.wordless_plan(plan jsonb) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.wordless_plan(plan jsonb) IS 'The plan of a run without what may hold words of documents or conversations.';
 
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
@@ -3869,6 +3887,11 @@ GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep u
 
 REVOKE ALL ON FUNCTION rag.vector_index_plan(above integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.vector_index_plan(above integer, most integer) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.wordless_plan(plan jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_app;
+GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_views;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;

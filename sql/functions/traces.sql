@@ -1,18 +1,39 @@
 -- What must not outlive a deletion: text of documents in traced answers and in messages, and text of conversations in
 -- traces. Runs are locked first, then messages, each in order of id, so that deletions of all kinds can meet.
 
+-- What of a plan cannot hold words of documents and conversations: measures, and what the plan has words of its own for.
+CREATE OR REPLACE FUNCTION rag.wordless_plan(plan jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT coalesce(jsonb_object_agg(key, CASE key WHEN 'complexity' THEN value - 'reasoning' ELSE value END), '{}')
+  FROM jsonb_each(plan)
+  WHERE jsonb_typeof(value) IN ('number', 'boolean', 'null') OR key IN (
+    'strategy', 'asked_strategy', 'intent', 'language', 'query_type', 'complexity', 'weights', 'answerer', 'reranker',
+    'rewritten_by', 'attempts')
+$$;
+COMMENT ON FUNCTION rag.wordless_plan IS 'The plan of a run without what may hold words of documents or conversations.';
+
 -- Blanks what cites or quotes a document, in the transaction that deletes it. Returns how many runs were touched.
+-- A follow-up is rewritten with words of earlier answers: where one of a conversation stood on the document, rewritten
+-- questions of the conversation lose those words too.
 -- A definer function, because row security would keep the planner from the GIN indexes on document_ids.
 CREATE OR REPLACE FUNCTION rag.forget_document(document uuid) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
 AS $$
-DECLARE touched integer;
+DECLARE
+  tenant bigint := current_tenant();
+  touched integer;
+  told text[] := ARRAY(SELECT DISTINCT m.session_id FROM messages m
+    WHERE m.tenant_id = tenant AND m.document_ids @> ARRAY[document]);
 BEGIN
-  PERFORM FROM runs
-  WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document] AND NOT answer ? 'source_deleted_at'
-  ORDER BY id FOR UPDATE;
-  UPDATE runs SET answer = (answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
-  WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document] AND NOT answer ? 'source_deleted_at';
+  PERFORM FROM runs r
+  WHERE r.tenant_id = tenant AND (r.document_ids @> ARRAY[document] OR r.session_id = ANY (told))
+  ORDER BY r.id FOR UPDATE;
+  UPDATE runs r SET plan = wordless_plan(r.plan)
+  WHERE r.tenant_id = tenant AND (r.document_ids @> ARRAY[document] OR r.session_id = ANY (told))
+    AND r.plan ->> 'rewritten_by' IS NOT NULL;
+  UPDATE runs r
+  SET answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
+  WHERE r.tenant_id = tenant AND r.document_ids @> ARRAY[document] AND NOT r.answer ? 'source_deleted_at';
   GET DIAGNOSTICS touched = ROW_COUNT;
   PERFORM blank_messages(document);
   RETURN touched;
@@ -61,12 +82,7 @@ BEGIN
     error = split_part(r.error, ':', 1),
     degraded = '{}',
     answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('session_deleted_at', now()),
-    plan = coalesce((
-      SELECT jsonb_object_agg(key, CASE key WHEN 'complexity' THEN value - 'reasoning' ELSE value END)
-      FROM jsonb_each(r.plan)
-      WHERE jsonb_typeof(value) IN ('number', 'boolean', 'null') OR key IN (
-        'strategy', 'asked_strategy', 'intent', 'language', 'query_type', 'complexity', 'weights', 'answerer', 'reranker',
-        'rewritten_by')), '{}')
+    plan = wordless_plan(r.plan)
   WHERE r.tenant_id = tenant AND r.session_id = session;
   GET DIAGNOSTICS touched = ROW_COUNT;
   RETURN touched;

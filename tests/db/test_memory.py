@@ -275,6 +275,23 @@ async def test_an_answer_keeps_its_text_when_a_source_goes_that_it_does_not_cite
     assert [source.preview for source in after.sources] == [before.sources[0].preview, ""]
 
 
+async def test_words_that_a_follow_up_took_from_an_answer_go_with_the_document(services: Services, owner: Any) -> None:
+    """Also where its own answer does not cite it."""
+    await index(services)
+    run = (await talk(services, "How many days of annual leave are there?")).answer.run_id
+    plan = {
+        "rewritten_by": "rules", "rewritten_query": "Where is Quarzwerk?", "carried": ["Quarzwerk"], "intent": "question",
+        "searches": [{"query": "Where is Quarzwerk?"}], "complexity": {"level": "SIMPLE", "reasoning": "Quarzwerk"},
+    }  # fmt: skip
+    follow_up = replace(await get_trace(services, run), id=new_id(), plan=plan, answer={}, document_ids=())
+    async with services.database.transaction(services.principal) as connection:
+        await traces.insert(connection, [follow_up])
+    await delete_document(services, "handbook", await only_document(services))
+    assert await places_of(owner, "quarzwerk") == set()
+    kept = (await get_trace(services, follow_up.id)).plan
+    assert kept == {"rewritten_by": "rules", "intent": "question", "complexity": {"level": "SIMPLE"}}
+
+
 async def test_a_deleted_collection_is_blanked_in_messages(services: Services, owner: Any) -> None:
     await index(services)
     await talk(services, "How many days of annual leave are there?")
