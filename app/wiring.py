@@ -153,6 +153,17 @@ def _kept_in(home: Path, embedder: Embedder) -> Path:
     return (shared if os.access(shared, os.W_OK) else home) / "exemplars"
 
 
+@asynccontextmanager
+async def open_models(environment: Environment, settings: Settings) -> AsyncIterator[tuple[Embedder, ChatModel | None]]:
+    """The models alone, for what needs no database. Raises ProviderError, SettingsError."""
+    async with AsyncExitStack() as stack:
+        circuits = Circuits(lambda: _limits(settings))
+        embedders, chats = _Embedders(environment, circuits), _ChatModels(environment, circuits)
+        stack.push_async_callback(embedders.close)
+        stack.push_async_callback(chats.close)
+        yield embedders.get(_model_name(settings)), chats.get(settings)
+
+
 def _limits(settings: Settings) -> Limits:
     return Limits(settings.providers.circuit_failures, settings.providers.circuit_seconds)
 

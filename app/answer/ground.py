@@ -33,6 +33,7 @@ SUPPORTED: Final = 0.5
 """Probability from which a sentence counts as supported; the model was fitted with both classes equally frequent."""
 NOT_SUPPORTED: Final = 0.49
 """Highest score of an answer that is not."""
+NO_CLAIM: Final = "the answer makes no claim that can be checked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ async def ground(
         return Grounding(False, 0.0, "fast", 0.0, ("There are no sources.",))
     checked = await _check(answer, sources, texts, embedder)
     if not checked.claims:
-        return Grounding(None, None, None, degraded=("the answer makes no claim that can be checked",))
+        return Grounding(None, None, None, degraded=(NO_CLAIM,))
     if decided := _fast(checked, answer, settings):
         return decided
     degraded = checked.degraded
@@ -121,7 +122,7 @@ async def _by_model(
     checked: _Checked, answer: str, texts: Sequence[str], chat: ChatModel, settings: GroundSettings
 ) -> Grounding:
     """The model's verdict; in strict mode an invented number or quotation outweighs it."""
-    verdict = await ask_model(without_marks(answer), texts, chat, settings)
+    verdict = await ask_model(answer, texts, chat, settings)
     invented = bool(checked.misquoted) or any(claim.evidence.numbers for claim in checked.claims)
     grounded = verdict.grounded and not (settings.strict and invented)
     score = min(verdict.score, NOT_SUPPORTED) if verdict.grounded and not grounded else verdict.score
@@ -194,16 +195,18 @@ def _read(answer: str, sources: Sequence[Passage], texts: Sequence[str]) -> tupl
     titles = [" ".join((p.title, p.external_id, *p.headings)) for p in sources]
     read = read_sources(texts, titles)
     german, foreign = known_language(bare) == "de", languages_differ(bare, texts)
-    claims = []
+    claims, said = [], []
     for start, end in split_sentences(bare):
         sentence = bare[start:end]
         if is_refusal(sentence):  # says what the sources do not cover, as it should
             continue
-        evidence = gather(_FRAME.sub("", sentence), read, german=german)
+        sentence = _FRAME.sub("", sentence)
+        evidence = gather(sentence, read, german=german)
         if evidence.words:
             claims.append(_Claim((start, end), evidence, logit(evidence)))
+            said.append(sentence)
     misquoted = () if foreign else tuple(missing_quotations(bare, texts))
-    fast = None if foreign else fast_score(bare, texts)
+    fast = None if foreign else fast_score("\n".join(said), texts)
     return _Checked(tuple(claims), misquoted, foreign, fast, ()), read
 
 

@@ -62,6 +62,7 @@ _SCORE = re.compile(
 )
 _ISSUES = re.compile(_EDGE + r"issues[\s*_\"'`]*[:=]?[ \t*_]*", re.I | re.M)
 _BULLET = re.compile(r"^[\s*•\-–\"'\[\],]*(?:\d+[.)]\s+)?")
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _NONE: Final = frozenset({"", "none", "n/a", "no issues", "none found", "null", "no issue", "-", "]", "[]", "}"})
 
 
@@ -73,6 +74,7 @@ def read_verdict(reply: str, *, cut_off: bool = False) -> Verdict:
     is unclear counts as grounded.
     """
     text = tidy(re.sub(r"<think>.*?(?:</think>|\Z)", "", reply, flags=re.DOTALL | re.IGNORECASE))
+    text = _as_lines(text)
     said = {found[1].lower() in ("yes", "true") for found in _SAYS.finditer(text)}
     if len(said) != 1:
         raise ValueError("the reply has no verdict" if not said else "the reply has two verdicts")
@@ -85,6 +87,22 @@ def read_verdict(reply: str, *, cut_off: bool = False) -> Verdict:
     if grounded and score < CERTAIN:
         raise ValueError(f"the reply says grounded with a score of {score:g}")
     return Verdict(grounded, score, _issues(text))
+
+
+def _as_lines(text: str) -> str:
+    """A JSON object {"grounded", "score", "issues"} as the lines that were asked for; other text as it is."""
+    found = _OBJECT.search(text)
+    try:
+        data = json.loads(found[0]) if found else None
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(data, dict):
+        return text
+    fields = {str(name).lower().removeprefix("is_"): value for name, value in data.items()}
+    issues = fields.pop("issues", [])
+    lines = [f"{name}: {value}" for name, value in fields.items()]
+    listed = issues if isinstance(issues, list) else [issues]
+    return "\n".join([*lines, "ISSUES:", *(f"- {issue}" for issue in listed)])
 
 
 def _score(text: str) -> float | None:

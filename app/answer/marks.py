@@ -44,9 +44,16 @@ def _listed(found: re.Match[str]) -> list[int]:
     return list(range(first, last + 1)) if first <= last < first + MOST_IN_RANGE else [first]
 
 
+_JOINER: Final = "\u2060"
+"""Neither white space nor part of a word."""
+
+
 def without_marks(text: str) -> str:
-    """Marks blanked, not removed, so that everything else keeps its offset."""
+    """Marks blanked, not removed, so that everything else keeps its offset. Before a full stop they are blanked by
+    joiners: after white space it would end no sentence."""
     bare = list(text)
-    for mark in marks(text):
-        bare[mark.start() : mark.end()] = " " * (mark.end() - mark.start())
+    for mark in reversed(list(marks(text))):
+        after = bare[mark.end()] if mark.end() < len(bare) else ""
+        blank = _JOINER if after and after in f".!?…,;:){_JOINER}" else " "
+        bare[mark.start() : mark.end()] = blank * (mark.end() - mark.start())
     return "".join(bare)

@@ -70,10 +70,14 @@ class Spoken:
         return text
 
 
+_BEGUN = re.compile(r"<\s*/?\s*([a-z]*)\s*\Z", re.IGNORECASE)
+_NAMES: Final = ("think", "thinking", "thought", "reasoning")
+
+
 def _safe(text: str) -> int:
     """How much of `text` cannot be the beginning of a tag."""
-    at = text.rfind("<", max(0, len(text) - LONGEST_TAG))
-    return len(text) if at < 0 or ">" in text[at:] else at
+    begun = _BEGUN.search(text, max(0, len(text) - LONGEST_TAG))
+    return begun.start() if begun and any(name.startswith(begun[1].lower()) for name in _NAMES) else len(text)
 
 
 # --- the whole reply ------------------------------------------------------------------------------------------------
@@ -102,12 +106,15 @@ def _unseen(c: str) -> bool:
 _ENDED = re.compile(r"[.!?…。！？][\"'”’“»)\]*_】\d\s]*(?:[\[【][^\[\]【】]*[\]】]\s*)*\Z")
 
 
+_MARKS_AFTER = re.compile(r"(?:[ \t]*[\[【][^\[\]【】\n]{1,40}[\]】])*")
+
+
 def complete_part(text: str) -> str:
     """The complete sentences of a reply that was cut off; all of it where not even one is complete."""
     units = split_units(text)
     while units and units[-1].kind in ("prose", "item", "row") and not _ENDED.search(text[: units[-1].end]):
         units.pop()
-    return text[: units[-1].end] if units else text
+    return text[: _MARKS_AFTER.match(text, units[-1].end).end()] if units else text  # type: ignore[union-attr]
 
 
 LEAST_REPEATED: Final = 4
@@ -144,4 +151,8 @@ def _first_time(text: str, period: int) -> int:
     at = len(text) - period
     while at > 0 and text[at - 1] == text[at - 1 + period]:
         at -= 1
-    return at + period
+    end = _SENTENCE_END.search(text, at + period, at + 2 * period)
+    return end.end() if end else at + period
+
+
+_SENTENCE_END = re.compile(r"[.!?…。！？]+|(?=\n)")

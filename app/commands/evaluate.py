@@ -108,5 +108,22 @@ def optimize(
     return _run(evaluations.optimize(corpora, json))
 
 
+@group.command()
+def groundedness(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Files (or folders of files) *.jsonl of labelled responses.")
+    ],
+    json: JsonFile = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write ROC curves: FILE.svg or FILE.html.")] = None,
+    with_model: Annotated[
+        bool, typer.Option("--with-model", help="Let the chat model decide the middle band.")
+    ] = False,
+) -> int:
+    """Tell supported from unsupported responses."""
+    from app.commands import groundedness as command
+
+    return _run(command.groundedness(paths, json, plot, with_model=with_model))
+
+
 def _run(work: Coroutine[Any, Any, int]) -> int:
     return asyncio.run(work)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from io import StringIO
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -120,3 +121,24 @@ def grid(found: Grid, sets: int) -> None:
         say(f"Keep the present fusion: over {count(sets, 'data set')} nothing is better beyond the noise.")
     else:
         say(f"Recommended: retrieve.fusion {best.fusion}, rag.hybridSearchWeight {best.vector_share:g}.")
+
+
+def measured_groundedness(measured: Sequence[Mapping[str, Any]]) -> None:
+    """Areas under the ROC curve with their 95 % intervals, and what the check decided."""
+    table = new_table("Set", "Responses", "Overlap", "Fast", "Detector", "Median ms", words=1)
+    for one in measured:
+        areas = [_two_lines(Estimate(a["auc"], a["low"], a["high"])) for a in one["auc"].values()]
+        responses = f"{one['responses']:,}\n{one['grounded']:,} grounded"
+        table.add_row(printable(one["set"]), responses, *areas, f"{one['milliseconds']['p50']:.1f}")
+    print_table(table)
+    say()
+    table = new_table("Set", "Detector", "Right", "False alarms", "Missed", "Accuracy")
+    for one in measured:
+        for name, counts in (("verdict", one["verdict"]), *((f"from {t}", c) for t, c in one["at"].items())):
+            right = counts["true_positive"] + counts["true_negative"]
+            # what the check lets through that is not grounded is what it missed
+            table.add_row(
+                printable(one["set"]), name, f"{right:,}", f"{counts['false_negative']:,}",
+                f"{counts['false_positive']:,}", _short(right / one["responses"]),
+            )  # fmt: skip
+    print_table(table)

@@ -6,7 +6,7 @@ v2 rerank. Unscripted requests get a good, deterministic answer; `script` says w
         chat = OpenAIChat("m", "key", server.openai_url)
 
 Kinds of reply for every endpoint: ok (after `seconds`), 401 (repeats the key), 429, quota (429 for good), 500, 502
-(HTML), disconnect, stall, malformed (broken JSON), wrong_shape, html_200.
+(HTML), disconnect, stall, malformed (broken JSON), wrong_shape, html_200, 400, refuse (400 that names `field`).
 Chat: empty, length, length_empty, no_finish. Its streams: error_first; after two words cut, error_chunk, bad_chunk,
 odd_chunk, stall_late; at the end silent_end; drip (a word per 0.2 s).
 Embeddings: fewer, more, repeated, dimension, ragged, zero, floats (no base64), shuffled.
@@ -123,6 +123,10 @@ class _Handler(BaseHTTPRequestHandler):
             case "401":
                 heard = self.headers["authorization"]
                 self._json({"error": {"message": f"bad key in '{heard}'"}, "message": f"bad key in '{heard}'"}, 401)
+            case "400":
+                self._json({"error": {"message": "bad request"}, "message": "bad request"}, 400)
+            case "refuse":
+                self._json({"error": {"message": f"Unsupported parameter: '{reply.field}'"}}, 400)
             case "500":
                 self._json({"error": {"message": "oops"}, "message": "oops"}, 500)
             case "502":
@@ -176,14 +180,16 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._event(chunk_body(model, {"role": "assistant", "content": ""}))
         words = [] if reply.kind in ("empty", "length_empty") else text.split(" ")
-        for number, word in enumerate(words):
+        for piece in reply.pieces:
+            self._event(chunk_body(model, {"content": piece}))
+        for number, word in enumerate([] if reply.pieces else words):
             if number == 2 and self._break(reply):
                 return
             if reply.kind == "drip":
                 self.scripted.released.wait(0.2)
             self._event(chunk_body(model, {"content": (" " if number else "") + word}))
         if reply.kind != "silent_end":
-            self._event(chunk_body(model, {}, "length" if reply.kind == "length_empty" else "stop"))
+            self._event(chunk_body(model, {}, "length" if reply.kind == "length_empty" else reply.finish))
             if (body.get("stream_options") or {}).get("include_usage"):
                 usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
                 self._event(chunk_body(model, {}) | {"choices": [], "usage": usage})

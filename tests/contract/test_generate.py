@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from uuid import UUID
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from quick import QUICK
@@ -13,10 +15,13 @@ from scripted_server import ScriptedServer
 from app.answer.context import Context, assemble
 from app.answer.generate import generate
 from app.domain.answer import Draft
+from app.domain.conversation import Turn
 from app.domain.event import Token
 from app.domain.passage import Passage
 from app.errors import ProviderError
+from app.providers.metered import MeteredChat
 from app.providers.openai_chat import OpenAIChat
+from app.providers.protocols import Message
 from app.settings import Settings
 
 SETTINGS = Settings()
@@ -127,3 +132,103 @@ async def test_a_broken_stream_is_an_error_not_a_short_answer(
     server.script(Reply(kind, text="one two three four [1]."))
     with pytest.raises(ProviderError):
         await draft(chat)
+
+
+# --- conversation, feedback, and replies that need mending ------------------------------------------------------------
+
+
+def turn(role: Any, content: str) -> Turn:
+    return Turn(uuid4(), role, content, datetime(2026, 11, 22, tzinfo=UTC))
+
+
+async def prepared(chat: OpenAIChat, server: ScriptedServer, **more: Any) -> str:
+    context = assemble(PASSAGES, words, 1000)
+    stream = generate(ASKED, context, chat, SETTINGS.answer, temperature=0.1, confidence=0.8, **more)
+    _ = [piece async for piece in stream]
+    return str(server.requests[-1].body["messages"][1]["content"])
+
+
+async def test_a12_01_the_last_five_messages_are_shown_as_data(chat: OpenAIChat, server: ScriptedServer) -> None:
+    turns = [turn("user", f"message {n}") for n in range(6)] + [turn("assistant", 'It is\n"one" [1][Source 2].')]
+    said = await prepared(chat, server, history=turns)
+    assert "message 1" not in said
+    assert 'user: "message 2"\n' in said
+    assert 'assistant: "It is\\n\\"one\\"."' in said, "on one line, and without the marks of other sources"
+    assert said.endswith(f"Question: {ASKED}")
+
+
+async def test_a11_02_feedback_names_what_was_unsupported(chat: OpenAIChat, server: ScriptedServer) -> None:
+    said = await prepared(chat, server, feedback=["“It is 9 m”: the number 9 is in no source"])
+    assert "contained unsupported claims" in said
+    assert '- "“It is 9 m”: the number 9 is in no source"' in said
+    assert "unsupported" not in await prepared(chat, server)
+
+
+async def test_thoughts_are_neither_streamed_nor_kept(chat: OpenAIChat, server: ScriptedServer) -> None:
+    server.script(Reply(pieces=("<th", "ink>The user", " asks</thi", "nk>\n\nA cairn marks", " a trail [1].")))
+    streamed, made = await draft(chat)
+    assert streamed == "A cairn marks a trail [1]."
+    assert made.text == "A cairn marks a trail [1]."
+
+
+async def test_a_reply_that_is_nothing_but_thoughts_is_an_error(chat: OpenAIChat, server: ScriptedServer) -> None:
+    server.script(Reply(pieces=("<think>Hmm. ", "Let me think"), finish="length"))
+    with pytest.raises(ProviderError):
+        await draft(chat)
+
+
+async def test_what_was_cut_off_keeps_its_complete_sentences(chat: OpenAIChat, server: ScriptedServer) -> None:
+    server.script(Reply(text="A cairn marks a trail [1]. It is built by ha", finish="length"))
+    _, made = await draft(chat)
+    assert made.text == "A cairn marks a trail [1]."
+    assert made.degraded == ("The answer was cut off at the token limit.",)
+
+
+async def test_a_model_that_repeats_itself_is_stopped(chat: OpenAIChat, server: ScriptedServer) -> None:
+    server.script(Reply(text="A cairn marks a trail [1]. " + "It is built by hand [1]. " * 4000))
+    streamed, made = await draft(chat)
+    assert len(streamed) < 2000
+    assert made.text == "A cairn marks a trail [1]. It is built by hand [2]."
+    assert "repeated itself" in made.degraded[0]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I could not find an answer in the provided documents.",
+        "The sources do not contain information about this.",
+        "Sorry, but I cannot answer this from the documents.",
+        "Les documents fournis ne mentionnent pas ce sujet.",
+        "Los documentos no contienen esa información.",
+        "Die Quellen enthalten dazu keine Angaben.",
+    ],
+)
+async def test_other_ways_to_say_that_nothing_was_found(chat: OpenAIChat, server: ScriptedServer, said: str) -> None:
+    server.script(Reply(text=said))
+    _, made = await draft(chat)
+    assert (made.found, made.text) == (False, said)
+
+
+async def test_what_the_sources_do_not_cover_is_no_refusal(chat: OpenAIChat, server: ScriptedServer) -> None:
+    server.script(Reply(text="The sources do not say how tall it is, but it marks a trail [1]."))
+    assert (await draft(chat))[1].found is True
+
+
+async def test_a_price_makes_a_cost(chat: OpenAIChat, server: ScriptedServer) -> None:
+    priced = SETTINGS.answer.model_copy(update={"prices": {"some-model": (1.0, 10.0)}})
+    stream = generate(ASKED, assemble(PASSAGES, words, 1000), chat, priced, temperature=0.1, confidence=0.8)
+    last = [piece async for piece in stream][-1]
+    assert isinstance(last, Draft)
+    assert last.usage["cost"] == pytest.approx((7 * 1.0 + 3 * 10.0) / 1_000_000)
+
+
+async def test_a_metered_model_knows_what_all_calls_cost(chat: OpenAIChat, server: ScriptedServer) -> None:
+    metered = MeteredChat(chat, {"some-model": (1.0, 10.0)})
+    await metered.complete([Message("user", "hello")], temperature=0, max_tokens=9, timeout=5)
+    _ = [d async for d in metered.stream([Message("user", "hello")], temperature=0, max_tokens=9, timeout=5)]
+    assert (metered.spend.calls, metered.spend.input_tokens, metered.spend.output_tokens) == (2, 14, 6)
+    assert metered.spend.cost == pytest.approx(2 * (7 * 1.0 + 3 * 10.0) / 1_000_000)
+    server.script("401")
+    with pytest.raises(ProviderError):
+        await metered.complete([Message("user", "hello")], temperature=0, max_tokens=9, timeout=5)
+    assert (metered.spend.calls, metered.spend.cost) == (3, None)

@@ -58,7 +58,8 @@ class Asking:
 
     async def __call__(self, message: str, *said: str, **changed: Any) -> QueryPlan:
         history = [
-            Turn(uuid4(), "assistant" if place % 2 else "user", text, datetime.now(UTC)) for place, text in enumerate(said)
+            Turn(uuid4(), "assistant" if place % 2 else "user", text, datetime.now(UTC))
+            for place, text in enumerate(said)
         ]
         arguments: dict[str, Any] = {
             "vocabulary": self.look, "embed": self.embed, "chat": None, "settings": self.services.settings.current,
@@ -194,7 +195,9 @@ async def test_a_model_rewrites_what_leans_on_the_conversation(
     assert len(scripted.requests) == 1  # neither leans on anything
 
 
-@pytest.mark.parametrize("reply", [Reply("500"), Reply(text='{"query": "when was Bosch founded in 1886?"}'), Reply("malformed")])
+@pytest.mark.parametrize(
+    "reply", [Reply("500"), Reply(text='{"query": "when was Bosch founded in 1886?"}'), Reply("malformed")]
+)
 async def test_where_the_model_fails_the_rules_stand_and_say_so(
     asking: Asking, chat: OpenAIChat, scripted: ScriptedServer, reply: Reply
 ) -> None:
@@ -204,7 +207,9 @@ async def test_where_the_model_fails_the_rules_stand_and_say_so(
     assert any("rewriting by the model failed" in note for note in plan.degraded)
 
 
-@pytest.mark.parametrize("text", ["x" * 20_000, "what about it and " * 1_100, "\x00 \ud800", "🙂" * 5000, "A and B? " * 2000])
+@pytest.mark.parametrize(
+    "text", ["x" * 20_000, "what about it and " * 1_100, "\x00 \ud800", "🙂" * 5000, "A and B? " * 2000]
+)
 async def test_any_message_gets_a_plan_in_bounded_time(asking: Asking, text: str) -> None:
     started = time.perf_counter()
     text = text.encode("utf-8", "replace").decode().replace("\x00", " ")

@@ -102,7 +102,9 @@ def test_no_input_crashes(message: str, limit: int) -> None:
     assert all(part.strip() == part and part for part in parts)
 
 
-@pytest.mark.parametrize("piece", ["and ", "A and ", "What Foo ", "- a\n", "?", "compare ", "difference between ", '"a', "A, ", "vs "])
+@pytest.mark.parametrize(
+    "piece", ["and ", "A and ", "What Foo ", "- a\n", "?", "compare ", "difference between ", '"a', "A, ", "vs "]
+)
 def test_long_messages_take_bounded_time(piece: str) -> None:
     started = time.perf_counter()
     split((piece * 2000)[:2000], "en")

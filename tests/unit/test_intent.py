@@ -119,10 +119,14 @@ def test_random_keys_are_mostly_found() -> None:
 @given(st.text(max_size=300), st.booleans())
 def test_every_message_is_answered(message: str, history: bool) -> None:
     found = hard_rules(message, has_history=history, vocabulary=NOTHING)
-    assert found is None or (found.intent in INTENTS and 0 < found.confidence <= 1 and found.layer == 0 and found.reason)
+    assert found is None or (
+        found.intent in INTENTS and 0 < found.confidence <= 1 and found.layer == 0 and found.reason
+    )
 
 
-@pytest.mark.parametrize("unit", ["hi ", "thanks ", "a", "tell me ", "asdf ", "?", "é", "\ud800", "👍", "set alarm for "])
+@pytest.mark.parametrize(
+    "unit", ["hi ", "thanks ", "a", "tell me ", "asdf ", "?", "é", "\ud800", "👍", "set alarm for "]
+)
 def test_long_messages_take_bounded_time(unit: str) -> None:
     started = time.perf_counter()
     hard_rules((unit * 20000)[:20000], has_history=True, vocabulary=NOTHING)
@@ -142,11 +146,16 @@ def test_replies_as_models_write_them(reply: str, wanted: Intent) -> None:
     assert read_intent(reply) == wanted
 
 
-@pytest.mark.parametrize("reply", ["", "I cannot say.", '{"intent": "dance"}', '{"intent": ', "greeting or question", "{}", "[]"])
+@pytest.mark.parametrize(
+    "reply", ["", "I cannot say.", '{"intent": "dance"}', '{"intent": ', "greeting or question", "{}", "[]"]
+)
 def test_replies_that_name_no_intent(reply: str) -> None:
     assert read_intent(reply) is None
 
 
-@given(st.text(max_size=400) | st.builds(lambda value: json.dumps({"intent": value}), st.text() | st.integers() | st.none()))
+@given(
+    st.text(max_size=400)
+    | st.builds(lambda value: json.dumps({"intent": value}), st.text() | st.integers() | st.none())
+)
 def test_any_reply_can_be_read(reply: str) -> None:
     assert read_intent(reply) in (*INTENTS, None)

@@ -108,7 +108,9 @@ def test_a1_08_every_combination_is_routed_as_exact_fractions_are() -> None:
     for kind, names, parts, confidence in itertools.product(
         ("FACTUAL", "RELATIONAL", "ANALYTICAL"), range(6), range(6), (0.3, 0.5, 0.6, 0.7, 0.8)
     ):
-        found = complexity("budget holder", Classification(kind, confidence, "test"), ["n"] * names, ["q"] * parts, SETTINGS)
+        found = complexity(
+            "budget holder", Classification(kind, confidence, "test"), ["n"] * names, ["q"] * parts, SETTINGS
+        )
         exact = (
             Fraction(1, 4) * {"FACTUAL": 0, "RELATIONAL": Fraction(1, 2), "ANALYTICAL": 1}[kind]
             + Fraction(1, 5) * min(Fraction(names, 4), Fraction(1))
@@ -124,17 +126,45 @@ def test_a1_09_the_keyword_table_and_a1_06_the_weights() -> None:
     assert sum(map(len, KEYWORDS.values())) >= 45
     assert len(KEYWORDS) == 5 * 4
     assert sum(WEIGHTS.values()) == pytest.approx(1.0)
-    assert keywords("compare les avantages et inconvenients du processus x")[:4] == ("compare", "avantages", "inconvenients", "processus")
+    assert keywords("compare les avantages et inconvenients du processus x")[:4] == (
+        "compare",
+        "avantages",
+        "inconvenients",
+        "processus",
+    )
     assert keywords("why, and again why") == ("why",)
 
 
-@pytest.mark.parametrize(("text", "names"), [("why?", ()), ("what?", ()), ("and now?", ()), ("help", ()), ("good? bad? ugly?", ()), ("ou le chat ou le chien", ())])
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("why?", ()),
+        ("what?", ()),
+        ("and now?", ()),
+        ("help", ()),
+        ("good? bad? ugly?", ()),
+        ("ou le chat ou le chien", ()),
+    ],
+)
 def test_a1_12_ambiguous(text: str, names: tuple[str, ...]) -> None:
     found = complexity(text, classify(text, "en"), names, (), SETTINGS)
     assert (found.score, found.level, found.override) == (0.65, "AMBIGUOUS", "ambiguous")
 
 
-@pytest.mark.parametrize("text", ["What is X?", "kubectl", "leave policy", "GDPR?", "pg_stat_io", "Was ist X?", "向量是什么", "what is 2+2", "Where is Nice?"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is X?",
+        "kubectl",
+        "leave policy",
+        "GDPR?",
+        "pg_stat_io",
+        "Was ist X?",
+        "向量是什么",
+        "what is 2+2",
+        "Where is Nice?",
+    ],
+)
 def test_t4_short_is_not_ambiguous_with_an_entity_or_a_content_word(text: str) -> None:
     found = complexity(text, classify(text, "en"), entities(text, "en", None), (), SETTINGS)
     assert found.level == "SIMPLE"
@@ -191,7 +221,9 @@ def test_a6_01_a6_02_weights() -> None:
 
 @pytest.mark.parametrize("kind", ["FACTUAL", "RELATIONAL", "EXPLORATORY", "UNKNOWN"])
 def test_a_collection_without_a_graph_has_text_alone(kind: QueryType) -> None:
-    assert fusion_weights(Classification(kind, 0.8, "test"), (), has_graph=False) == FusionWeights(1.0, 0.0, "TEXT_ONLY")
+    assert fusion_weights(Classification(kind, 0.8, "test"), (), has_graph=False) == FusionWeights(
+        1.0, 0.0, "TEXT_ONLY"
+    )
 
 
 # --- anything ---------------------------------------------------------------------------------------------------------
@@ -204,7 +236,21 @@ def test_every_text_gets_a_score(text: str, language: str) -> None:
     assert found.reasoning.endswith(".")
 
 
-@pytest.mark.parametrize("unit", ["which a, ", "between a and b ", "A of ", "a.", "«", "wie viele dokumente ", "are a and both ", "\ud800", "X-1.", "? "])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "which a, ",
+        "between a and b ",
+        "A of ",
+        "a.",
+        "«",
+        "wie viele dokumente ",
+        "are a and both ",
+        "\ud800",
+        "X-1.",
+        "? ",
+    ],
+)
 def test_long_texts_take_bounded_time(unit: str) -> None:
     text = (unit * 20000)[:20000]
     started = time.perf_counter()
