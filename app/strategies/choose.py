@@ -27,8 +27,6 @@ Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "fast", 
 
 REPLIED: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic"})
 CONTINUED: Final[frozenset[Intent]] = frozenset({"followup", "simplify", "deepen"})
-CONTEXT_MESSAGES: Final = 4
-"""Last messages in which a context handler looks for the exchange that it goes on from (A1.24)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +46,8 @@ class Exchange:
     answer: Turn
 
 
-def choose(question: Question, plan: QueryPlan) -> Route:
-    """See the module."""
+def choose(question: Question, plan: QueryPlan, context: int = 4) -> Route:
+    """See the module. `context`: last messages among which is the answer that is gone on from (A1.24)."""
     if question.strategy != "auto":
         return _named(question)
     intent = plan.intent.intent
@@ -57,7 +55,7 @@ def choose(question: Question, plan: QueryPlan) -> Route:
         return Route("reply", f"{intent}: {plan.intent.reason}")
     if intent == "clarify_needed":
         return Route("clarify", f"it cannot be told what is asked: {plan.intent.reason}")
-    if intent in CONTINUED and last_exchange(question.history):
+    if intent in CONTINUED and last_exchange(question.history, context):
         return Route("converse", f"{intent} of the last answer: {plan.intent.reason}")
     if plan.about_collection:
         return Route("aggregate", "it asks about the documents as such, which SQL answers completely")
@@ -86,12 +84,12 @@ def _by_complexity(plan: QueryPlan) -> Route:
     return Route("enhanced", why, (f"agent strategies are not available in this version: ran enhanced on {searched}",))
 
 
-def last_exchange(history: tuple[Turn, ...]) -> Exchange | None:
-    """The last answer with sources in the last messages, and what it answered; None where there is none.
+def last_exchange(history: tuple[Turn, ...], context: int = 4) -> Exchange | None:
+    """The last answer with sources among the last `context` messages, and what it answered; None where there is none.
 
     "Tell me more" answers nothing by itself: what was asked before it counts.
     """
-    for at in range(len(history) - 1, max(len(history) - CONTEXT_MESSAGES, 0) - 1, -1):
+    for at in range(len(history) - 1, max(len(history) - context, 0) - 1, -1):
         turn = history[at]
         if turn.role == "assistant" and turn.sources:
             asked = (before.content for before in reversed(history[:at]) if before.role == "user")

@@ -45,7 +45,7 @@ SHOWN_BEFORE: Final = 4000
 async def converse(run: Run) -> AsyncIterator[Piece]:
     """Progress, sources, tokens and an Outcome. Raises CairnError."""
     yield Progress("retrieve", 40)
-    exchange = last_exchange(run.question.history)
+    exchange = last_exchange(run.question.history, run.settings.memory.context)
     assert exchange is not None  # choose() saw it
     originals = await run.kit.library.passages(_ids(exchange, cited=False))
     if not originals:

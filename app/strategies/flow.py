@@ -66,7 +66,7 @@ async def _steps(question: Question, kit: Kit, record: Record) -> AsyncIterator[
     question = await _remembering(question, kit, record)
     plan = await kit.understand(question)
     record.spent("understand", began)
-    route = choose(question, plan)
+    route = choose(question, plan, kit.settings.memory.context)
     record.question, record.plan, record.route = question, plan, route
     outcome: Outcome | None = None
     one = Run(question, plan, route, kit, record)

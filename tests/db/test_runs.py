@@ -9,6 +9,7 @@ import pytest
 from app.domain.event import Failed, Progress, SourcesFound, Token
 from app.errors import DatabaseUnavailableError
 from app.store import memory
+from app.strategies.flow import STRATEGIES
 from app.strategies.replies import REPLIES
 from app.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, answer, answered, change, events_of, fill
@@ -296,6 +297,28 @@ async def test_a_bug_fails_the_run_without_showing_its_inside(
     events = await events_of(services, LEAVE)
     assert isinstance(events[-1], Failed)
     assert (events[-1].error.status, "secret" in events[-1].error.detail) == (500, False)
+
+
+ODD = (
+    "?", "👋", "\u202eabc", "x" * 5000, "a b " * 3000, "'; DROP TABLE rag.runs; --", "-leave", 'id:"leave.md"', "+++", "the of and",
+    "SELECT * FROM leave", "מה שלום העולם", "休暇は何日ですか", "[1] [2] [3]", "$question ${context}", "<think>leave</think>", "\ttab\n",
+    "résumé", "A ou B ou C ?", "leave? pay? travel?", "what? why? how?", "Summarize", "Summarize nothing.pdf", "tell me more",
+    "How many documents mention leave?", "How many documents mention xyzzy?", "List all documents by Kim from 1987",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("session", [None, "s"])
+async def test_whatever_is_said_there_is_one_answer(services: Services, session: str | None) -> None:
+    """And a trace of it, with the way it went."""
+    await fill(services)
+    for message in ODD:
+        made = await answered(services, message, session_id=session)
+        assert made.answer.strip(), message
+        assert 0 <= made.confidence <= 1
+        assert made.route["strategy"] in STRATEGIES
+        assert (await plan_of(services, made.run_id)).strategy == made.route["strategy"]
+        for cited in made.citations:
+            assert f"[{cited.n}]" in made.answer, message
 
 
 async def test_a13_07_progress_only_grows(services: Services) -> None:

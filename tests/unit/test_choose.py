@@ -108,3 +108,5 @@ def test_a1_24_the_exchange_is_among_the_last_four_messages_and_goes_back_to_a_r
     assert within.answer.content == "Thirty days [1]."
     assert last_exchange((*TALK, *chat, *chat)) is None
     assert last_exchange(chat) is None
+    assert last_exchange((*TALK, *chat), context=2) is None
+    assert last_exchange(TALK, context=0) is None
