@@ -302,11 +302,19 @@ def examples() -> list[str]:
     return re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
 
 
+async def enhanced(services: Services, collection: str) -> None:
+    """A question of two parts, each of which is searched for."""
+    question = "What is granite and how is bread baked?"
+    asked = Question(question, collection, new_id(), strategy="enhanced")
+    assert [event async for event in ask(services, asked)]
+
+
 async def test_the_example_queries_of_the_documentation_run(services: Services, owner: Any, login: Login) -> None:
     await index(services, collection="demo")
     for query in ("lava", "trail of stones", "xyzzy"):
         await run_search(services, SearchRequest(query=query, collections=("demo",), top_k=1))
     await talk(services, "demo")
+    await enhanced(services, "demo")
     # the last example explains the last run
     await run_search(services, SearchRequest(query="stones", collections=("demo",), top_k=1))
     await services.traces.flush()
