@@ -41,6 +41,8 @@ def intent(message: str, *, history: bool = False, vocabulary: Vocabulary | None
         ("qwertyuiop", 0.95),
         ("sdkjfhskjdfh", 0.95),
         ("lkjlkj dfgdfg", 0.95),
+        ("asdf", 0.95),
+        ("asdasd", 0.95),
     ],
 )
 def test_a1_19_garbage_with_its_confidence(message: str, confidence: float) -> None:
@@ -76,6 +78,15 @@ def test_a1_19_garbage_with_its_confidence(message: str, confidence: float) -> N
         "что такое вектор",
         "ما هو المتجه",
         "xquad_de",
+        "mysql",
+        "Wert",
+        "hertz",
+        "IEEE",
+        "xviii",
+        "test",
+        "plpgsql",
+        "httpx",
+        "vacuumdb",
         "rhythm",
         "strengths",
         "Angstschweiß",
@@ -225,7 +236,7 @@ def test_random_keys_are_mostly_found() -> None:
     mashed = ["".join(keys.choices(string.ascii_lowercase, k=9)) for _ in range(300)]
     found = [intent(word, vocabulary=NOTHING) for word in mashed]
     assert set(found) <= {"garbage", None}
-    assert found.count("garbage") > 200
+    assert found.count("garbage") > 180
 
 
 @given(st.text(max_size=300), st.booleans())
