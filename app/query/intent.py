@@ -34,14 +34,17 @@ _SAME_CHARACTER: Final = 0.9
 """Share of one character above which a message is garbage (A1.19)."""
 _FEW_WORDS: Final = 5
 """Longest message that the stop word rule looks at (A1.19)."""
-_RANDOM, _RANDOM_UNSEEN, _RANDOM_NAME = 4.7, 4.4, 5.2
+_RANDOM, _RANDOM_UNSEEN, _RANDOM_NAME = 4.8, 4.6, 5.2
 """Strangeness of random keys: of a word; of one that the collection does not hold; of one written like a name."""
 _LANGUAGE_NAMES: Final = re.compile(r"(?i)^(?:[cjf](?:\+\+|#)|[crd])[ ?!.]*$")
 _IDEOGRAPH: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_ROMAN: Final = re.compile(r"[IVXLCDM]+")
+_ROMAN: Final = re.compile(r"(?i)(?=[IVXLCDM])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_ACRONYM: Final = 9
+"""Capitals shorter than this are an abbreviation."""
 _CODE: Final = re.compile(r"\d|[_./:@#+\\-]|[a-z][A-Z]")
 _TWO_LETTER_WORDS: Final = folded_set(
-    "mama papa anna otto noon deed coco dada toto bobo nana lola nono dodo hannah baba gigi lulu mimi"
+    "mama papa anna otto noon deed coco dada toto bobo nana lola nono elle meme tete sees sese isis epee "
+    "nennen tutu gaga reza ieee wwii nunn tata lili momo kiki titi jojo dodo hannah baba gigi lulu mimi"
 )
 """Words of two letters in turn, which the collection need not hold."""
 
@@ -103,13 +106,9 @@ def _repeated(text: str, vocabulary: Vocabulary | None) -> IntentMatch | None:
     most = max(map(visible.count, set(visible)))
     if most / len(visible) > _SAME_CHARACTER:
         return _rule("garbage", 1.0, "one character repeated")
-    letters = [c for c in visible if c.isalpha()]
-    if (
-        len(letters) >= 4
-        and len(set(letters)) <= 2
-        and "".join(letters) not in _TWO_LETTER_WORDS
-        and not _CODE.search(text)
-    ):
+    letters = "".join(c for c in visible if c.isalpha())
+    written = _CODE.search(text) or _ROMAN.fullmatch(text) or (text.isupper() and len(text) < _ACRONYM)
+    if len(letters) >= 4 and len(set(letters)) <= 2 and letters not in _TWO_LETTER_WORDS and not written:
         return _rule("garbage", 0.95, "two characters repeated")
     return None
 
@@ -165,7 +164,7 @@ def _nonsense(text: str, vocabulary: Vocabulary | None) -> IntentMatch | None:
 
 def _is_random(token: str, vocabulary: Vocabulary | None) -> bool:
     word = token.strip("?!.,;:…'\"()[]-*<>")
-    if not word or _CODE.search(word) or _ROMAN.fullmatch(word) or (word.isupper() and len(word) < 9):
+    if not word or _CODE.search(word) or _ROMAN.fullmatch(word) or (word.isupper() and len(word) < _ACRONYM):
         return False
     limit = _RANDOM_UNSEEN if vocabulary and vocabulary.passages else _RANDOM
     return looks_random(fold(word), _RANDOM_NAME if word.istitle() else limit)

@@ -57,7 +57,10 @@ _NEXT_KEYS: Final = frozenset(a + b for row in _KEYBOARDS for a, b in itertools.
 _WALK: Final = 4
 """Neighbouring keys in one direction from which on a run is no accident: "werty", not "prOPErty"."""
 _WALKED: Final = 0.7
+_LONG_WALK, _WALK_STRANGENESS = 5, 4.0
 _MIN_LETTERS: Final = 5
+_SHORT_LETTERS, _SHORT_MAY = 7, 0.3
+"""Words up to so many letters may be that much stranger: mysql, httpx, plpgsql."""
 
 
 def strangeness(word: str) -> float:
@@ -69,8 +72,17 @@ def strangeness(word: str) -> float:
 
 
 def is_keyboard_walk(word: str) -> bool:
-    """Whether most of the word is a run along a row of keys, in either direction."""
-    return any(_longest_run(direction) >= max(_WALK, _WALKED * len(word)) for direction in (word, word[::-1]))
+    """Whether most of a folded word is a run along a row of keys, in either direction, or a short run again and again.
+
+    Short runs that are words by their letters (wert, Hertz) are none.
+    """
+    run = max(_longest_run(word), _longest_run(word[::-1]))
+    if run >= max(_WALK, _WALKED * len(word)):
+        return run > _LONG_WALK or strangeness(word) >= _WALK_STRANGENESS
+    unit = word[:3]
+    return (
+        len(word) >= 6 and word == (unit * len(word))[: len(word)] and max(map(_longest_run, (unit, unit[::-1]))) == 3
+    )
 
 
 def _longest_run(word: str) -> int:
@@ -83,4 +95,6 @@ def _longest_run(word: str) -> int:
 
 def looks_random(word: str, limit: float) -> bool:
     """Whether a folded word is keyboard play: `limit` is the strangeness from which on it is."""
+    if len(word) <= _SHORT_LETTERS:
+        limit += _SHORT_MAY
     return is_keyboard_walk(word) or (len(word) >= _MIN_LETTERS and strangeness(word) >= limit)
