@@ -180,13 +180,22 @@ class RoutingSettings(Section):
         1.5, ge=1, le=5, description="Enhanced retrieval multiplies its depth by this (A1.15)."
     )
     exemplar_threshold: float = Field(
-        0.75, gt=0, le=1, description="Least cosine to an exemplar that decides a message's intent (A1.20)."
+        0.55, gt=0, le=1, description="Least cosine to an exemplar that decides a message's intent (A1.20)."
+    )
+    new_word_threshold: float = Field(
+        0.68, gt=0, le=1, description="The same for small talk with words that no exemplar of it has."
+    )
+    foreign_threshold: float = Field(
+        0.88,
+        gt=0,
+        le=1,
+        description="The same for exemplars that are not in English, which the local model speaks best.",
     )
     exemplar_margin: float = Field(
         0.1, ge=0, le=1, description="By how much that must exceed the cosine to the nearest exemplar of a question."
     )
     uncertain_from: float = Field(
-        0.55, ge=0, le=1, description="Cosine from which on an undecided message may go to the intent model."
+        0.45, ge=0, le=1, description="Cosine from which on an undecided message may go to the intent model."
     )
     intent_seconds: float = Field(5, gt=0, description="Longest the intent model may take, seconds (A1.18: about 2).")
     intent_tokens: int = Field(256, ge=8, description="Most tokens of its reply; some models think first.")

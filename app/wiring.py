@@ -132,6 +132,16 @@ async def _embedded(environment: Environment, stack: AsyncExitStack) -> str:
     return server.dsn()
 
 
+@asynccontextmanager
+async def open_embedder(environment: Environment, settings: Settings) -> AsyncIterator[Embedder]:
+    """The embedding model of the settings alone, without a database. Raises ProviderError, SettingsError."""
+    embedders = _Embedders(environment)
+    try:
+        yield embedders.get(_model_name(settings))
+    finally:
+        await embedders.close()
+
+
 def _model_name(settings: Settings) -> str:
     """Vectors of different precision are different models: their cosine is about .99, not 1."""
     name = settings.rag.embedding_model

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-group = typer.Typer(rich_markup_mode=None, help="Measure retrieval on data sets, compare runs, tune fusion.")
+group = typer.Typer(rich_markup_mode=None, help="Measure retrieval and routing, compare runs, tune fusion.")
 
 
 class EvalMode(StrEnum):
@@ -56,6 +56,21 @@ def retrieval(
 
     corpora = evaluations.Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
     return _run(evaluations.retrieval(corpora, mode.value, name, json, plot))
+
+
+@group.command()
+def routing(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="A .jsonl of {_id, text, label}, or a folder with such.")
+    ],
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first messages of each label.")] = None,
+    json: JsonFile = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a chart: FILE.svg or FILE.html.")] = None,
+) -> int:
+    """Labels against intents, types of question and complexity."""
+    from app.commands import evaluations_routing
+
+    return _run(evaluations_routing.routing(paths, limit, json, plot))
 
 
 @group.command()

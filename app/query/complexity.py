@@ -9,7 +9,7 @@ from typing import Final
 
 from app.domain.plan import Classification, ComplexityScore, Level, QueryType
 from app.query.patterns.keywords import ABOUT_COLLECTION, KEYWORDS, VAGUE
-from app.query.patterns.lexicon import ALL_STOP_WORDS, OR
+from app.query.patterns.lexicon import OR, says_nothing
 from app.query.patterns.text import fold, window, words
 from app.settings import RoutingSettings
 
@@ -22,7 +22,8 @@ WEIGHTS: Final[Mapping[str, float]] = {
 }
 """A1.06."""
 TYPE_FACTOR: Final[Mapping[QueryType, float]] = {
-    "FACTUAL": 0.0, "PROCEDURAL": 0.0, "RELATIONAL": 0.5, "EXPLORATORY": 0.5, "ANALYTICAL": 1.0, "COMPARATIVE": 1.0, "UNKNOWN": 0.5,
+    "FACTUAL": 0.0, "PROCEDURAL": 0.0, "RELATIONAL": 0.5, "EXPLORATORY": 0.5, "ANALYTICAL": 1.0, "COMPARATIVE": 1.0,
+    "UNKNOWN": 0.5,
 }  # fmt: skip
 """A1.07; UNKNOWN, which the source leaves open, is half way: what is not understood need not be simple."""
 META_SCORE, AMBIGUOUS_SCORE = 0.75, 0.65
@@ -57,7 +58,7 @@ def complexity(
     if about_collection(text, ""):
         override, score = "database_meta", max(score, META_SCORE)
         level = _level(score, settings)
-    elif why := _ambiguous(folded, entities):
+    elif why := _ambiguous(text, entities):
         override, score, level = "ambiguous", max(score, AMBIGUOUS_SCORE), "AMBIGUOUS"
         return ComplexityScore(
             score, level, factors, f"{_sentence(score, level, factors, found)}; ambiguous: {why}.", override
@@ -99,28 +100,26 @@ def _level(score: float, settings: RoutingSettings) -> Level:
     return "MODERATE" if score >= settings.moderate_from else "SIMPLE"
 
 
-def _ambiguous(folded: str, entities: Sequence[str]) -> str | None:
+def _ambiguous(text: str, entities: Sequence[str]) -> str | None:
     """A1.12 after T4: what is short or many-sided asks for clarification only when it names nothing."""
+    folded = fold(window(text))
     if entities or not folded:
         return None
-    if len(folded) < SHORT and not _content(folded):
+    if len(folded) < SHORT and _names_nothing(folded):
         return "short, and it names nothing"
     parts = [part.strip(" ,.!¿¡") for part in _QUESTION_ENDS.split(folded) if part.strip(" ,.!¿¡")]
-    if len(_QUESTION_ENDS.findall(folded)) > 1 and any(not _content(part) or " " not in part for part in parts):
+    if len(_QUESTION_ENDS.findall(folded)) > 1 and any(_names_nothing(part) or " " not in part for part in parts):
         return "several questions, of which one names nothing"
-    spoken = words(folded)
+    spoken = window(text).casefold().split()  # with accents: "où" is not "ou"
     if len(spoken) <= _OR_WORDS and any(spoken.count(word) > 1 for word in OR.values()):
         return "alternatives without a subject"
     return None
 
 
-def _content(folded: str) -> list[str]:
-    """Words that name something; an ideograph is one."""
-    return [
-        word
-        for word in words(folded)
-        if word not in ALL_STOP_WORDS and word not in VAGUE and (len(word) > 1 or not word.isascii())
-    ]
+def _names_nothing(folded: str) -> bool:
+    """Whether no word has content; numbers and ideographs have."""
+    letters = " ".join(word for word in words(folded) if len(word) > 1 or not word.isascii() or word.isdigit())
+    return says_nothing(letters, VAGUE)
 
 
 def _sentence(score: float, level: Level, factors: Mapping[str, float], found: Sequence[str]) -> str:

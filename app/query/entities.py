@@ -8,7 +8,15 @@ from typing import Final
 
 from app.domain.plan import Vocabulary
 from app.query.patterns.lexicon import ALL_QUESTION_WORDS, ALL_STOP_WORDS, YES_NO
-from app.query.patterns.names import ADDRESSES, COMMON_OPENERS, CONNECTORS, DETERMINERS_DE, NOUN_ENDINGS_DE, NOUNS_DE
+from app.query.patterns.names import (
+    ADDRESSES,
+    COMMON_OPENERS,
+    CONNECTORS,
+    CONNECTORS_DE,
+    DETERMINERS_DE,
+    NOUN_ENDINGS_DE,
+    NOUNS_DE,
+)
 from app.query.patterns.text import fold, window
 
 MOST: Final = 20
@@ -96,7 +104,7 @@ def _names(tokens: list[_Token], text: str, *, german: bool) -> Iterator[tuple[i
         if not _may_begin(tokens, at, german=german):
             at += 1
             continue
-        stop = _run_end(tokens, at, text)
+        stop = _run_end(tokens, at, text, german=german)
         if _is_name(tokens, at, stop, german=german):
             first, last = tokens[at], tokens[stop - 1]
             yield first.start, _POSSESSIVE.sub("", text[first.start : last.end])
@@ -121,22 +129,20 @@ def _may_begin(tokens: list[_Token], at: int, *, german: bool) -> bool:
     return True
 
 
-def _run_end(tokens: list[_Token], at: int, text: str) -> int:
+def _run_end(tokens: list[_Token], at: int, text: str, *, german: bool) -> int:
     """Index after the run that begins at `at`: neighbours parted by one space, a connector only between two names."""
+    joined = CONNECTORS
+    if german:  # "Otto von Bismarck", but not "der Abschnitt von Luther"
+        joined = CONNECTORS_DE - {"von"} if at and tokens[at - 1].folded in DETERMINERS_DE else CONNECTORS_DE
     stop = at + 1
     while stop < len(tokens) and stop - at < 8:
         ahead = stop
-        while (
-            ahead < len(tokens)
-            and ahead - stop < 2
-            and tokens[ahead].folded in CONNECTORS
-            and not tokens[ahead].capital
-        ):
+        while ahead < min(len(tokens), stop + 2) and not tokens[ahead].capital and tokens[ahead].folded in joined:
             ahead += 1
         if ahead >= len(tokens) or not _adjoins(tokens, stop - 1, ahead, text):
             break
         token = tokens[ahead]
-        numbered = ahead == stop and token.word.isdigit() and len(token.word) < 3 or _is_roman(token.word)
+        numbered = (ahead == stop and token.word.isdigit() and len(token.word) < 3) or _is_roman(token.word)
         if not (numbered or (token.capital and not _is_identifier(token) and token.folded not in ALL_QUESTION_WORDS)):
             break
         stop = ahead + 1
@@ -158,7 +164,7 @@ def _is_name(tokens: list[_Token], at: int, stop: int, *, german: bool) -> bool:
     if first.word.isupper() and len(first.word) > 1:
         return True
     if len(first.word) == 1:  # X and Y, but no article, pronoun or initial of a sentence
-        return not first.opens and first.word not in "IAÀOYE" or (first.word in "AYE" and _is_slot(tokens, at))
+        return (not first.opens and first.word not in "IAÀOYE") or (first.word in "AYE" and _is_slot(tokens, at))
     if first.opens:
         return False  # alone at the beginning: any word is capitalised there
     return not german or _is_german_name(tokens, at, stop)

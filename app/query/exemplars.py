@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Final, get_args
 
 import numpy as np
@@ -17,8 +14,9 @@ from numpy.typing import NDArray
 from app.domain.plan import Intent, IntentMatch, Vocabulary
 from app.providers.protocols import Embedder, Vectors
 from app.query.patterns.forms import frequent
-from app.query.patterns.intents import COMPANIONS
+from app.query.patterns.intents import COMPANIONS, HOW_TO, OFF_TOPIC_CUES
 from app.query.patterns.lexicon import ALL_STOP_WORDS
+from app.query.patterns.tables import table
 from app.query.patterns.text import fold, window, words
 from app.settings import RoutingSettings
 
@@ -27,20 +25,35 @@ RETRIEVED: Final[frozenset[Intent]] = frozenset({"question", "command"})
 MOST_WORDS: Final = 20
 """Longer messages have something to say: they are questions."""
 _BATCH: Final = 32
+_CODE = re.compile(r"\w[_./]\w")
+_LIKE_A_COMMAND: Final = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Exemplar:
+    intent: Intent
+    text: str
+    language: str
 
 
 @cache
-def exemplar_texts() -> Mapping[Intent, tuple[str, ...]]:
+def exemplars() -> tuple[Exemplar, ...]:
     """The examples of each intent, in four languages (patterns/exemplars.toml)."""
-    raw = tomllib.loads((resources.files("app.query.patterns") / "exemplars.toml").read_text(encoding="utf-8"))
-    return {intent: tuple(raw[intent]) for intent in get_args(Intent) if intent in raw}
+    raw = table("exemplars")
+    return tuple(
+        Exemplar(intent, text, language)
+        for intent in get_args(Intent)
+        for language, texts in raw.get(intent, {}).items()
+        for text in texts
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    intents: tuple[Intent, ...]
-    texts: tuple[str, ...]
+    """Vectors in the order of `exemplars()`; `retrieved` marks those of questions and commands."""
+
     vectors: Vectors
+    retrieved: NDArray[np.bool_]
 
 
 class Exemplars:
@@ -71,16 +84,18 @@ class Exemplars:
         limits = settings or RoutingSettings()
         table = await self._table()
         cosines = table.vectors @ np.asarray(vector, np.float32).reshape(-1)
-        retrieved = np.array([intent in RETRIEVED for intent in table.intents])
-        other = int(np.argmax(np.where(retrieved, -1.0, cosines)))
-        asked = int(np.argmax(np.where(retrieved, cosines, -1.0)))
-        near, margin = float(cosines[other]), float(cosines[other] - cosines[asked])
-        if _has_subject(message, table.intents[other], vocabulary):
-            return _question(table, asked, cosines, "has a subject of its own")
-        if near >= limits.exemplar_threshold and margin >= limits.exemplar_margin:
-            return IntentMatch(table.intents[other], min(near, 1.0), 1, f"like {table.texts[other]!r}")
+        place, asked = (int(np.argmax(np.where(table.retrieved == which, cosines, -1.0))) for which in (False, True))
+        nearest, near = exemplars()[place], min(float(cosines[place]), 1.0)
+        margin = near - float(cosines[asked])
+        if has_subject(message, nearest.intent, vocabulary):
+            return _retrieved(asked, cosines, "it has a subject of its own")
+        threshold = limits.new_word_threshold if _new_words(message, nearest.intent) else limits.exemplar_threshold
+        if nearest.language != "en":
+            threshold = max(threshold, limits.foreign_threshold)
+        if near >= threshold and margin >= limits.exemplar_margin:
+            return IntentMatch(nearest.intent, near, 1, f"like {nearest.text!r}")
         if near < limits.uncertain_from or margin < 0:
-            return _question(table, asked, cosines, f"little like {table.texts[other]!r} ({near:.2f})")
+            return _retrieved(asked, cosines, f"little like {nearest.text!r} ({near:.2f})")
         return None
 
     async def _table(self) -> _Table:
@@ -91,40 +106,53 @@ class Exemplars:
             return self._tables[name]
 
     async def _embedded(self) -> _Table:
-        pairs = [(intent, text) for intent, texts in exemplar_texts().items() for text in texts]
-        texts = [text for _, text in pairs]
+        texts = [one.text for one in exemplars()]
         parts = [await self._embedder.embed(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
-        return _Table(tuple(intent for intent, _ in pairs), tuple(texts), np.concatenate(parts))
+        return _Table(np.concatenate(parts), np.array([one.intent in RETRIEVED for one in exemplars()]))
 
 
-def _question(table: _Table, nearest: int, cosines: NDArray[np.float32], why: str) -> IntentMatch:
-    """A command where the nearest example is one, else a question; as confident as it is unlike small talk."""
-    intent: Intent = "command" if table.intents[nearest] == "command" and cosines[nearest] >= 0.6 else "question"
-    return IntentMatch(intent, 0.9 if intent == "question" else float(min(cosines[nearest], 1.0)), 1, why)
+def _retrieved(nearest: int, cosines: NDArray[np.float32], why: str) -> IntentMatch:
+    """A command where the nearest example is one, else a question."""
+    near = float(min(cosines[nearest], 1.0))
+    if exemplars()[nearest].intent == "command" and near >= _LIKE_A_COMMAND:
+        return IntentMatch("command", near, 1, f"like {exemplars()[nearest].text!r}")
+    return IntentMatch("question", 0.9, 1, why)
 
 
-def _has_subject(message: str, intent: Intent, vocabulary: Vocabulary | None) -> bool:
+def has_subject(message: str, intent: Intent, vocabulary: Vocabulary | None) -> bool:
     """Whether the message talks of something, so that it cannot be small talk of that kind, whatever it resembles.
 
     Small talk about nothing has no word that its examples lack. The off-topic talks of anything; there a word counts
-    that is a subject of the collection.
+    that is a subject of the collection, and asking how something is done.
     """
-    text = fold(window(message))
-    found = words(text)
-    if len(found) > MOST_WORDS or re.search(r"\w[_./]\w", text):
+    folded = fold(window(message))
+    if len(words(folded)) > MOST_WORDS or _CODE.search(folded):
         return True
-    content = [word for word in found if word not in ALL_STOP_WORDS]
-    if intent == "off_topic":
-        return vocabulary is not None and any(frequent(word, vocabulary) for word in content)
+    if intent != "off_topic":
+        return bool(_new_words(message, intent))
+    content = _content(folded)
+    return (
+        not OFF_TOPIC_CUES.intersection(words(folded.replace("'", "")))
+        or any(frequent(word, vocabulary) for word in content)
+        or bool(HOW_TO.search(folded))
+    )
+
+
+def _content(folded: str) -> list[str]:
+    return [word for word in words(folded.replace("'", "")) if word not in ALL_STOP_WORDS and not word.isdigit()]
+
+
+def _new_words(message: str, intent: Intent) -> list[str]:
+    """Content words that no example of the intent has."""
     usual = _usual(intent)
-    return any(not _like(word, usual) for word in content)
+    return [word for word in _content(fold(window(message))) if not _like(word, usual)]
 
 
 @cache
 def _usual(intent: Intent) -> frozenset[str]:
     """Words of the examples of an intent, and what may stand beside."""
-    spoken = {word for text in exemplar_texts().get(intent, ()) for word in words(fold(text))}
-    return frozenset(spoken | {word.replace("'", "") for word in COMPANIONS.get(intent, frozenset())})
+    spoken = {word for one in exemplars() if one.intent == intent for word in words(fold(one.text))}
+    return frozenset(word.replace("'", "") for word in spoken | COMPANIONS.get(intent, frozenset()))
 
 
 def _like(word: str, usual: frozenset[str]) -> bool:

@@ -18,8 +18,8 @@ from app.providers.protocols import ChatModel, Message
 from app.query.patterns import intents as known
 from app.query.patterns.forms import whole_message
 from app.query.patterns.letters import looks_random
-from app.query.patterns.lexicon import STOP_WORDS
-from app.query.patterns.text import WORD, fold, window, words
+from app.query.patterns.lexicon import says_nothing
+from app.query.patterns.text import WORD, fold, folded_set, window
 from app.settings import RoutingSettings
 
 INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
@@ -40,9 +40,10 @@ _LANGUAGE_NAMES: Final = re.compile(r"(?i)^(?:[cjf](?:\+\+|#)|[crd])[ ?!.]*$")
 _IDEOGRAPH: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ROMAN: Final = re.compile(r"[IVXLCDM]+")
 _CODE: Final = re.compile(r"\d|[_./:@#+\\-]|[a-z][A-Z]")
-_TWO_LETTER_WORDS: Final = frozenset(
-    "mama papa anna otto noon deed coco dada toto bobo nana lola nono dodo hannah baba gigi lulu mimi".split()
+_TWO_LETTER_WORDS: Final = folded_set(
+    "mama papa anna otto noon deed coco dada toto bobo nana lola nono dodo hannah baba gigi lulu mimi"
 )
+"""Words of two letters in turn, which the collection need not hold."""
 
 
 def hard_rules(message: str, *, has_history: bool, vocabulary: Vocabulary | None = None) -> IntentMatch | None:
@@ -119,19 +120,16 @@ def _form(text: str, has_history: bool, vocabulary: Vocabulary | None) -> Intent
     if found is None:
         return None
     intent, phrase, exact = found
-    if intent == "followup" and not has_history and not _says_something(text):
+    if intent == "followup" and not has_history and says_nothing(fold(text)):
         return _rule("clarify_needed", 0.9, f"{phrase!r} without a conversation")
     if intent == "acknowledgement":
+        if not has_history and any(_known(word, vocabulary) for word in phrase.split()):
+            return None
         return _rule("gratitude", 0.8, f"acknowledgement {phrase!r}")
     if intent == "farewell":
         return _rule("gratitude", 0.9, f"farewell {phrase!r}")
     assert intent in INTENTS
     return _rule(intent, 0.95 if exact else 0.85, f"{intent} {phrase!r}")
-
-
-def _says_something(text: str) -> bool:
-    """Whether a word of it is no stop word."""
-    return not any(stop.issuperset(words(fold(text))) for stop in STOP_WORDS.values())
 
 
 def _only_stop_words(text: str, has_history: bool) -> IntentMatch | None:
@@ -146,7 +144,7 @@ def _only_stop_words(text: str, has_history: bool) -> IntentMatch | None:
         return None
     if len(spelled) == 1 and len(spelled[0]) > 1 and spelled[0].isupper():
         return None  # IT, US, WHO
-    if not spelled or _says_something(text):
+    if not spelled or not says_nothing(fold(text)):
         return None
     if has_history:
         return _rule("followup", 0.85, "only stop words, in a conversation")
@@ -183,8 +181,9 @@ def _known(word: str, vocabulary: Vocabulary | None) -> bool:
 # --- layer 2 ----------------------------------------------------------------------------------------------------------
 
 _SHOWN_CHARS: Final = 600
+_SHORT_REPLY: Final = 80
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_WORDS = re.compile(r"[a-z_]+(?:[- ][a-z]+)?")
+_WORDS = re.compile(r"follow[-_ ]?up|off[-_ ]?topic|clarify[-_ ]?needed|[a-z_]+")
 
 
 async def by_model(message: str, history: Sequence[Turn], chat: ChatModel, settings: RoutingSettings) -> IntentMatch:
@@ -220,7 +219,9 @@ def read_intent(reply: str) -> Intent | None:
             return _named(str(value.get("intent", "")))
     if whole := _named(text):
         return whole
-    named = {intent for word in _WORDS.findall(text.lower()[:2000]) if (intent := _named(word))}
+    if len(text) > _SHORT_REPLY:  # prose may mention any of them
+        return None
+    named = {intent for word in _WORDS.findall(text.lower()) if (intent := _named(word))}
     return named.pop() if len(named) == 1 else None
 
 

@@ -48,14 +48,18 @@ def whole_message(text: str, vocabulary: Vocabulary | None = None) -> tuple[Form
     if not typed or len(typed) > MAX_TOKENS:
         return None
     spelled = [_spelling(token, vocabulary) for token in typed]
-    covers = {form: _covered(spelled, _PHRASES[form], _companions(form), _COURTESY_PHRASES) for form in _PHRASES}
+    covers = {form: _covered(spelled, form) for form in _PHRASES}
     form = max(_PHRASES, key=lambda form: len(covers[form]))  # of equals the first: the order of precedence
     return (form, " ".join(covers[form]), spelled == typed) if covers[form] else None
 
 
-def _covered(
-    tokens: Sequence[str], phrases: frozenset[Phrase], companions: frozenset[str], courtesies: frozenset[Phrase]
-) -> Phrase:
+def _covered(tokens: Sequence[str], form: Form) -> Phrase:
+    """The longest key phrase of the form in the message, if the rest of it is courtesy and companions; else nothing."""
+    found = _cover(tokens, _PHRASES[form], _companions(form))
+    return _cover(tokens, _PHRASES[form], known.BESIDE_ALONE) if found in known.ALONE else found
+
+
+def _cover(tokens: Sequence[str], phrases: frozenset[Phrase], companions: frozenset[str]) -> Phrase:
     """The longest key phrase in `tokens`, if everything can be read as key phrases, courtesies and companions;
     else nothing."""
     reached: dict[int, Phrase] = {0: ()}
@@ -69,7 +73,7 @@ def _covered(
             if piece in phrases:
                 found = max(best, piece, key=len)
                 reached[end] = max(reached.get(end, ()), found, key=len)
-            elif piece in courtesies or (size == 1 and piece[0] in companions):
+            elif piece in _COURTESY_PHRASES or (size == 1 and piece[0] in companions):
                 reached[end] = max(reached.get(end, ()), best, key=len)
     return reached.get(len(tokens), ())
 
@@ -104,13 +108,12 @@ def _one_slip(typed: str, meant: str) -> bool:
         return False
     start = next((i for i, (a, b) in enumerate(zip(typed, meant, strict=False)) if a != b), min(len(typed), len(meant)))
     a, b = typed[start:], meant[start:]
-    return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
+    wrong = a[1:] == b[1:] and len(meant) > 5  # "dance" is not "danke"
+    return a[1:] == b or a == b[1:] or wrong or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 def _is_subject(text: str, vocabulary: Vocabulary | None) -> bool:
     """Whether the collection is about what the message talks of: in a weather service's files weather is a subject."""
-    if vocabulary is None or not vocabulary.passages:
-        return False
     return any(frequent(word, vocabulary) for word in _subjects(text.split()))
 
 
@@ -124,5 +127,8 @@ SUBJECT_SHARE: Final = 0.05
 """Share of a collection's passages from which on a word is one of its subjects."""
 
 
-def frequent(word: str, vocabulary: Vocabulary) -> bool:
+def frequent(word: str, vocabulary: Vocabulary | None) -> bool:
+    """Whether a folded word is one of the subjects of the collection."""
+    if vocabulary is None or not vocabulary.passages:
+        return False
     return vocabulary.frequencies.get(word, 0) >= max(2, SUBJECT_SHARE * vocabulary.passages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Final
 
@@ -52,7 +53,7 @@ _KEYBOARDS: Final = (
     "qwertzuiop",
     "yxcvbnm",
 )
-_NEXT_KEYS: Final = frozenset(a + b for row in _KEYBOARDS for a, b in zip(row, row[1:], strict=False))
+_NEXT_KEYS: Final = frozenset(a + b for row in _KEYBOARDS for a, b in itertools.pairwise(row))
 _WALK: Final = 4
 """Neighbouring keys in one direction from which on a run is no accident: "werty", not "prOPErty"."""
 _WALKED: Final = 0.7
@@ -64,7 +65,7 @@ def strangeness(word: str) -> float:
     if not _LETTERS.fullmatch(word):
         return 0.0
     framed = f"^{word}$"
-    return sum(_COST[a + b] for a, b in zip(framed, framed[1:], strict=False)) / (len(word) + 1)
+    return sum(_COST[a + b] for a, b in itertools.pairwise(framed)) / (len(word) + 1)
 
 
 def is_keyboard_walk(word: str) -> bool:
@@ -74,7 +75,7 @@ def is_keyboard_walk(word: str) -> bool:
 
 def _longest_run(word: str) -> int:
     longest = run = 1
-    for a, b in zip(word, word[1:], strict=False):
+    for a, b in itertools.pairwise(word):
         run = run + 1 if a + b in _NEXT_KEYS else 1
         longest = max(longest, run)
     return longest

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
-from app.query.patterns.text import folded_set
+from app.query.patterns.text import fold, folded_set, words
 
 Language = Literal["en", "fr", "es", "de"]
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "fr", "es", "de")
@@ -15,7 +15,7 @@ def in_order(language: str) -> tuple[Language, ...]:
     """The four languages, the message's own first. Short messages are recognised badly, so the others stay in."""
     if language not in LANGUAGES:
         return LANGUAGES
-    return (cast(Language, language), *(other for other in LANGUAGES if other != language))
+    return (language, *(other for other in LANGUAGES if other != language))
 
 
 QUESTION_WORDS: Final[Mapping[Language, frozenset[str]]] = {
@@ -26,7 +26,7 @@ QUESTION_WORDS: Final[Mapping[Language, frozenset[str]]] = {
     "es": folded_set("qué que cuál cuáles dónde cuándo quién quiénes cómo cuánto cuánta cuántos cuántas adónde por"),
     "de": folded_set(
         "was wer wen wem wessen wo wann welche welcher welches welchen welchem warum wieso weshalb wie wieviel wieviele "
-        "wohin woher womit wodurch wozu woran worin"
+        "wohin woher womit wodurch wozu woran worin wofür wovon worauf worüber woraus worum wonach wobei wogegen weswegen"
     ),
 }
 """A1.04 with inflections. "por" stands for "por qué"."""
@@ -40,7 +40,8 @@ STOP_WORDS: Final[Mapping[Language, frozenset[str]]] = {
         "pls really same shall she should so some somebody someone something still such than that thats the their "
         "theirs them then there these they theyre this those though through to too under until up upon us very was "
         "wasnt we well were what whats when where wheres which while who whom whos whose why will with wont would yes "
-        "yet you your youre yours actually maybe exactly else going"
+        "yet you your youre yours actually maybe exactly else going "
+        "ill id youve weve theyll hes shes whatre howre hows wheres didnt yeah yep nope sure"
     ),
     "fr": folded_set(
         "a à ah ai aie ainsi alors après as au aussi autre autres aux avait avant avec avez avons bien bon c ça car ce "
@@ -77,6 +78,13 @@ STOP_WORDS: Final[Mapping[Language, frozenset[str]]] = {
 ALL_STOP_WORDS: Final = frozenset[str]().union(*STOP_WORDS.values())
 ALL_QUESTION_WORDS: Final = frozenset[str]().union(*QUESTION_WORDS.values()) - {"que", "por", "qu", "was"}
 
+
+def says_nothing(folded: str, besides: frozenset[str] = frozenset()) -> bool:
+    """Whether all words of a folded text are stop words of one of the languages, or among `besides`."""
+    found = [word.replace("'", "") for word in words(folded)]
+    return any(all(word in stop or word in besides for word in found) for stop in STOP_WORDS.values())
+
+
 YES_NO: Final[Mapping[Language, frozenset[str]]] = {
     "en": folded_set(
         "is are was were do does did has have had can could will would should shall may might isnt arent wasnt werent "
@@ -94,3 +102,12 @@ YES_NO: Final[Mapping[Language, frozenset[str]]] = {
 """First words of questions that ask for yes or no."""
 
 OR: Final[Mapping[Language, str]] = {"en": "or", "fr": "ou", "es": "o", "de": "oder"}
+
+
+def likely_language(text: str) -> Language:
+    """The language with the most of its stop words in the text; English where nothing tells."""
+    found = words(fold(text[:2000]))
+    counts = {language: sum(word in stop for word in found) for language, stop in STOP_WORDS.items()}
+    counts["es"] += 2 * ("¿" in text or "ñ" in text)
+    counts["de"] += "ß" in text
+    return max(LANGUAGES, key=lambda language: counts[language])

@@ -11,6 +11,8 @@ CONNECTORS: Final = folded_set(
 )
 """Small words inside a name: Bank of America, Universidad de Chile, Ludwig van Beethoven."""
 
+CONNECTORS_DE: Final = folded_set("von van de of la di del da do dos el al zu")
+
 ADDRESSES: Final = folded_set(
     "i i'm i'd i've i'll mr mrs ms dr monsieur madame señor señora herr frau sie ihr ihre ihnen ihren ihrem ihrer"
 )
@@ -48,7 +50,8 @@ NOUN_ENDINGS_DE: Final = (
     "iken", "ieren", "erung", "bau", "gang", "gange", "wert", "werte", "satz", "satze", "stelle", "stellen", "linie", "linien",
 )  # fmt: skip
 NOUNS_DE: Final = folded_set(
-    "mensch menschen person personen leute mann männer frau frauen kind kinder kindern vater mutter bruder schwester sohn tochter "
+    "mensch menschen person personen leute mann männer frau frauen kind kinder kindern vater mutter bruder schwester sohn "
+    "tochter "
     "stadt städte land länder ort orte region regionen staat staaten welt erde meer fluss flüsse berg berge insel wasser luft "
     "feuer licht tag tage tagen woche wochen monat monate monaten stunde stunden minute minuten uhr anfang ende mitte seite "
     "seiten buch bücher film filme lied lieder wort wörter sprache sprachen bild bilder name titel thema themen frage fragen "
@@ -64,7 +67,8 @@ NOUNS_DE: Final = folded_set(
     "einwohner bürger volk völker gruppe gruppen mitglied mitglieder hauptstadt sitz gebiet gebiete grenze grenzen straße "
     "straßen eltern familie familien freund freunde leben tod geburt musik kunst kultur religion wissenschaft forscher "
     "wissenschaftler autor künstler sänger schauspieler student studenten schüler lehrer professor rolle preis preise kosten "
-    "gehalt steuer steuern urlaub kündigung miete versicherung antrag frist monarch jahrzehnt jahrhundert jahrhunderts jahr jahre "
+    "gehalt steuer steuern urlaub kündigung miete versicherung antrag frist monarch jahrzehnt jahrhundert jahrhunderts jahr "
+    "jahre "
     "jahres jahren bedeutung einfluss wirkung zusammenhang beziehung verhältnis überblick übersicht schritte schritt anleitung "
     "verfahren prozess prozesse maschine maschinen gerät geräte motor rechner computer programm programme server netz netzwerk "
     "zug züge bahn flug flugzeug schiff schiffe hafen linie fall fälle teil teile zeit zeitraum zahl zahlen wert werte "

@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-MAX_CHARS: Final = 4000
+MAX_CHARS: Final = 2000
 """Longer messages are read at both ends: what they ask stands before or after what was pasted."""
-_HEAD, _TAIL = 3000, 990
+_HEAD, _TAIL = 1500, 490
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "´": "'", "–": "-", "—": "-", "\u00a0": " "})
 _SPACES = re.compile(r"\s+")
 WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -41,7 +41,7 @@ def words(text: str) -> list[str]:
     return found
 
 
-_ELIDED: Final = frozenset("qu jusqu lorsqu puisqu quelqu aujourd".split())
+_ELIDED: Final = frozenset(["qu", "jusqu", "lorsqu", "puisqu", "quelqu", "aujourd"])
 
 
 def compiled(*patterns: str, german: bool = False) -> re.Pattern[str]:
