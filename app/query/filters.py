@@ -69,6 +69,7 @@ _TOPIC: Final = re.compile(
     re.IGNORECASE,
 )
 
+
 def wishes(text: str, language: str) -> tuple[Wish, ...]:
     """Restrictions in a message, in four languages; () in most messages."""
     del language  # all patterns are tried: documents are named alike in short messages

@@ -38,7 +38,9 @@ _QUESTION_WORDS: Final[Mapping[str, str]] = {
     "der die das ein eine gibt kann im am vom zum zur nicht für hallo danke zusammenfassung zusammenfassen vergleiche "
     "fasse liste dokument worauf womit wofür wogegen",
 }
-_ACCENTED: Final = frozenset(["qué", "cuál", "cuáles", "cuándo", "dónde", "cómo", "quién", "quiénes", "cuánto", "où", "été"])
+_ACCENTED: Final = frozenset(
+    ["qué", "cuál", "cuáles", "cuándo", "dónde", "cómo", "quién", "quiénes", "cuánto", "où", "été"]
+)
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ELIDED: Final = re.compile(r"\b(?:[cdjlmnst]|qu)['’]\w", re.IGNORECASE)
 _MARKS: Final = (

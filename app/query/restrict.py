@@ -24,7 +24,9 @@ async def restrict(database: Database, principal: Principal, collection: str, as
                 if chosen := choose(wish, values):
                     filters |= chosen
                 else:
-                    notes.append(f"filter not applied: {wish.said!r} (no one value of the documents' metadata means it)")
+                    notes.append(
+                        f"filter not applied: {wish.said!r} (no one value of the documents' metadata means it)"
+                    )
         if filters and not await restrictions.count(connection, principal, collection, filters):
             notes.append(f"filter not applied: no document has {filters}")
             filters = {}

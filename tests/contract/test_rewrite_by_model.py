@@ -89,7 +89,9 @@ async def test_what_must_not_be_searched_by_is_refused(chat: OpenAIChat, server:
 
 
 @pytest.mark.parametrize("kind", ["401", "quota", "malformed", "wrong_shape", "empty", "length", "html_200"])
-async def test_failures_of_the_provider_are_provider_errors(chat: OpenAIChat, server: ScriptedServer, kind: str) -> None:
+async def test_failures_of_the_provider_are_provider_errors(
+    chat: OpenAIChat, server: ScriptedServer, kind: str
+) -> None:
     server.script(*[kind] * 3)
     with pytest.raises(ProviderError):
         await rewrite_by_model(MESSAGE, HISTORY, chat, SETTINGS)
@@ -120,7 +122,13 @@ async def test_splitting_A2_03(chat: OpenAIChat, server: ScriptedServer) -> None
 
 async def test_other_phrasings_A2_02(chat: OpenAIChat, server: ScriptedServer) -> None:
     question = "How long is the notice period for Falcon?"
-    lines = ["Falcon termination deadline", question, "period before leaving Falcon", "time limit", "resign from Falcon"]
+    lines = [
+        "Falcon termination deadline",
+        question,
+        "period before leaving Falcon",
+        "time limit",
+        "resign from Falcon",
+    ]
     server.script(Reply(text=json.dumps(lines)), Reply(text='["Eagle termination 2019"]'))
     found = await expand_by_model(question, chat, SETTINGS)
     assert len(found) == 3

@@ -32,10 +32,15 @@ from app.store.vocabulary import vocabulary
 from app.wiring import Services
 
 DOCUMENTS = {
-    "hr/handbook.md": ("Handbook", "Employees have 25 days of leave. The notice period is three months.", {"year": 2021, "author": "Jane Kim"}),
-    "towers.md": ("Towers", "The Eiffel Tower was built in 1889. It was designed by Gustave Eiffel.", {"year": 2022, "author": "Bob Lee"}),
-    "siemens.md": ("Siemens", "Siemens was founded in 1847 by Werner von Siemens in Berlin.", {"year": 2021, "author": "Bob Lee"}),
-}  # fmt: skip
+    "hr/handbook.md": (
+        "Handbook",
+        "Employees have 25 days of leave. The notice period is three months.",
+        2021,
+        "Jane Kim",
+    ),
+    "towers.md": ("Towers", "The Eiffel Tower was built in 1889. It was designed by Gustave Eiffel.", 2022, "Bob Lee"),
+    "siemens.md": ("Siemens", "Siemens was founded in 1847 by Werner von Siemens in Berlin.", 2021, "Bob Lee"),
+}
 
 
 class Asking:
@@ -58,7 +63,8 @@ class Asking:
 
     async def __call__(self, message: str, *said: str, **changed: Any) -> QueryPlan:
         history = [
-            Turn(uuid4(), "assistant" if place % 2 else "user", text, datetime.now(UTC)) for place, text in enumerate(said)
+            Turn(uuid4(), "assistant" if place % 2 else "user", text, datetime.now(UTC))
+            for place, text in enumerate(said)
         ]
         arguments: dict[str, Any] = {
             "vocabulary": self.look, "embed": self.embed, "chat": None, "settings": self.services.settings.current,
@@ -71,8 +77,8 @@ class Asking:
 @pytest.fixture
 async def asking(services: Services) -> Asking:
     sources = [
-        Source(name, name, text.encode(), title=title, media_type="text/plain", metadata=metadata, is_text=True)
-        for name, (title, text, metadata) in DOCUMENTS.items()
+        Source(name, name, text.encode(), title, "text/plain", {"year": year, "author": author}, is_text=True)
+        for name, (title, text, year, author) in DOCUMENTS.items()
     ]
     outcomes = await index_now(services, "things", sources)
     assert [type(outcome).__name__ for outcome in outcomes] == ["Indexed"] * 3
@@ -194,7 +200,9 @@ async def test_a_model_rewrites_what_leans_on_the_conversation(
     assert len(scripted.requests) == 1  # neither leans on anything
 
 
-@pytest.mark.parametrize("reply", [Reply("500"), Reply(text='{"query": "when was Bosch founded in 1886?"}'), Reply("malformed")])
+@pytest.mark.parametrize(
+    "reply", [Reply("500"), Reply(text='{"query": "when was Bosch founded in 1886?"}'), Reply("malformed")]
+)
 async def test_where_the_model_fails_the_rules_stand_and_say_so(
     asking: Asking, chat: OpenAIChat, scripted: ScriptedServer, reply: Reply
 ) -> None:
@@ -204,7 +212,9 @@ async def test_where_the_model_fails_the_rules_stand_and_say_so(
     assert any("rewriting by the model failed" in note for note in plan.degraded)
 
 
-@pytest.mark.parametrize("text", ["x" * 20_000, "what about it and " * 1_100, "\x00 \ud800", "🙂" * 5000, "A and B? " * 2000])
+@pytest.mark.parametrize(
+    "text", ["x" * 20_000, "what about it and " * 1_100, "\x00 \ud800", "🙂" * 5000, "A and B? " * 2000]
+)
 async def test_any_message_gets_a_plan_in_bounded_time(asking: Asking, text: str) -> None:
     started = time.perf_counter()
     text = text.encode("utf-8", "replace").decode().replace("\x00", " ")

@@ -58,7 +58,8 @@ def test_questions_about_the_world_are_no_restrictions(message: str) -> None:
 
 
 def test_hardly_a_question_of_the_public_sets_restricts(shared_data: Path) -> None:
-    for path in ("multilingual_queries/miracl_en_train.jsonl", "multilingual_queries/miracl_es_train.jsonl", "xquad_de/queries.jsonl"):
+    native = ("multilingual_queries/miracl_en_train.jsonl", "multilingual_queries/miracl_es_train.jsonl")
+    for path in (*native, "xquad_de/queries.jsonl"):
         with (shared_data / path).open() as lines:
             questions = [json.loads(line)["text"] for line in lines]
         assert sum(bool(wishes(question, "en")) for question in questions) <= 0.005 * len(questions)
@@ -135,7 +136,8 @@ def test_a_summary_of_a_subject_is_a_question(message: str) -> None:
     assert not wants_summary(message)
 
 
-PIECES = st.sampled_from('papers by Kim from 2021 in a.pdf " author : document de 2019 to - résumé all the ( .'.split(" "))
+WORDS = 'papers by Kim from 2021 in a.pdf " author : document de 2019 to - résumé all the ( .'
+PIECES = st.sampled_from(WORDS.split(" "))
 
 
 @given(st.text() | st.lists(PIECES, max_size=60).map(" ".join))
@@ -144,7 +146,9 @@ def test_no_input_crashes(message: str) -> None:
     wants_summary(message)
 
 
-@pytest.mark.parametrize("piece", ["papers by ", "a.", "( ", "papers a b c d ", '"', "2021 ", "document ", "A", "all the "])
+@pytest.mark.parametrize(
+    "piece", ["papers by ", "a.", "( ", "papers a b c d ", '"', "2021 ", "document ", "A", "all the "]
+)
 def test_long_messages_take_bounded_time(piece: str) -> None:
     started = time.perf_counter()
     wishes((piece * 20_000)[:20_000], "en")

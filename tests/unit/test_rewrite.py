@@ -18,14 +18,16 @@ from app.domain.passage import Passage
 from app.query.entities import entities
 from app.query.followup import reference
 from app.query.language import by_words
-from app.query.rewrite import Rewritten, rewrite
+from app.query.rewrite import rewrite
 from app.query.rewrite_after import rewrite_after
+from app.query.rewritten import Rewritten
 from app.query.topic import listed
 
 
 def turn(role: str, content: str, *titles: str) -> Turn:
     sources = tuple(
-        SourceRef(n, uuid4(), uuid4(), None, f"{title}.md", title, None, 0, 1, 1, 1.0, "") for n, title in enumerate(titles, 1)
+        SourceRef(n, uuid4(), uuid4(), None, f"{title}.md", title, None, 0, 1, 1, 1.0, "")
+        for n, title in enumerate(titles, 1)
     )
     return Turn(uuid4(), "user" if role == "user" else "assistant", content, datetime.now(UTC), sources)
 
@@ -133,7 +135,8 @@ def test_a_bare_question_word_asks_about_the_last_question_T3(said: tuple[str, s
     assert message.strip(" ?¿") in found.text
 
 
-METHODS = ("Which methods are described?", "The methods are:\n1. Dense retrieval: vectors [1]\n2. Sparse retrieval\n3. Late fusion")
+LIST = "The methods are:\n1. Dense retrieval: vectors [1]\n2. Sparse retrieval\n3. Late fusion"
+METHODS = ("Which methods are described?", LIST)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +173,9 @@ def test_ordinals_without_a_list_mean_names_beside_each_other_or_sources() -> No
 
 def test_demonstratives_carry_the_words_of_the_question() -> None:
     assert "refund" in after("does that policy apply to children?", "What is the refund policy?", "30 days.").text
-    french = after("cette règle s'applique-t-elle aux enfants ?", "Quelle est la règle sur les remboursements ?", "30 jours.")
+    french = after(
+        "cette règle s'applique-t-elle aux enfants ?", "Quelle est la règle sur les remboursements ?", "30 jours."
+    )
     assert "remboursements" in french.text
 
 
@@ -188,7 +193,9 @@ def test_what_was_asked_for_is_the_subject_of_the_next_question() -> None:
 def test_follow_ups_of_follow_ups_keep_the_subject() -> None:
     found = after("and its revenue?", "What is Siemens?", "A company.", "when was it founded?", "In 1847.")
     assert "Siemens" in found.text
-    changed = after("and its population?", "What is Siemens?", "A company.", "What is the capital of Norway?", "It is big.")
+    changed = after(
+        "and its population?", "What is Siemens?", "A company.", "What is the capital of Norway?", "It is big."
+    )
     assert "Siemens" not in changed.text
     assert "Norway" in changed.text
 
@@ -231,9 +238,8 @@ def test_questions_that_stand_alone_are_not_taken_for_follow_ups(shared_data: Pa
 
 # --- any input ------------------------------------------------------------------------------------------------------------
 
-PIECES = st.sampled_from(
-    "it the and what about ? . , second one that policy which his and 2015 Germany - * 1. \n ¿ y et und sein su son l' qu' of".split(" ")
-)
+WORDS = "it the and what about ? . , second one that policy which his and 2015 Germany - * 1. \n ¿ y et und sein su son l' qu' of"
+PIECES = st.sampled_from(WORDS.split(" "))
 MESSAGES = st.text() | st.lists(PIECES, max_size=30).map(" ".join)
 
 
@@ -245,7 +251,9 @@ def test_no_input_crashes_and_nothing_is_lost(message: str, said: list[str], lan
         assert found.text == message
 
 
-@pytest.mark.parametrize("piece", ["it ", "and ", "A and ", "- a\n", "the second ", "l'", "((", "what about ", "1. x\n", ", "])
+@pytest.mark.parametrize(
+    "piece", ["it ", "and ", "A and ", "- a\n", "the second ", "l'", "((", "what about ", "1. x\n", ", "]
+)
 def test_long_messages_take_bounded_time(piece: str) -> None:
     text = (piece * 20_000)[:20_000]
     started = time.perf_counter()

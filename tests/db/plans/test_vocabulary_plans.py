@@ -22,7 +22,9 @@ async def test_vocabulary_reads_terms_by_key(connection: Any) -> None:
 
 
 async def test_vocabulary_equals_the_passages_that_hold_the_word(connection: Any) -> None:
-    row = await connection.fetchrow(load_queries("vocabulary")["frequencies"], tenant(), "c1", ["w300", "the", "nowhere"])
+    row = await connection.fetchrow(
+        load_queries("vocabulary")["frequencies"], tenant(), "c1", ["w300", "the", "nowhere"]
+    )
     expected = await connection.fetchval(
         "SELECT count(*) FROM rag.passages p JOIN rag.collections c ON c.id = p.collection_id "
         "WHERE c.name = 'c1' AND p.search_vector @@ 'w300'::tsquery"
