@@ -138,13 +138,14 @@ def _listed(text: str, table: References, names: Sequence[str]) -> Reference | N
     if match := table.other.search(text):
         return Reference("other", match.group(), match.start(), match.end())
     match = table.every.search(text) or table.pick.search(text)
-    if (
-        match
-        and not _own_subject(text, match.end(), table)
-        and not any(name in text[: match.start()] for name in names)
-    ):
+    if match and not _names_some(text[: match.start()], names) and not _own_subject(text, match.end(), table):
         return Reference("every", match.group(), match.start(), match.end())
     return None
+
+
+def _names_some(before: str, names: Sequence[str]) -> bool:
+    """ "are cats and dogs both mammals?" says which."""
+    return any(name in before for name in names) or sum(word.content for word in tokens(before)) > 1
 
 
 def _own_subject(text: str, end: int, table: References) -> bool:
