@@ -41,9 +41,14 @@ async def matched(embedder: MiniLM, message: str, vocabulary: Vocabulary | None 
 
 @pytest.mark.parametrize(
     ("message", "intent"),
-    [("do you have any pets at home", "off_topic"), ("who is it that programmed you", "off_topic"), ("how have you been", "greeting"),
-     ("could you put that in simpler terms for me?", "simplify"), ("I appreciate your assistance", "gratitude")],
-)  # fmt: skip
+    [
+        ("do you have any pets at home", "off_topic"),
+        ("who is it that programmed you", "off_topic"),
+        ("how have you been", "greeting"),
+        ("could you put that in simpler terms for me?", "simplify"),
+        ("I appreciate your assistance", "gratitude"),
+    ],
+)
 async def test_a1_20_the_nearest_exemplar_decides(embedder: MiniLM, message: str, intent: str) -> None:
     found = await matched(embedder, message)
     assert found is not None
@@ -54,10 +59,22 @@ async def test_a1_20_the_nearest_exemplar_decides(embedder: MiniLM, message: str
 
 @pytest.mark.parametrize(
     "message",
-    ["what is the notice period?", "who is your CEO?", "where are you located?", "how do I turn on the lights?", "what's the weather like on Mars?",
-     "when is my birthday leave", "how to play music in the app?", "who created Python?", "explain chapter 3 like I'm five",
-     "tell me more about pensions", "¿qué hora es la reunión?", "quelle heure d'ouverture ?", "wie wird das Wetter vorhergesagt?"],
-)  # fmt: skip
+    [
+        "what is the notice period?",
+        "who is your CEO?",
+        "where are you located?",
+        "how do I turn on the lights?",
+        "what's the weather like on Mars?",
+        "when is my birthday leave",
+        "how to play music in the app?",
+        "who created Python?",
+        "explain chapter 3 like I'm five",
+        "tell me more about pensions",
+        "¿qué hora es la reunión?",
+        "quelle heure d'ouverture ?",
+        "wie wird das Wetter vorhergesagt?",
+    ],
+)
 async def test_questions_are_never_kept_from_the_documents(embedder: MiniLM, message: str) -> None:
     found = await matched(embedder, message)
     assert found is None or found.intent in ("question", "command")
