@@ -67,13 +67,17 @@ _ASPECTS = re.compile(
 )
 """Two aspects of one side: "advantages and disadvantages of X"."""
 
-_NAME = r"(?:[\"“«][^\"”»]{2,60}[\"”»]|[A-ZÀ-ÖØ-Þ0-9][\w.'’+#/-]*(?:\s+(?:(?:of|de|du|des|la|le|del)\s+)?[A-ZÀ-ÖØ-Þ0-9][\w.'’+#/-]*){0,4})"
+_PART = r"[A-ZÀ-ÖØ-Þ0-9][\w.'’+#/-]*"
+_NAME = rf"(?:[\"“«][^\"”»]{{2,60}}[\"”»]|{_PART}(?:\s+(?:(?:of|de|du|des|la|le|del)\s+)?{_PART}){{0,4}})"
 _NAMES = re.compile(
     rf"(?P<first>{_NAME})(?P<more>(?:\s*,\s*(?:the\s+)?{_NAME}){{0,8}})\s*,?\s+{_AND}\s+"
     rf"(?P<article>(?:(?:in|of|for|the|de|du|la|le|les|l['’]|el|von|in|der|die|das)\s+){{0,2}})(?P<last>{_NAME})"
 )
-_ASKING = re.compile(rf"^\W*(?:{_QUESTION}|{_AUXILIARY}|give|list|tell|show|find|explain|describe|name|donne|liste|explique|dame|lista|explica|"
-                     r"nenne|liste|erkläre|beschreibe)\b", re.IGNORECASE)  # fmt: skip
+_ASKING = re.compile(
+    rf"^\W*(?:{_QUESTION}|{_AUXILIARY}|give|list|tell|show|find|explain|describe|name|donne|liste|explique|dame|lista|"
+    r"explica|nenne|erkläre|beschreibe)\b",
+    re.IGNORECASE,
+)
 _TOGETHER = re.compile(
     r"\b(?:between|both|together|relationship|relation|common|each\s+other|same|entre|ensemble|commun|ambos|juntos|común|relación|"
     r"zwischen|beide|gemeinsam|zusammen|verhältnis|beziehung|either|which\s+of|who\s+is\s+\w+er|older|younger|larger|bigger|first)\b",

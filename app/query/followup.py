@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from app.domain.words import folded_words
-from app.query.binding import bound, clause
-from app.query.references import ABOUT_DOCUMENTS, BY_LANGUAGE, References
+from app.query.binding import clause
+from app.query.pointing import Reference, binding_names, pointing
+from app.query.references import BY_LANGUAGE, References
 from app.query.words import Word, tokens
-
-Kind = Literal[
-    "pronoun", "possessive", "demonstrative", "document", "adverb", "ordinal", "every", "other", "focus", "whole"
-]
 
 MAX_CHARS: Final = 400
 """Longer messages bring their own subject."""
@@ -27,19 +23,6 @@ MAX_CONTENT: Final = 9
 """And so do messages with more words that say something."""
 FRAGMENT_WORDS: Final = 7
 """After "and" or "what about": more words, or a verb among them, are a question of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """`cue` stands at start..end of the message. `number`: of an ordinal, -1 for the last. `rest`: the new focus of an
-    elliptical question."""
-
-    kind: Kind
-    cue: str
-    start: int
-    end: int
-    number: int | None = None
-    rest: str = ""
 
 
 def reference(message: str, language: str, names: Sequence[str]) -> Reference | None:
@@ -52,10 +35,7 @@ def reference(message: str, language: str, names: Sequence[str]) -> Reference | 
     if sum(word.content for word in tokens(text)) > MAX_CONTENT:
         return None
     found = (
-        _whole(text, table)
-        or _focus(text, table, names)
-        or _listed(text, table, names)
-        or _pointing(text, table, names)
+        _whole(text, table) or _focus(text, table, names) or _listed(text, table, names) or pointing(text, table, names)
     )
     found = found or _bare(text, table, names)
     if found is None:
@@ -81,7 +61,7 @@ def _bare(text: str, table: References, names: Sequence[str]) -> Reference | Non
     said = [word for word in words if word.content and word.folded not in table.questions]
     if not names and words and not said:
         return Reference("whole", text, 0, len(text))
-    if not asks or _binding(names, text, table):
+    if not asks or binding_names(names, text, table):
         return None
     joint = table.joints.match(text)
     first = [word for word in words if word.start >= (joint.end() if joint else 0)][:1]
@@ -158,13 +138,14 @@ def _listed(text: str, table: References, names: Sequence[str]) -> Reference | N
     if match := table.other.search(text):
         return Reference("other", match.group(), match.start(), match.end())
     match = table.every.search(text) or table.pick.search(text)
-    if (
-        match
-        and not _own_subject(text, match.end(), table)
-        and not any(name in text[: match.start()] for name in names)
-    ):
+    if match and not _names_some(text[: match.start()], names) and not _own_subject(text, match.end(), table):
         return Reference("every", match.group(), match.start(), match.end())
     return None
+
+
+def _names_some(before: str, names: Sequence[str]) -> bool:
+    """ "are cats and dogs both mammals?" says which."""
+    return any(name in before for name in names) or sum(word.content for word in tokens(before)) > 1
 
 
 def _own_subject(text: str, end: int, table: References) -> bool:
@@ -179,115 +160,3 @@ def _own_subject(text: str, end: int, table: References) -> bool:
 def _folded(text: str) -> str:
     found = tokens(text)
     return found[0].folded if found else ""
-
-
-# --- pronouns and demonstratives ------------------------------------------------------------------------------------------
-
-
-def _pointing(text: str, table: References, names: Sequence[str]) -> Reference | None:
-    expletive = [match.span() for match in table.expletive.finditer(text)]
-    words = tokens(text)
-    first_name = min((text.find(name) for name in _binding(names, text, table)), default=len(text))
-    for number, word in enumerate(words):
-        if any(start <= word.start < end for start, end in expletive):
-            continue
-        kind = _kind(words, number, table, text)
-        if kind in ("document", "demonstrative"):
-            held = kind == "demonstrative" and number > 3 and clause(text, words[:number], word)
-        else:
-            held = bound(words[:number], word, kind == "possessive", table, text)
-        if kind and word.start < first_name and not held:
-            return Reference(kind, word.text, word.start, word.end)
-    return _clitic(text, table, names)
-
-
-def _binding(names: Sequence[str], text: str, table: References) -> list[str]:
-    """Names that a pronoun after them can mean. German writes all nouns like names: "wie viele Menschen" is none."""
-    found = [name for name in names if any(map(str.isalpha, name)) and name in text]
-    if table is not BY_LANGUAGE["de"]:
-        return found
-    return [name for name in found if " " in name or not _COUNTED.search(text[: text.find(name)])]
-
-
-_COUNTED: Final = re.compile(
-    r"\b(?:viele?n?|wieviele?n?|welche[rsmn]?|mehr|weniger|keine?[nmrs]?|jede[rsmn]?|was\s+für(?:\s+eine?[nmrs]?)?|an|in|für|"
-    r"im|am|zum|zur)\s+$",
-    re.IGNORECASE,
-)
-
-
-def _kind(words: Sequence[Word], number: int, table: References, text: str) -> Kind | None:
-    word = words[number]
-    following = words[number + 1] if number + 1 < len(words) else None
-    if table is BY_LANGUAGE["de"] and word.text in {"Sie", "Ihr", "Ihre", "Ihnen", "Ihren", "Ihrem"} and number:
-        return None  # polite
-    if table is BY_LANGUAGE["es"] and word.text.lower() in {"él"}:
-        return "pronoun"
-    if word.text.isupper() and len(word.text) > 1:
-        return None  # IT, US
-    if word.folded in table.demonstratives:
-        return _demonstrative(words, number, table)
-    if word.folded in table.possessives:
-        return _possessive(word, following, table)
-    if word.folded in table.pronouns:
-        weak = word.folded == "es" and (
-            "," in text or sum(one.content for one in words) > 2
-        )  # mostly refers to nothing
-        return None if weak else "pronoun"
-    if word.folded in table.adverbs:
-        return "adverb"
-    if table is BY_LANGUAGE["de"] and word.folded in {"das", "der", "die", "den", "dem"} and following is None:
-        return "demonstrative"  # "wie hoch ist der?"
-    return None
-
-
-def _possessive(word: Word, following: Word | None, table: References) -> Kind | None:
-    if following is None or not (following.content or following.folded in table.times):
-        # "her" and "ihr" alone are pronouns; "leur" before a verb too
-        return "pronoun" if word.folded in {"her", "ihr", "hers", "theirs", "leur"} else None
-    return "possessive"
-
-
-def _demonstrative(words: Sequence[Word], number: int, table: References) -> Kind | None:
-    word, before = words[number], words[number - 1] if number else None
-    following = words[number + 1] if number + 1 < len(words) else None
-    if following and following.folded in table.times:
-        return None
-    if word.folded == "that" and before and before.folded not in _BEFORE_THAT | table.prepositions - {"than"}:
-        return None  # a conjunction or a relative pronoun
-    if word.text.lower() == "está" or (word.folded == "este" and before and before.folded == "del"):
-        return None
-    if following and following.folded in ABOUT_DOCUMENTS:
-        return "document"
-    if table is BY_LANGUAGE["es"] and following and following.folded in table.determiners:
-        return None  # "está el" without its accent
-    return "demonstrative"
-
-
-_BEFORE_THAT: Final = folded_words("is was are were do does did can could will would should may and but all")
-
-
-_CLITICS: Final = (
-    re.compile(
-        r"\b(?:comment|où|peut-on|puis-je|faut-il|dois-je|doit-on)\s+(?P<cue>l['’]|les?\s|la\s)"
-        r"(?=\w{2,}(?:er|ir|oir|dre|ttre|faire|lire|suivre)\b)", re.IGNORECASE,
-    ),
-    re.compile(r"\b(?:combien|qui|qu['’]|peut-on|puis-je)\s*(?P<cue>en)\s+(?=\w+)(?!\s*(?:france|\d|quelle?))", re.IGNORECASE),
-    re.compile(
-        r"(?:cómo|como|dónde|donde|cuándo|cuando|quién|quien|por\s+qué)\s+(?:se\s+)?(?P<cue>l[oae]s?)\s+(?=\w+\s*\?*$)", re.IGNORECASE
-    ),
-    re.compile(r"\w(?:ar|er|ir)(?P<cue>l[oae]s?)\b(?=\s*\?)", re.IGNORECASE),
-)  # fmt: skip
-
-
-def _clitic(text: str, table: References, names: Sequence[str]) -> Reference | None:
-    """French and Spanish object pronouns, which look like articles."""
-    patterns = {"fr": _CLITICS[:2], "es": _CLITICS[2:]}
-    for code, found in patterns.items():
-        if table is not BY_LANGUAGE[code] or names:
-            continue
-        for pattern in found:
-            match = pattern.search(text)
-            if match and not any(word.content for word in tokens(text[: match.start()])):
-                return Reference("pronoun", match["cue"].strip(), match.start("cue"), match.end("cue"))
-    return None

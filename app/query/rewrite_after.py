@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from app.domain.passage import Passage
-from app.query.rewrite import Rewritten
+from app.query.rewritten import MAX_TEXT, Rewritten
 from app.query.words import content_words
-
-MAX_TEXT: Final = 600
 
 
 def rewrite_after(

@@ -10,7 +10,8 @@ import re
 from typing import Final
 
 FILE_NAME: Final = re.compile(
-    r"(?<![\w/])[\w][\w .()/-]{0,120}?\.(?:pdf|docx?|md|markdown|txt|html?|rst|pptx?|xlsx?|csv|json|py|js|ts|java|go|rs|c|cpp|sql)\b",
+    r"(?<![\w/])[\w][\w .()/-]{0,120}?\."
+    r"(?:pdf|docx?|md|markdown|txt|html?|rst|pptx?|xlsx?|csv|json|py|js|ts|java|go|rs|c|cpp|sql)\b",
     re.IGNORECASE,
 )
 
@@ -33,11 +34,14 @@ _WHOLE: Final = re.compile(
              knowledge\s+base|materials?|books?|docs?)\b
       | \b(?:everything|it\s+all|all\s+of\s+(?:it|them|this))\b
       | \b(?:(?:le|la|les|du|des|aux?|ce|cet|cette|ces|mon|mes|nos|vos|tous|toute|tout|l['’])\s*){1,3}
-          (?:documents?|fichiers?|collection|pdf|rapports?|textes?|articles?|manuel|contenu|corpus|ensemble|livres?)\b | \btout\s*[?.!]*$
+          (?:documents?|fichiers?|collection|pdf|rapports?|textes?|articles?|manuel|contenu|corpus|ensemble|livres?)\b
+      | \btout\s*[?.!]*$
       | \b(?:(?:el|la|los|las|este|esta|estos|estas|ese|mi|mis|todos|todas|todo|toda|del|al)\s+){1,3}
-          (?:documentos?|archivos?|ficheros?|colección|pdf|informes?|textos?|artículos?|manual|contenido|libros?)\b | \btodo\s*[?.!]*$
+          (?:documentos?|archivos?|ficheros?|colección|pdf|informes?|textos?|artículos?|manual|contenido|libros?)\b
+      | \btodo\s*[?.!]*$
       | \b(?:(?:das|der|die|den|dem|des|diese[smnr]?|alle|aller|mein|meine|meiner|unsere|ganze|gesamte)\s+){1,3}
-          (?:dokumente?[ns]?|dateie?n?|sammlung|pdfs?|berichte?s?|texte?s?|artikels?|handbuchs?|inhalt|bücher|buch)\b | \balles\b""",
+          (?:dokumente?[ns]?|dateie?n?|sammlung|pdfs?|berichte?s?|texte?s?|artikels?|handbuchs?|inhalt|bücher|buch)\b
+      | \balles\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _NARROW: Final = re.compile(

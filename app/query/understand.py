@@ -9,16 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
-
-import structlog
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
 
 from app.domain.conversation import Turn
 from app.domain.plan import Intent, IntentMatch, QueryPlan, Vocabulary
-from app.errors import CairnError
 from app.providers import langid
 from app.providers.protocols import ChatModel, Vectors
 from app.query.by_model import rewrite_by_model
@@ -30,14 +25,13 @@ from app.query.exemplars import Exemplars
 from app.query.filters import Found, Wish, wishes
 from app.query.intent import MALFORMED, by_model, hard_rules
 from app.query.language import by_words, detect
-from app.query.rewrite import Rewritten, followed_up, rewrite, standing_alone
+from app.query.rewrite import followed_up, rewrite, standing_alone
+from app.query.rewritten import Rewritten
+from app.query.run import Run
 from app.query.summarize import wants_summary
 from app.query.weights import fusion_weights
 from app.query.words import tokens
 from app.settings import Settings
-
-log = structlog.get_logger(__name__)
-T = TypeVar("T")
 
 Look = Callable[[Sequence[str]], Awaitable[Vocabulary]]
 Embed = Callable[[Sequence[str]], Awaitable[Vectors]]
@@ -46,39 +40,6 @@ Find = Callable[[Sequence[Wish]], Awaitable[Found]]
 NO_RETRIEVAL: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic", "clarify_needed"})
 """A1.22: answered by a fixed reply; where hard rules say so, nothing else is asked."""
 ON_THE_LAST_ANSWER: Final[frozenset[Intent]] = frozenset({"followup", "simplify", "deepen"})
-
-
-@dataclass(slots=True)
-class _Run:
-    """What comes together while one message is understood."""
-
-    message: str
-    history: tuple[Turn, ...]
-    settings: Settings
-    timings: dict[str, float] = field(default_factory=dict)
-    degraded: list[str] = field(default_factory=list)
-    usage: dict[str, Any] = field(default_factory=dict)
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        begun = time.perf_counter()
-        try:
-            yield
-        finally:
-            spent = (time.perf_counter() - begun) * 1000
-            self.timings[name] = round(self.timings.get(name, 0.0) + spent, 3)
-
-    async def attempt(self, name: str, what: str, work: Awaitable[T]) -> T | None:
-        """The result of `work`; None, disclosed, where it fails."""
-        with self.step(name):
-            try:
-                return await work
-            except CairnError as error:
-                self.degraded.append(f"{what} failed ({error.code}: {error.detail})")
-            except Exception as error:
-                log.exception("understand.failed", step=name)
-                self.degraded.append(f"{what} failed ({type(error).__name__})")
-        return None
 
 
 async def understand(
@@ -99,7 +60,7 @@ async def understand(
     ask for, so that it is made once, and `find` looks up which documents have what the message asks to be restricted to
     (None: no restrictions are read). Raises nothing but cancellation.
     """
-    run = _Run(message, tuple(history), settings)
+    run = Run(message, tuple(history), settings)
     begun = time.perf_counter()
     with run.step("rules"):
         intent = hard_rules(message, has_history=bool(history))
@@ -112,7 +73,7 @@ async def understand(
 
 
 async def _understood(
-    run: _Run, intent: IntentMatch | None, vocabulary: Look, embed: Embed, chat: ChatModel | None,
+    run: Run, intent: IntentMatch | None, vocabulary: Look, embed: Embed, chat: ChatModel | None,
     exemplars: Exemplars, find: Find | None, has_graph: bool,
 ) -> QueryPlan:  # fmt: skip
     known, vector = await asyncio.gather(
@@ -138,7 +99,7 @@ def _looked_up(message: str) -> list[str]:
 
 
 async def _intent(
-    run: _Run, early: IntentMatch | None, known: Vocabulary | None, vector: Vectors | None, chat: ChatModel | None,
+    run: Run, early: IntentMatch | None, known: Vocabulary | None, vector: Vectors | None, chat: ChatModel | None,
     exemplars: Exemplars,
 ) -> IntentMatch:  # fmt: skip
     """Layer 0 again with the vocabulary, layer 1, layer 2 (A1.18); else a question."""
@@ -156,14 +117,14 @@ async def _intent(
     return found or IntentMatch("question", 0.5, None, "nothing else matched")
 
 
-def _window(run: _Run, messages: int) -> tuple[Turn, ...]:
+def _window(run: Run, messages: int) -> tuple[Turn, ...]:
     return run.history[-messages:] if messages else ()
 
 
 # --- language -----------------------------------------------------------------------------------------------------------
 
 
-async def _language(run: _Run, known: Vocabulary | None) -> str:
+async def _language(run: Run, known: Vocabulary | None) -> str:
     """Of the message; where that says nothing, of the conversation, else of the collection."""
     with run.step("language"):
         if spoken := by_words(run.message):
@@ -173,7 +134,7 @@ async def _language(run: _Run, known: Vocabulary | None) -> str:
         return detect(run.message, _spoken(run) or (known.language if known and known.language else "en"))
 
 
-def _spoken(run: _Run) -> str | None:
+def _spoken(run: Run) -> str | None:
     """The language of the last message of the user that has one."""
     said = (by_words(turn.content) for turn in reversed(run.history) if turn.role == "user")
     return next((code for code in said if code), None)
@@ -183,7 +144,7 @@ def _spoken(run: _Run) -> str | None:
 
 
 async def _rewritten(
-    run: _Run, intent: IntentMatch, language: str, known: Vocabulary | None, chat: ChatModel | None
+    run: Run, intent: IntentMatch, language: str, known: Vocabulary | None, chat: ChatModel | None
 ) -> tuple[Rewritten, tuple[str, ...], str | None]:
     """What to retrieve by, the model's sub-questions if it was asked, and who rewrote: None, "rules" or a model."""
     window = _window(run, run.settings.memory.rewrite)
@@ -218,7 +179,7 @@ def _leans(ruled: Rewritten, message: str) -> bool:
 # --- restrictions ---------------------------------------------------------------------------------------------------------
 
 
-async def _found(run: _Run, text: str, language: str, find: Find | None) -> Found:
+async def _found(run: Run, text: str, language: str, find: Find | None) -> Found:
     """Metadata filters and named documents, where the message has such wishes and the collection such documents."""
     if find is None or not run.settings.rewrite.filters or not (asked := wishes(text, language)):
         return Found()
@@ -231,7 +192,7 @@ async def _found(run: _Run, text: str, language: str, find: Find | None) -> Foun
 
 
 def _plan(
-    run: _Run, intent: IntentMatch, rewritten: Rewritten, parts: tuple[str, ...], known: Vocabulary | None, language: str,
+    run: Run, intent: IntentMatch, rewritten: Rewritten, parts: tuple[str, ...], known: Vocabulary | None, language: str,
     has_graph: bool, by: str | None = None, found: Found | None = None,
 ) -> QueryPlan:  # fmt: skip
     with run.step("classify"):

@@ -32,10 +32,15 @@ from app.store.vocabulary import vocabulary
 from app.wiring import Services
 
 DOCUMENTS = {
-    "hr/handbook.md": ("Handbook", "Employees have 25 days of leave. The notice period is three months.", {"year": 2021, "author": "Jane Kim"}),
-    "towers.md": ("Towers", "The Eiffel Tower was built in 1889. It was designed by Gustave Eiffel.", {"year": 2022, "author": "Bob Lee"}),
-    "siemens.md": ("Siemens", "Siemens was founded in 1847 by Werner von Siemens in Berlin.", {"year": 2021, "author": "Bob Lee"}),
-}  # fmt: skip
+    "hr/handbook.md": (
+        "Handbook",
+        "Employees have 25 days of leave. The notice period is three months.",
+        2021,
+        "Jane Kim",
+    ),
+    "towers.md": ("Towers", "The Eiffel Tower was built in 1889. It was designed by Gustave Eiffel.", 2022, "Bob Lee"),
+    "siemens.md": ("Siemens", "Siemens was founded in 1847 by Werner von Siemens in Berlin.", 2021, "Bob Lee"),
+}
 
 
 class Asking:
@@ -72,8 +77,8 @@ class Asking:
 @pytest.fixture
 async def asking(services: Services) -> Asking:
     sources = [
-        Source(name, name, text.encode(), title=title, media_type="text/plain", metadata=metadata, is_text=True)
-        for name, (title, text, metadata) in DOCUMENTS.items()
+        Source(name, name, text.encode(), title, "text/plain", {"year": year, "author": author}, is_text=True)
+        for name, (title, text, year, author) in DOCUMENTS.items()
     ]
     outcomes = await index_now(services, "things", sources)
     assert [type(outcome).__name__ for outcome in outcomes] == ["Indexed"] * 3

@@ -11,7 +11,8 @@ from app.wiring import Services
 DOCUMENTS = {
     "granite.md": "Granite is a coarse rock. Granites are quarried in the mountains; the view pg_stat_io counts nothing here.",
     "basalt.md": "Basalt is a dark volcanic rock. The basalts of Iceland are young and cover the whole island.",
-    "loi.md": "La loi sur les carrières de granite interdit les explosions la nuit. Les amendes sont lourdes et les délais courts.",
+    "loi.md": "La loi sur les carrières de granite interdit les explosions la nuit. Les amendes sont lourdes et les délais "
+    "courts.",
 }
 
 

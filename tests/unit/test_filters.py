@@ -58,11 +58,8 @@ def test_questions_about_the_world_are_no_restrictions(message: str) -> None:
 
 
 def test_hardly_a_question_of_the_public_sets_restricts(shared_data: Path) -> None:
-    for path in (
-        "multilingual_queries/miracl_en_train.jsonl",
-        "multilingual_queries/miracl_es_train.jsonl",
-        "xquad_de/queries.jsonl",
-    ):
+    native = ("multilingual_queries/miracl_en_train.jsonl", "multilingual_queries/miracl_es_train.jsonl")
+    for path in (*native, "xquad_de/queries.jsonl"):
         with (shared_data / path).open() as lines:
             questions = [json.loads(line)["text"] for line in lines]
         assert sum(bool(wishes(question, "en")) for question in questions) <= 0.005 * len(questions)
@@ -139,9 +136,8 @@ def test_a_summary_of_a_subject_is_a_question(message: str) -> None:
     assert not wants_summary(message)
 
 
-PIECES = st.sampled_from(
-    'papers by Kim from 2021 in a.pdf " author : document de 2019 to - résumé all the ( .'.split(" ")
-)
+WORDS = 'papers by Kim from 2021 in a.pdf " author : document de 2019 to - résumé all the ( .'
+PIECES = st.sampled_from(WORDS.split(" "))
 
 
 @given(st.text() | st.lists(PIECES, max_size=60).map(" ".join))

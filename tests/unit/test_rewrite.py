@@ -18,8 +18,9 @@ from app.domain.passage import Passage
 from app.query.entities import entities
 from app.query.followup import reference
 from app.query.language import by_words
-from app.query.rewrite import Rewritten, rewrite
+from app.query.rewrite import rewrite
 from app.query.rewrite_after import rewrite_after
+from app.query.rewritten import Rewritten
 from app.query.topic import listed
 
 
@@ -134,10 +135,8 @@ def test_a_bare_question_word_asks_about_the_last_question_T3(said: tuple[str, s
     assert message.strip(" ?¿") in found.text
 
 
-METHODS = (
-    "Which methods are described?",
-    "The methods are:\n1. Dense retrieval: vectors [1]\n2. Sparse retrieval\n3. Late fusion",
-)
+LIST = "The methods are:\n1. Dense retrieval: vectors [1]\n2. Sparse retrieval\n3. Late fusion"
+METHODS = ("Which methods are described?", LIST)
 
 
 @pytest.mark.parametrize(
@@ -239,11 +238,8 @@ def test_questions_that_stand_alone_are_not_taken_for_follow_ups(shared_data: Pa
 
 # --- any input ------------------------------------------------------------------------------------------------------------
 
-PIECES = st.sampled_from(
-    "it the and what about ? . , second one that policy which his and 2015 Germany - * 1. \n ¿ y et und sein su son l' qu' of".split(
-        " "
-    )
-)
+WORDS = "it the and what about ? . , second one that policy which his and 2015 Germany - * 1. \n ¿ y et und sein su son l' qu' of"
+PIECES = st.sampled_from(WORDS.split(" "))
 MESSAGES = st.text() | st.lists(PIECES, max_size=30).map(" ".join)
 
 
