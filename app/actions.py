@@ -187,7 +187,7 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
             connection, services.principal, KIND, {"collection": target.name, "collection_id": str(target.id)},
             max_attempts=services.settings.current.jobs.max_attempts,
         )  # fmt: skip
-        for source in sources:
+        for source in sorted(sources, key=lambda source: source.external_id):  # in the order that all lock them in
             await documents.register(connection, services.principal, target.id, source, source_hash(source))
             await uploads.add(connection, services.principal, job_id=job.id, collection_id=target.id, source=source)
     return job

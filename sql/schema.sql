@@ -239,55 +239,59 @@ ALTER FUNCTION rag.add_partition(parent regclass, day date) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.add_partition(parent regclass, day date) IS 'For the owner: makes the partition of a day (UTC; null: the default one) with its row security; true if it was missing.';
 
-CREATE FUNCTION rag.blank_messages(document uuid) RETURNS void
+CREATE FUNCTION rag.blank_messages(documents uuid[], among uuid[] DEFAULT NULL::uuid[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $$
 DECLARE
-  its jsonb := jsonb_build_object('document_id', document);
+  tenant bigint := current_tenant();
+  doomed uuid[] := ARRAY(
+    SELECT m.id FROM messages m
+    WHERE m.tenant_id = tenant AND m.document_ids && documents AND (among IS NULL OR m.id = ANY (among))
+    ORDER BY m.id FOR UPDATE);
 BEGIN
-  PERFORM FROM messages WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document] ORDER BY id FOR UPDATE;
-  UPDATE messages SET
-    content = CASE WHEN metadata -> 'sources' @> jsonb_build_array(its || '{"cited": true}') THEN '' ELSE content END,
-    metadata = metadata || jsonb_build_object(
-      'source_deleted_at', coalesce(metadata -> 'source_deleted_at', to_jsonb(now())),
-      'sources', (
-        SELECT jsonb_agg(
-          CASE WHEN source @> its
-               THEN source || '{"deleted": true, "preview": "", "title": "", "filename": ""}' ELSE source END ORDER BY n)
-        FROM jsonb_array_elements(metadata -> 'sources') WITH ORDINALITY AS s (source, n)))
-  WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document];
+  UPDATE messages m SET
+    content = CASE WHEN blanked.cited THEN '' ELSE m.content END,
+    metadata = m.metadata || jsonb_build_object(
+      'source_deleted_at', coalesce(m.metadata -> 'source_deleted_at', to_jsonb(now())), 'sources', blanked.sources)
+  FROM messages o
+  CROSS JOIN LATERAL (
+    SELECT bool_or(gone AND (source -> 'cited')::boolean) AS cited,
+           jsonb_agg(CASE WHEN gone THEN source || '{"deleted": true, "preview": "", "title": "", "filename": ""}'
+                          ELSE source END ORDER BY n) AS sources
+    FROM jsonb_array_elements(o.metadata -> 'sources') WITH ORDINALITY AS s (source, n)
+    CROSS JOIN LATERAL (SELECT (source ->> 'document_id')::uuid = ANY (documents) AS gone) AS g
+  ) AS blanked
+  WHERE o.tenant_id = tenant AND o.id = ANY (doomed) AND m.tenant_id = tenant AND m.id = o.id;
 END
 $$;
 
-ALTER FUNCTION rag.blank_messages(document uuid) OWNER TO cairn_definer;
+ALTER FUNCTION rag.blank_messages(documents uuid[], among uuid[]) OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.blank_messages(document uuid) IS 'Blanks quotes, names and, where it is cited, whole answers of a document in messages of the current tenant.';
+COMMENT ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) IS 'Blanks quotes, names and, where they are cited, whole answers of documents in messages of the current tenant.';
 
-CREATE FUNCTION rag.blank_session_runs(session text) RETURNS integer
+CREATE FUNCTION rag.blank_session_runs(session text, among uuid[] DEFAULT NULL::uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $$
 DECLARE
   tenant bigint := current_tenant();
-  touched integer;
 BEGIN
-  PERFORM FROM runs r WHERE r.tenant_id = tenant AND r.session_id = session ORDER BY r.id FOR UPDATE;
+  PERFORM FROM runs r
+  WHERE r.tenant_id = tenant AND r.session_id = session AND (among IS NULL OR r.id = ANY (among)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET
     question = '',
     error = split_part(r.error, ':', 1),
     degraded = '{}',
     answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('session_deleted_at', now()),
     plan = wordless_plan(r.plan)
-  WHERE r.tenant_id = tenant AND r.session_id = session;
-  GET DIAGNOSTICS touched = ROW_COUNT;
-  RETURN touched;
+  WHERE r.tenant_id = tenant AND r.session_id = session AND (among IS NULL OR r.id = ANY (among));
 END
 $$;
 
-ALTER FUNCTION rag.blank_session_runs(session text) OWNER TO owner;
+ALTER FUNCTION rag.blank_session_runs(session text, among uuid[]) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.blank_session_runs(session text) IS 'Blanks questions, answers and plans in the traces of a conversation of the current tenant; how many runs it touched.';
+COMMENT ON FUNCTION rag.blank_session_runs(session text, among uuid[]) IS 'Blanks questions, answers and plans in the traces of a conversation of the current tenant.';
 
 CREATE TABLE rag.documents (
     tenant_id bigint NOT NULL,
@@ -712,6 +716,15 @@ ALTER FUNCTION rag.forget_cached(collection uuid) OWNER TO owner;
 COMMENT ON FUNCTION rag.forget_cached(collection uuid) IS 'Removes cached results of a collection of the current tenant; returns how many.';
 
 CREATE FUNCTION rag.forget_document(document uuid) RETURNS integer
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$SELECT forget_documents(ARRAY[document])$$;
+
+ALTER FUNCTION rag.forget_document(document uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.forget_document(document uuid) IS 'rag.forget_documents for one.';
+
+CREATE FUNCTION rag.forget_documents(documents uuid[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $$
@@ -719,26 +732,25 @@ DECLARE
   tenant bigint := current_tenant();
   touched integer;
   told text[] := ARRAY(SELECT DISTINCT m.session_id FROM messages m
-    WHERE m.tenant_id = tenant AND m.document_ids @> ARRAY[document]);
+    WHERE m.tenant_id = tenant AND m.document_ids && documents);
 BEGIN
   PERFORM FROM runs r
-  WHERE r.tenant_id = tenant AND (r.document_ids @> ARRAY[document] OR r.session_id = ANY (told))
-  ORDER BY r.id FOR UPDATE;
+  WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET plan = wordless_plan(r.plan)
-  WHERE r.tenant_id = tenant AND (r.document_ids @> ARRAY[document] OR r.session_id = ANY (told))
+  WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told))
     AND r.plan ->> 'rewritten_by' IS NOT NULL;
   UPDATE runs r
   SET answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
-  WHERE r.tenant_id = tenant AND r.document_ids @> ARRAY[document] AND NOT r.answer ? 'source_deleted_at';
+  WHERE r.tenant_id = tenant AND r.document_ids && documents AND NOT r.answer ? 'source_deleted_at';
   GET DIAGNOSTICS touched = ROW_COUNT;
-  PERFORM blank_messages(document);
+  PERFORM blank_messages(documents);
   RETURN touched;
 END
 $$;
 
-ALTER FUNCTION rag.forget_document(document uuid) OWNER TO cairn_definer;
+ALTER FUNCTION rag.forget_documents(documents uuid[]) OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.forget_document(document uuid) IS 'Blanks traced answers and messages of the current tenant that cite or quote a deleted document.';
+COMMENT ON FUNCTION rag.forget_documents(documents uuid[]) IS 'Blanks traced answers and messages of the current tenant that cite or quote deleted documents; how many runs it touched.';
 
 CREATE FUNCTION rag.forget_session(session text) RETURNS boolean
     LANGUAGE plpgsql
@@ -3711,13 +3723,13 @@ GRANT ALL ON FUNCTION analyst.similar_chunks(chunk_id uuid, k integer) TO cairn_
 
 REVOKE ALL ON FUNCTION rag.add_partition(parent regclass, day date) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION rag.blank_messages(document uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.blank_messages(document uuid) TO cairn_app;
+REVOKE ALL ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) TO cairn_app;
 
-REVOKE ALL ON FUNCTION rag.blank_session_runs(session text) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.blank_session_runs(session text) TO cairn_app;
-GRANT ALL ON FUNCTION rag.blank_session_runs(session text) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.blank_session_runs(session text) TO cairn_views;
+REVOKE ALL ON FUNCTION rag.blank_session_runs(session text, among uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.blank_session_runs(session text, among uuid[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.blank_session_runs(session text, among uuid[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.blank_session_runs(session text, among uuid[]) TO cairn_views;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.documents TO cairn_definer;
 GRANT SELECT ON TABLE rag.documents TO cairn_views;
@@ -3773,6 +3785,11 @@ GRANT ALL ON FUNCTION rag.forget_cached(collection uuid) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.forget_document(document uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.forget_document(document uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.forget_document(document uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.forget_document(document uuid) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.forget_documents(documents uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.forget_documents(documents uuid[]) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.forget_session(session text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_app;

@@ -53,10 +53,11 @@ async def add(
          list(dict.fromkeys(source.document_id for source in message.sources)), message.run_id)
         for position, message in enumerate(messages, last - len(messages) + 1)
     ]  # fmt: skip
+    ids = [row[3] for row in made]
     await connection.executemany(SQL["add"], made)
     if gone := cited - held:
-        await connection.execute(SQL["blank"], list(gone))
-    return [row[3] for row in made]
+        await connection.execute(SQL["blank"], list(gone), ids)
+    return ids
 
 
 async def recent(connection: Any, principal: Principal, session_id: str, limit: int) -> list[Turn]:

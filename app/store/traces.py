@@ -45,10 +45,10 @@ async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
             for trace in traces for leg in trace.legs
         ],
     )  # fmt: skip
-    if cited := {document for trace in traces for document in trace.document_ids}:
-        await connection.execute(SQL["forget_stale"], traces[0].tenant_id, list(cited))
+    if citing := [trace.id for trace in traces if trace.document_ids]:
+        await connection.execute(SQL["forget_stale"], traces[0].tenant_id, citing)
     if deleted:
-        await connection.execute(SQL["blank_sessions"], sorted(deleted))
+        await connection.execute(SQL["blank_sessions"], sorted(deleted), [trace.id for trace in traces])
 
 
 async def _deleted_sessions(connection: Any, traces: Sequence[RunTrace]) -> set[str]:

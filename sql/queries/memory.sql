@@ -10,15 +10,16 @@ ON CONFLICT (tenant_id, id) DO UPDATE SET
 RETURNING message_count
 
 -- name: hold_documents
--- Those that are there; none of them can be deleted before this transaction ends.
-SELECT id FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id FOR KEY SHARE
+-- Those that are there; none of them can be deleted before this transaction ends. In the order in which uploads lock them.
+SELECT id FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
+ORDER BY collection_id, external_id COLLATE "C" FOR KEY SHARE
 
 -- name: add
 INSERT INTO rag.messages (tenant_id, session_id, position, id, role, content, metadata, document_ids, run_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 
 -- name: blank
-SELECT rag.blank_messages(gone.id) FROM unnest($1::uuid[]) AS gone (id)
+SELECT rag.blank_messages($1, $2)
 
 -- name: recent
 -- The last messages that still say something, newest first.

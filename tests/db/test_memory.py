@@ -15,6 +15,7 @@ import pytest
 from app.actions import ask, delete_collection, delete_document, get_trace, index_now, list_documents
 from app.chat_actions import delete_history, get_history
 from app.domain.answer import Answer
+from app.domain.document import Source
 from app.domain.event import Answered, Event, RunStarted
 from app.domain.ids import new_id
 from app.domain.question import Question
@@ -318,6 +319,59 @@ async def test_a_deletion_waits_for_an_answer_that_is_being_saved(services: Serv
     async with services.database.transaction(services.principal) as connection:
         await memory.add(connection, services.principal, "s2", None, [message])
         deleting = asyncio.create_task(delete_document(services, "handbook", said.sources[0].document_id))
+        done, _ = await asyncio.wait([deleting], timeout=0.5)
+        assert not done
+    await deleting
+    assert await places_of(owner, "quarzwerk") == set()
+
+
+async def test_saving_and_deleting_of_all_kinds_at_once(services: Services, owner: Any) -> None:
+    """No deadlock, no gap in a conversation, and no word left when the documents are gone."""
+    sources = [text_source(f"d{n}", f"{LEAVE} This is number {n}.") for n in range(6)]
+    await index_now(services, "handbook", sources)
+    answer = (await talk(services, "How many days of annual leave are there?", session=None)).answer
+
+    async def save() -> None:
+        for n in range(60):
+            await save_exchange(
+                services.database, services.principal, session_id=f"s{n % 2}", collection=None, question="?",
+                answer=replace(answer, run_id=new_id()),
+            )  # fmt: skip
+
+    async def converse() -> None:
+        for n in range(12):
+            await talk(services, f"How many days of leave {n % 4}?", session=f"s{n % 2}")
+
+    async def replace_documents(own: list[Source]) -> None:
+        for source in own * 2:
+            found = {document.external_id: document.id for document in await list_documents(services, "handbook")}
+            await delete_document(services, "handbook", found[source.external_id])
+            await index_now(services, "handbook", [source])
+
+    async def forget() -> None:
+        for n in range(12):
+            await delete_history(services, f"s{n % 2}")
+            await asyncio.sleep(0.05)
+
+    await asyncio.gather(
+        save(), save(), converse(), forget(), replace_documents(sources[:3]), replace_documents(sources[3:])
+    )
+    assert services.traces.dropped == 0
+    for session in ("s0", "s1"):
+        placed = await get_history(services, session, limit=1000)
+        assert [message.position for message in placed] == list(range(1, len(placed) + 1))
+    await delete_collection(services, "handbook")
+    assert await places_of(owner, "quarzwerk") == set()
+
+
+async def test_a_collection_being_deleted_waits_for_an_answer_too(services: Services, owner: Any) -> None:
+    await index(services)
+    answered = await talk(services, "How many days of annual leave are there?")
+    said = (await get_history(services, "s1"))[1].turn
+    async with services.database.transaction(services.principal) as connection:
+        message = NewMessage("assistant", said.content, answered.answer.run_id, said.sources)
+        await memory.add(connection, services.principal, "s2", None, [message])
+        deleting = asyncio.create_task(delete_collection(services, "handbook"))
         done, _ = await asyncio.wait([deleting], timeout=0.5)
         assert not done
     await deleting
