@@ -14,8 +14,8 @@ from app.answer.ground_score import CONTRADICTED
 from app.answer.ground_sources import Sources
 from app.providers.protocols import Embedder
 
-EMBEDDED: Final = 12
-"""Source sentences embedded at most, those first that share numbers and names with the answer."""
+EMBEDDED: Final = 8
+"""Source sentences embedded at most, those first that share numbers and names with the answer; each costs about 8 ms."""
 INTERCEPT: Final = -2.2
 COSINE: Final = 4.7
 NEAR: Final = 14.3
@@ -28,7 +28,8 @@ async def foreign_logits(
 ) -> list[float]:
     """A logit for each sentence, by its cosine with the nearest source sentence; a number that no source has caps it.
     Raises ProviderError."""
-    closest = dict.fromkeys(source.text for found in evidence for source in found.best)
+    ranks = range(max((len(found.best) for found in evidence), default=0))
+    closest = [found.best[rank].text for rank in ranks for found in evidence if rank < len(found.best)]
     texts = list(dict.fromkeys((*closest, *(source.text for source in sources.sentences))))[:EMBEDDED]
     vectors = await embedder.embed([*sentences, *texts])
     nearest = (vectors[: len(sentences)] @ vectors[len(sentences) :].T).max(axis=1)

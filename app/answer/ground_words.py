@@ -47,7 +47,7 @@ accept accepted accepts approved approves | reject rejected rejects refused deni
 win won wins | lose lost loses
 open opened opens | close closed closes shut
 enable enabled enables | disable disabled disables
-always | never sometimes
+always | sometimes
 required mandatory must | optional voluntary
 true | false
 safe | dangerous unsafe toxic
@@ -57,7 +57,6 @@ east eastern | west western
 male | female
 buy bought | sell sold
 import imports imported | export exports exported
-with | without
 hausse augmente augmentation | baisse diminue diminution
 superieur superieure | inferieur inferieure
 avant | apres
