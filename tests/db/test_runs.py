@@ -300,10 +300,11 @@ async def test_a_bug_fails_the_run_without_showing_its_inside(
 
 
 ODD = (
-    "?", "👋", "\u202eabc", "x" * 5000, "a b " * 3000, "'; DROP TABLE rag.runs; --", "-leave", 'id:"leave.md"', "+++", "the of and",
-    "SELECT * FROM leave", "מה שלום העולם", "休暇は何日ですか", "[1] [2] [3]", "$question ${context}", "<think>leave</think>", "\ttab\n",
-    "résumé", "A ou B ou C ?", "leave? pay? travel?", "what? why? how?", "Summarize", "Summarize nothing.pdf", "tell me more",
-    "How many documents mention leave?", "How many documents mention xyzzy?", "List all documents by Kim from 1987",
+    "?", "👋", "\u202eabc", "x" * 5000, "a b " * 3000, "'; DROP TABLE rag.runs; --", "-leave", 'id:"leave.md"', "+++",
+    "the of and", "SELECT * FROM leave", "מה שלום העולם", "休暇は何日ですか", "[1] [2] [3]", "$question ${context}",
+    "<think>leave</think>", "\ttab\n", "résumé", "A ou B ou C ?", "leave? pay? travel?", "what? why? how?", "Summarize",
+    "Summarize nothing.pdf", "tell me more", "How many documents mention leave?", "How many documents mention xyzzy?",
+    "List all documents by Kim from 1987",
 )  # fmt: skip
 
 
