@@ -10,7 +10,7 @@ from typing import Final, Literal
 from app.domain.plan import Vocabulary
 from app.query.patterns import intents as known
 from app.query.patterns.intents import COMPANIONS, Phrase
-from app.query.patterns.lexicon import ALL_QUESTION_WORDS
+from app.query.patterns.lexicon import ALL_QUESTION_WORDS, ALL_STOP_WORDS
 from app.query.patterns.text import fold
 
 Form = Literal[
@@ -118,8 +118,6 @@ def _is_subject(text: str, vocabulary: Vocabulary | None) -> bool:
 
 
 def _subjects(tokens: Iterable[str]) -> list[str]:
-    from app.query.patterns.lexicon import ALL_STOP_WORDS
-
     return [token for token in tokens if len(token) > 3 and token not in ALL_STOP_WORDS and token not in _TOKENS]
 
 
