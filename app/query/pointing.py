@@ -114,6 +114,7 @@ _BEFORE_THAT: Final = folded_words("is was are were do does did can could will w
 
 
 _CLITICS: Final = (
+    re.compile(r"\b(?:qui|quand|où|comment|pourquoi)\s+(?P<cue>l['’])(?=(?:a|ont|avait|aurait)\b)", re.IGNORECASE),
     re.compile(
         r"\b(?:comment|où|peut-on|puis-je|faut-il|dois-je|doit-on)\s+(?P<cue>l['’]|les?\s|la\s)"
         r"(?=\w{2,}(?:er|ir|oir|dre|ttre|faire|lire|suivre)\b)", re.IGNORECASE,
@@ -129,7 +130,7 @@ _CLITICS: Final = (
 
 def _clitic(text: str, table: References, names: Sequence[str]) -> Reference | None:
     """French and Spanish object pronouns, which look like articles."""
-    patterns = {"fr": _CLITICS[:2], "es": _CLITICS[2:]}
+    patterns = {"fr": _CLITICS[:3], "es": _CLITICS[3:]}
     for code, found in patterns.items():
         if table is not BY_LANGUAGE[code] or names:
             continue

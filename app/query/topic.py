@@ -61,17 +61,19 @@ def _new_names(answer: str, question: str, names_in: Callable[[str], Sequence[st
     """Names of the first sentence of the answer that are new: what was asked for."""
     first = _SENTENCE.split(answer.strip(), maxsplit=1)[0] if answer.strip() else ""
     words = tokens(first)
-    if (
-        words
-        and len(words) <= 5
-        and not _ITEM.match(first)
-        and words[-1].capital
-        and not _VERBS & {w.folded for w in words}
-    ):
+    short = 0 < len(words) <= 5 and not _ITEM.match(first) and not _VERBS & {word.folded for word in words}
+    if short and words[-1].capital and (len(words) > 1 or not _ASKS_FOR_SEVERAL.match(question)):
         return (first.strip(" .!"),)
     asked = question.casefold()
     found = [name for name in names_in(first) if any(map(str.isalpha, name)) and name.casefold() not in asked]
     return tuple(found[:MAX_NAMES])
+
+
+_ASKS_FOR_SEVERAL: Final = re.compile(
+    r"\W*(?:what\s+(?:do|does|did|are|were)|how|why|que|comment|pourquoi|cómo|por\s+qué|wie|warum|was\s+(?:sind|tut|macht))\b",
+    re.IGNORECASE,
+)
+"""A capitalised word as the whole answer is no name then: "What does Acme sell?" "Widgets."."""
 
 
 def listed(answer: str) -> tuple[str, ...]:

@@ -59,6 +59,8 @@ DOM = ("Wann wurde der Kölner Dom gebaut?", "Der Bau begann 1248. [1]")
         (CLIO, "et son poids ?", "Renault Clio"),
         (CLIO, "où est-elle fabriquée ?", "Renault Clio"),
         (CLIO, "Et combien en vend-on ?", "Renault Clio"),
+        (CLIO, "qui l'a dessinée ?", "Renault Clio"),
+        (("What does Acme Corp sell?", "Widgets."), "And who is its CEO?", "Acme Corp"),
         (TOWER, "¿y cuánto cuesta?", "Torre Eiffel"),
         (TOWER, "¿quién la diseñó?", "Torre Eiffel"),
         (TOWER, "¿Cuál es su altura?", "Torre Eiffel"),

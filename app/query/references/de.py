@@ -49,7 +49,7 @@ DE: Final = References(
     ordinal=pattern(
         r"""(?:(?:\b(?:der|die|das|den|dem|beim|zum)\s+|^)(?P<word>erste[nrs]?|zweite[nrs]?|dritte[nrs]?|vierte[nrs]?|fünfte[nrs]?|
             letzte[nrs]?|erstere[nrs]?|letztere[nrs]?)
-            (?:\s+(?:punkt|eintrag|option|schritt|methode|grund|quelle|dokument|ergebnis|beispiel|fall|möglichkeit)\b|"""
+            (?:\s+(?:punkt|eintrag|option|schritt|methode|grund|quelle|dokument|ergebnis|beispiel|fall|möglichkeit|regel|richtlinie|produkt)\b|"""
         + END
         + r""")|\b(?:nummer|punkt|option|schritt|quelle|dokument|nr\.)\s*(?P<number>\d{1,2})\b)"""
     ),

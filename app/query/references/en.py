@@ -49,7 +49,8 @@ EN: Final = References(
     ),
     ordinal=pattern(
         r"""(?:(?:\bthe\s+|^)(?P<word>first|second|third|fourth|fifth|sixth|last|latter|former|1st|2nd|3rd|4th|5th)
-              (?:\s+(?:one|item|point|option|step|method|reason|source|document|result|example|part|case|two)\b(?!\s+(?:of|in|to)\b)|"""
+              (?:\s+(?:one|item|point|option|step|method|reason|source|document|result|example|part|case|policy|rule|
+              version|product|file|approach|plan|two)\b(?!\s+(?:of|in|to)\b)|"""
         + END
         + r""")|\b(?:number|item|point|option|step|source|document|result|no\.)\s*\#?(?P<number>\d{1,2})\b)"""
     ),

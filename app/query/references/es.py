@@ -45,7 +45,7 @@ ES: Final = References(
     ),
     ordinal=pattern(
         r"""(?:(?:\b(?:el|la|al|del)\s+|^¿?\s*)(?P<word>primer[oa]?|segund[oa]|tercer[oa]?|cuart[oa]|quint[oa]|[úu]ltim[oa])
-            (?:\s+(?:punto|elemento|opción|paso|método|razón|fuente|documento|resultado|ejemplo|caso|solución)\b(?!\s+de)|"""
+            (?:\s+(?:punto|elemento|opción|paso|método|razón|fuente|documento|resultado|ejemplo|caso|solución|regla|política|producto)\b(?!\s+de)|"""
         + END
         + r""")|\b(?:número|punto|opción|paso|fuente|documento|n[º°])\s*(?P<number>\d{1,2})\b)"""
     ),

@@ -45,7 +45,7 @@ FR: Final = References(
     ),
     ordinal=pattern(
         r"""(?:(?:\bl[ae]\s+|\bl['’]|\bau\s+|\bdu\s+|^)(?P<word>premi(?:er|ère)|deuxième|second|seconde|troisième|quatrième|cinquième|derni(?:er|ère))
-            (?:\s+(?:point|élément|option|étape|méthode|raison|source|document|résultat|exemple|cas|solution)\b(?!\s+d)|"""
+            (?:\s+(?:point|élément|option|étape|méthode|raison|source|document|résultat|exemple|cas|solution|règle|politique|produit)\b(?!\s+d)|"""
         + END
         + r""")|\b(?:numéro|point|option|étape|source|document|n°)\s*(?P<number>\d{1,2})\b)"""
     ),
