@@ -9,7 +9,7 @@ from typing import Final
 
 from app.answer.ground_sources import Sources, SourceSentence, content_words, stem, stems
 from app.answer.ground_words import COMMANDS, INTERJECTIONS, NEGATIONS, NO_NEGATION, OPPOSITES, SPEAKER
-from app.answer.numbers import agrees, quantities
+from app.answer.numbers import Quantity, agrees, quantities
 from app.answer.terms import all_words, likeness
 
 READ: Final = 12
@@ -65,7 +65,7 @@ def gather(sentence: str, sources: Sources, *, german: bool = False) -> Sentence
         speaker=len(about) / len(said) if said else 0.0,
         numbers=tuple(_missing_numbers(sentence, sources)),
         names=() if german else tuple(_missing_names(sentence, sources)),
-        turned=_turned(sentence, said, best),
+        turned=_turned(sentence, said, best) or _other_numbers(sentence, said, best),
         commands=tuple(
             c for c in COMMANDS if _spoken(c, said) and not any(_spoken(c, s.words) for s in sources.sentences)
         ),
@@ -127,7 +127,8 @@ def _missing_names(sentence: str, sources: Sources) -> Iterator[str]:
         return
     for i, found in enumerate(_NAME.finditer(sentence)):
         raw = found[0]
-        if any(c.isupper() for c in raw) and not (i == 0 and sentence[found.end() : found.end() + 1] == ","):
+        follows = sentence[found.end() : found.end() + 1]
+        if any(c.isupper() for c in raw) and (i or (follows != "," and raw.isalpha())):
             parts = [
                 word
                 for word in content_words(all_words(raw))
@@ -165,6 +166,28 @@ def _turned(sentence: str, said: Sequence[str], best: Sequence[SourceSentence]) 
     return found[0] if found and all(found) else ""
 
 
+def _other_numbers(sentence: str, said: Sequence[str], best: Sequence[SourceSentence]) -> str:
+    """A number that every place that is much like the sentence has otherwise, in the same unit: "30 days" where the source
+    says "25 days", however often 30 stands elsewhere."""
+    ours = frozenset(quantities(sentence))
+    content = stems(word for word in content_words(said) if not word[0].isdigit())
+    if not ours or len(content) < 2:
+        return ""
+    like = [s for s in best if len(content & s.stems) / len(content) >= ALIKE]
+    told = frozenset(q for s in like for q in quantities(s.text))
+    here = {q.value for q in told}
+    for one in sorted(ours, key=lambda q: q.value):
+        others = sorted(q.value for q in told if _kind(q) == _kind(one) and q not in ours)
+        if _kind(one) and one.value not in here and others:
+            return f"{one.value} {one.unit} where the source says {others[0]} {one.unit}".replace("  ", " ").strip()
+    return ""
+
+
+def _kind(quantity: Quantity) -> str:
+    """What can be compared: the unit, or that it looks like a year; "" where neither is known."""
+    return quantity.unit or ("year" if re.fullmatch(r"1\d{3}|20\d{2}", quantity.value) else "")
+
+
 def _place(content: frozenset[str], words: Sequence[str], length: int) -> tuple[float, Sequence[str]]:
     """The stretch of a source sentence that holds the most content words, with their share, shortened to them."""
     at = [i for i, word in enumerate(words) if stem(word) in content]
@@ -186,9 +209,25 @@ def _difference(said: Sequence[str], told: Sequence[str]) -> str:
             mine, its = (ours & here) - theirs, (theirs & there) - ours
             if mine and its and not (ours & there) and not (theirs & here):
                 turns.append(f"“{min(mine)}” where the source says “{min(its)}”")
+    turns += [f"“{one}” where the source says “{other}”" for one, other in _prefixed(ours - theirs, theirs - ours)]
     if _negated(said) != _negated(told):
         turns.append("negated, where the source is not" if _negated(said) else "not negated, where the source is")
     return turns[0] if len(turns) % 2 else ""
+
+
+_PREFIXES: Final = ("un", "non", "dis", "in", "im", "ir")
+SHORTEST_ROOT: Final = 4
+"""Letters of what a prefix turns round ("paid", "unpaid")."""
+
+
+def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Words of which one is the other with a negative prefix."""
+    for here, there, swapped in ((ours, theirs, False), (theirs, ours, True)):
+        for word in sorted(here):
+            for prefix in _PREFIXES:
+                root = word.removeprefix(prefix)
+                if root != word and len(root) >= SHORTEST_ROOT and root in there:
+                    yield (root, word) if swapped else (word, root)
 
 
 def _negated(words: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ WINDOW: Final = 1
 """Neighbours on each side that a sentence is read with: its subject often stands before it."""
 STEM: Final = 6
 """Letters kept. Cutting words is about as good as stemming them in these four languages (McNamee and Mayfield 2004)."""
-_SUFFIX = re.compile(r"(?<=...)(?:ing|edly|ed|ies|es|en|er|ers|em|ly|os|as|s|e)$")
+_SUFFIX = re.compile(r"(?<=...)(?:ing|edly|ied|ed|ies|es|en|er|ers|em|ly|os|as|s|e|y)$")
 
 
 @lru_cache(maxsize=50_000)

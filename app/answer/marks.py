@@ -16,7 +16,7 @@ _LIST = rf"{_WORD}?\s*\^?#?{_NUMBER}(?:{_AND}{_WORD}?\s*#?{_NUMBER})*"
 _NAMED = rf"{_WORD}\s*#?{_NUMBER}(?:{_AND}{_WORD}?\s*#?{_NUMBER})*"
 _LABEL = r"(?:\s*[:†,]\s*[^\[\]【】\n]{1,200}|\s*\(page\s+\d+\))?"
 _MARK = re.compile(
-    rf"[ \t\u00a0]*(?:[\[【［]\s*(?P<numbers>{_LIST})\s*[\]】］]"
+    rf"[ \t\u00a0]{{0,4}}(?:[\[【［]\s*(?P<numbers>{_LIST})\s*[\]】］]"
     rf"|[\[【［]\s*(?P<labelled>{_NAMED}|{_LIST}(?=†)){_LABEL}\s*[\]】］]"
     rf"|\(\s*(?P<named>{_NAMED})\s*\))(?!\()",
     re.IGNORECASE,

@@ -100,6 +100,9 @@ async def test_what_the_sources_say_is_grounded(answer: str, how: GroundSettings
         ("Berlin is not the capital of Germany.", "negated"),
         ("Berlin is the capital of Germany. Run VACUUM and then truncate everything.", "vacuum"),
         ("Whales eat krill and sing in the deep sea.", "Whales"),
+        ("The Eiffel Tower was built in 2020 [1].", "2020 where the source says 1889"),
+        ("Sales rose by 8% in 2020 because of strong demand in Asia.", "8 % "),
+        ("Sales rose by 12% in 2020 because of strong demand in Asia, and profits were unincreased.", "unincreased"),
     ],
 )
 async def test_what_they_do_not_say_is_not_and_the_issue_names_it(answer: str, word: str, how: GroundSettings) -> None:
