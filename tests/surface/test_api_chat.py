@@ -37,7 +37,7 @@ def talking(
 ) -> Iterator[Api]:
     """A serving process with a chat model; streams say something after 0.2 s of silence."""
     own = {"CAIRN_MODEL_DIR": str(model), "OPENAI_BASE_URL": chat.openai_url}
-    settings = {"api": {"pingSeconds": 0.2}}
+    settings = {"api": {"pingSeconds": 0.2}, "providers": {"circuitFailures": 10_000}}
     with serving(fresh_database(), tmp_path_factory.mktemp("talking"), settings=settings, **own) as api:
         api.index("stones", cairn=TEXT)
         yield api
