@@ -12,11 +12,13 @@ from uuid import UUID
 
 from app.domain.cache import CacheStats
 from app.domain.collection import Collection
+from app.domain.conversation import Turn
 from app.domain.document import Document, Outcome, Source
 from app.domain.event import TERMINAL, Event
 from app.domain.ids import new_id
 from app.domain.job import Job
 from app.domain.passage import Leg, SearchRequest, SearchResult
+from app.domain.plan import QueryPlan, Vocabulary
 from app.domain.question import Question
 from app.domain.text import normalise
 from app.domain.trace import RunTrace
@@ -26,17 +28,28 @@ from app.ingest.pipeline import OnOutcome, ingest
 from app.ingest.prepare import source_hash
 from app.jobs import vector_indexes
 from app.jobs.index_uploads import KIND
+from app.memory.recall import recall, widest
+from app.memory.remember import remembered
+from app.providers.protocols import Vectors
+from app.query.filters import Found, Wish
+from app.query.restrict import restrict
+from app.query.understand import understand
+from app.retrieve.absent import nothing_found
 from app.retrieve.cached import cached_search
+from app.retrieve.query_vectors import query_vectors
 from app.retrieve.trace import sampled, search_trace, succeeded
 from app.settings import Settings
 from app.store import cache, collections, documents, jobs, traces, uploads
 from app.store import vector_indexes as vector_store
-from app.strategies.choose import choose
-from app.strategies.fast import Answerer, fast
+from app.store.vocabulary import vocabulary
+from app.strategies.flow import run
+from app.strategies.library import Library
+from app.strategies.run import Kit, Record
 from app.strategies.trace import run_trace
 from app.wiring import Services
 
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+SESSION_ID = re.compile(r"[^/\n]{1,128}")
 MAX_EXTERNAL_ID = 512
 """Characters; a longer one would not fit into the unique index (T27)."""
 
@@ -52,6 +65,17 @@ def checked_name(name: str) -> str:
             "letter or digit"
         )
     return name
+
+
+def checked_session(session_id: str) -> str:
+    """The id of a conversation, which is the client's own: any text that can stand in a path, cleaned. Raises InputError."""
+    session_id = normalise(session_id)
+    if not SESSION_ID.fullmatch(session_id) or session_id.strip(" .") == "":
+        raise InputError(
+            f"{session_id[:140]!r} is not a session id: 1 to 128 characters on one line, without '/', and not only dots or "
+            "spaces"
+        )
+    return session_id
 
 
 def checked_text(text: str, settings: Settings) -> str:
@@ -163,7 +187,7 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
             connection, services.principal, KIND, {"collection": target.name, "collection_id": str(target.id)},
             max_attempts=services.settings.current.jobs.max_attempts,
         )  # fmt: skip
-        for source in sources:
+        for source in sorted(sources, key=lambda source: source.external_id):  # in the order that all lock them in
             await documents.register(connection, services.principal, target.id, source, source_hash(source))
             await uploads.add(connection, services.principal, job_id=job.id, collection_id=target.id, source=source)
     return job
@@ -267,26 +291,12 @@ async def run_search(services: Services, request: SearchRequest) -> SearchResult
 
 
 async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
-    """The events of one run; the last one is terminal. Leaves a trace on every path, also when nobody reads on."""
+    """The events of one run; the last one is terminal. Leaves a trace on every path, also when nobody reads on, and in a
+    session what was said. A collection that does not exist is an empty one: edges that mean another check it first."""
     settings, started = services.settings.current, datetime.now(UTC)
-    found: SearchResult | None = None
-    terminal: Event | None = None
-
-    async def retrieve(request: SearchRequest) -> SearchResult:
-        nonlocal found
-        found = await cached_search(
-            services.retriever,
-            services.principal,
-            request,
-            settings,
-            question.run_id,
-            answering=True,
-            strategy=route.strategy,
-        )
-        return found
-
-    answerer, route = Answerer(services.retriever.embedder, services.chat_for(settings)), choose(question)
-    stream = fast(question, route, retrieve, answerer, settings)
+    record, terminal = Record(question), None
+    events_of_run = run(question, _kit(services, question, settings, record), record)
+    stream = remembered(events_of_run, services.database, services.principal, question)
     try:
         async with aclosing(cast("AsyncGenerator[Event]", stream)) as events:
             async for event in events:
@@ -295,7 +305,43 @@ async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
     finally:
         if settings.trace.enabled:
             trace = run_trace(
-                question, found, terminal, tenant_id=services.principal.tenant_id, started_at=started,
+                record, terminal, tenant_id=services.principal.tenant_id, started_at=started,
                 settings_revision=settings.revision,
             )  # fmt: skip
             services.traces.record(sampled(trace, settings.trace.sample_rate))
+
+
+def _kit(services: Services, question: Question, settings: Settings, record: Record) -> Kit:
+    """What the run is made with: one snapshot of the settings, the caller's rows, and each text embedded once."""
+    retriever, principal, database = services.retriever, services.principal, services.database
+    chat = services.chat_for(settings)
+
+    async def remember(session_id: str) -> tuple[Turn, ...]:
+        return await recall(database, principal, session_id, widest(settings.memory))
+
+    async def known_words(words: Sequence[str]) -> Vocabulary:
+        async with database.transaction(principal, readonly=True) as connection:
+            return await vocabulary(connection, principal, question.collection, words)
+
+    async def embed(texts: Sequence[str]) -> Vectors:
+        return await query_vectors(retriever, principal, texts, settings)
+
+    async def restricted(asked: Sequence[Wish]) -> Found:
+        return await restrict(database, principal, question.collection, asked)
+
+    async def understood(asked: Question) -> QueryPlan:
+        return await understand(
+            asked.text, asked.history, vocabulary=known_words, embed=embed,
+            chat=chat and record.metered("understand", chat, settings), settings=settings, exemplars=services.exemplars,
+            find=restricted,
+        )  # fmt: skip
+
+    async def retrieve(request: SearchRequest, strategy: str) -> SearchResult:
+        try:
+            return await cached_search(
+                retriever, principal, request, settings, question.run_id, answering=True, strategy=strategy
+            )
+        except NotFoundError:
+            return nothing_found(request, question.run_id)
+
+    return Kit(remember, understood, retrieve, Library(database, principal), retriever.embedder, chat, settings)

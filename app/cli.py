@@ -36,6 +36,12 @@ class SearchMode(StrEnum):
     lexical = "lexical"
 
 
+class AskStrategy(StrEnum):
+    auto = "auto"
+    fast = "fast"
+    enhanced = "enhanced"
+
+
 Collection = Annotated[
     str | None, typer.Option("--collection", "-c", metavar="NAME", help="Default: rag.collectionName (default).")
 ]
@@ -120,11 +126,47 @@ def search(
 
 
 @app.command()
-def ask(text: Words, collection: Collection = None, json: Json = False) -> int:
+def ask(
+    text: Words,
+    collection: Collection = None,
+    strategy: Annotated[
+        AskStrategy, typer.Option(help="auto chooses by the question; a named one always retrieves.")
+    ] = AskStrategy.auto,
+    session: Annotated[
+        str | None, typer.Option("--session", "-s", metavar="ID", help="Conversation that it belongs to.")
+    ] = None,
+    json: Json = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show how the message was understood.")] = False,
+) -> int:
     """Answer a question from the documents, with citations."""
     from app.commands.ask import ask as run
 
-    return _run(run(" ".join(text), collection, json))
+    return _run(run(" ".join(text), collection, strategy.value, session, json, verbose))
+
+
+@app.command()
+def chat(
+    session: Annotated[
+        str | None, typer.Option("--session", "-s", metavar="ID", help="Go on with this one; default: a new one.")
+    ] = None,
+    collection: Collection = None,
+) -> int:
+    """Talk with the documents, a line at a time; /quit ends. Also reads from a pipe."""
+    from app.commands.chat import chat as run
+
+    return _run(run(session, collection))
+
+
+@app.command()
+def history(
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="Id of a conversation.")],
+    delete: Annotated[bool, typer.Option("--delete", help="Delete it instead, also in traces.")] = False,
+    json: Json = False,
+) -> int:
+    """Show what was said in a conversation."""
+    from app.commands.chat import history as run
+
+    return _run(run(session, delete, json))
 
 
 @app.command()

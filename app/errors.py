@@ -80,13 +80,15 @@ class ParserLimitError(ParseError):
 
 
 class ProviderError(CairnError):
-    """A model provider failed. `retryable` says whether the same call may succeed later."""
+    """A model provider failed. `retryable` says whether the same call may succeed later; `blames_server` False that the
+    failure tells nothing about other calls."""
 
     status, code, title = 502, "provider-failed", "Model provider failed"
 
-    def __init__(self, detail: str, *, retryable: bool = False, **extra: Any) -> None:
+    def __init__(self, detail: str, *, retryable: bool = False, blames_server: bool = True, **extra: Any) -> None:
         super().__init__(detail, **extra)
         self.retryable = retryable
+        self.blames_server = blames_server
 
 
 class ProviderTimeoutError(ProviderError):
@@ -97,6 +99,12 @@ class ProviderResponseError(ProviderError):
     """The provider answered with something that is not what its protocol promises (malformed, truncated, empty)."""
 
     code, title = "provider-bad-response", "Model provider sent a malformed response"
+
+
+class CircuitOpenError(ProviderError):
+    """The model failed so often in a row that it is not called for some seconds; `retry_after` says how many."""
+
+    status, code, title = 503, "provider-circuit-open", "Model provider is not called for a while"
 
 
 class DatabaseUnavailableError(CairnError):

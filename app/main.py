@@ -24,6 +24,9 @@ from fastapi_swagger import patch_fastapi
 from app.actions import order_upkeep
 from app.api import (
     cache,
+    chat,
+    chat_documents,
+    chat_history,
     collections,
     documents,
     embedding_models,
@@ -69,7 +72,10 @@ Errors are RFC 9457 `application/problem+json` with a stable `code`; `GET /probl
 page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request-ID`, which the log knows.
 """
 
-_ROUTERS = (collections, documents, embedding_models, index, search, query, jobs, traces, cache, health)
+_ROUTERS = (
+    collections, documents, embedding_models, index, search, query, chat_history, chat, chat_documents, jobs, traces,
+    cache, health,
+)  # fmt: skip
 
 
 def create_app(environment: Environment, settings: SettingsStore, *, worker: bool = True) -> FastAPI:
@@ -150,7 +156,7 @@ def _end() -> None:
 
 @asynccontextmanager
 async def _companions(running: Running, services: Services, worker: bool) -> AsyncIterator[None]:
-    """Models loaded ahead, settings watcher, daily maintenance and worker, ended in time."""
+    """Settings watcher, daily maintenance, what is loaded ahead, and worker, ended in time."""
     tasks = [
         asyncio.create_task(_warm(services)),
         asyncio.create_task(_keep_on(lambda: services.settings.watch())),

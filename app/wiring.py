@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from uuid import UUID
 
 import structlog
@@ -26,13 +28,17 @@ from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.reweight import reweight
 from app.jobs.worker import Worker
 from app.prompts import prompt
-from app.providers.cohere import CohereReranker
+from app.providers import langid
+from app.providers.circuit import Circuits, Limits
+from app.providers.cohere import DEFAULT_MODEL, CohereReranker
 from app.providers.cross_encoder import CrossEncoder, find_cross_encoder
+from app.providers.kept import KeptEmbedder
 from app.providers.llm_reranker import LlmReranker
 from app.providers.minilm import MiniLM, Precision
-from app.providers.openai_chat import OpenAIChat
+from app.providers.openai_chat import DEFAULT_CHAT_MODEL, OpenAIChat
 from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.protocols import ChatModel, Embedder, Reranker
+from app.query.exemplars import Exemplars
 from app.retrieve.rerank import Choice
 from app.retrieve.search import Retriever
 from app.settings import Environment, Settings, SettingsStore
@@ -59,6 +65,8 @@ class Services:
     retriever: Retriever
     traces: TraceWriter
     chat_for: Callable[[Settings], ChatModel | None]
+    exemplars: Exemplars
+    circuits: Circuits
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
@@ -66,10 +74,13 @@ class Services:
         return Target(principal, collection_id, found.embedder, found.model, self.settings.current, found.embedders)
 
     async def warm(self) -> None:
-        """Load what the first request would wait for: the local model, the SDK of the chat model. Raises ProviderError."""
+        """Load what the first request would wait for: the local model, the SDK of the chat model, examples of intents,
+        tables of languages. Raises ProviderError; what could not be had is tried again when it is needed."""
         self.chat_for(self.settings.current)
         if isinstance(self.retriever.embedder, MiniLM):
             await self.retriever.embedder.warm()
+        await self.exemplars.warm()
+        await asyncio.to_thread(langid.warm)
 
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
@@ -111,7 +122,8 @@ async def open_services(
     async with AsyncExitStack() as stack:
         owner_dsn = environment.database_url or await _embedded(environment, stack)
         await migrate(owner_dsn)
-        embedders = _Embedders(environment)
+        circuits = Circuits(lambda: _limits(settings.current))
+        embedders = _Embedders(environment, circuits)
         stack.push_async_callback(embedders.close)
         name = _model_name(settings.current)
         embedder = embedders.get(name)
@@ -121,21 +133,55 @@ async def open_services(
         principal, model = await _identify(database, environment.tenant, name)
         traces = TraceWriter(database, settings.current.trace.queue_size)
         stack.push_async_callback(traces.close)
-        chats = _ChatModels(environment)
+        chats = _ChatModels(environment, circuits)
         stack.push_async_callback(chats.close)
-        reranker = _Rerankers(environment, settings, chats)
+        reranker = _Rerankers(environment, settings, chats, circuits)
         stack.push_async_callback(reranker.close)
         ledger, embeddings = CacheLedger(database), QueryEmbeddings(database)
         stack.push_async_callback(ledger.close)
         stack.push_async_callback(embeddings.close)
         retriever = Retriever(database, embedder, model, reranker, ledger, embeddings, embedders)
-        yield Services(environment, settings, principal, database, owner_dsn, retriever, traces, chats.get)
+        exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
+        yield Services(
+            environment, settings, principal, database, owner_dsn, retriever, traces, chats.get, exemplars, circuits
+        )
+
+
+def _kept_in(home: Path, embedder: Embedder) -> Path:
+    """Beside the local model, which many homes may share, where that can be written."""
+    shared = embedder.folder if isinstance(embedder, MiniLM) else home
+    return (shared if os.access(shared, os.W_OK) else home) / "exemplars"
+
+
+@asynccontextmanager
+async def open_models(environment: Environment, settings: Settings) -> AsyncIterator[tuple[Embedder, ChatModel | None]]:
+    """The models alone, for what needs no database. Raises ProviderError, SettingsError."""
+    async with AsyncExitStack() as stack:
+        circuits = Circuits(lambda: _limits(settings))
+        embedders, chats = _Embedders(environment, circuits), _ChatModels(environment, circuits)
+        stack.push_async_callback(embedders.close)
+        stack.push_async_callback(chats.close)
+        yield embedders.get(_model_name(settings)), chats.get(settings)
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(settings.providers.circuit_failures, settings.providers.circuit_seconds)
 
 
 async def _embedded(environment: Environment, stack: AsyncExitStack) -> str:
     server = await asyncio.to_thread(ensure_running, environment.home)
     stack.push_async_callback(asyncio.to_thread, server.release)
     return server.dsn()
+
+
+@asynccontextmanager
+async def open_embedder(environment: Environment, settings: Settings) -> AsyncIterator[Embedder]:
+    """The embedding model of the settings alone, without a database. Raises ProviderError, SettingsError."""
+    embedders = _Embedders(environment, Circuits(lambda: _limits(settings)))
+    try:
+        yield embedders.get(_model_name(settings))
+    finally:
+        await embedders.close()
 
 
 def _model_name(settings: Settings) -> str:
@@ -147,8 +193,9 @@ def _model_name(settings: Settings) -> str:
 class _Embedders:
     """One per model name, made when it is first needed."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, circuits: Circuits) -> None:
         self._environment = environment
+        self._circuits = circuits
         self._made: dict[str, Embedder] = {}
 
     def get(self, name: str) -> Embedder:
@@ -165,7 +212,9 @@ class _Embedders:
             raise SettingsError(
                 f"the embedding model {name!r} needs OPENAI_API_KEY or OPENAI_BASE_URL; without them use {LOCAL_MODEL!r}"
             )
-        return OpenAIEmbedder(name, environment.openai_api_key, environment.openai_base_url)
+        url = environment.openai_base_url
+        circuit = self._circuits.get("embedding", url, name)
+        return OpenAIEmbedder(name, environment.openai_api_key, url, circuit=circuit)
 
     async def close(self) -> None:
         for embedder in self._made.values():
@@ -190,8 +239,9 @@ async def _identify(database: Database, tenant: str, model_name: str) -> tuple[P
 class _ChatModels:
     """One client per model name, since settings may name another model while running."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, circuits: Circuits) -> None:
         self._environment = environment
+        self._circuits = circuits
         self._clients: dict[str, OpenAIChat] = {}
 
     def get(self, settings: Settings) -> ChatModel | None:
@@ -200,7 +250,9 @@ class _ChatModels:
             return None
         name = settings.rag.qa.model
         if name not in self._clients:
-            self._clients[name] = OpenAIChat(name, self._environment.openai_api_key, self._environment.openai_base_url)
+            key, url = self._environment.openai_api_key, self._environment.openai_base_url
+            circuit = self._circuits.get("chat", url, name or DEFAULT_CHAT_MODEL)
+            self._clients[name] = OpenAIChat(name, key, url, circuit=circuit)
         return self._clients[name]
 
     async def close(self) -> None:
@@ -211,8 +263,11 @@ class _ChatModels:
 class _Rerankers:
     """One client per provider and model, made when settings first name it (A5.03)."""
 
-    def __init__(self, environment: Environment, settings: SettingsStore, chats: _ChatModels) -> None:
+    def __init__(
+        self, environment: Environment, settings: SettingsStore, chats: _ChatModels, circuits: Circuits
+    ) -> None:
         self._environment = environment
+        self._circuits = circuits
         self._settings = settings
         self._chats = chats
         self._made: dict[tuple[object, ...], Reranker] = {}
@@ -250,7 +305,10 @@ class _Rerankers:
         model, seconds = settings.rag.reranker_model, settings.retrieve.rerank_seconds
         if not key:
             return None
-        return self._once(("cohere", model, seconds), lambda: CohereReranker(key, model, url, seconds=seconds))
+        circuit = self._circuits.get("rerank", url, model or DEFAULT_MODEL)
+        return self._once(
+            ("cohere", model, seconds), lambda: CohereReranker(key, model, url, seconds=seconds, circuit=circuit)
+        )
 
     def _llm(self, settings: Settings, model: str = "") -> Reranker | None:
         """By the chat model of that name, else by the one that answers. Holds nothing, so it is made each time."""

@@ -98,6 +98,30 @@ BEGIN
     stage := 'result'; rank := NULL; score := nullif(fused.shares[place], 'NaN');
     verdict := CASE WHEN place IS NULL THEN 'not returned' ELSE fate_verdict(fused, place) END;
     RETURN NEXT;
+
+    -- further searches of the run, for sub-questions and other phrasings, and the list that was made of all
+    FOR fused IN
+        SELECT l.* FROM run_legs AS l
+        WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg LIKE 'fused#%'
+        ORDER BY split_part(l.leg, '#', 2)::integer
+    LOOP
+        stage := 'search ' || split_part(fused.leg, '#', 2);
+        rank := array_position(fused.passage_ids, explain_passage.passage);
+        score := fused.scores[rank];
+        verdict := format('%s (%s)', CASE WHEN rank IS NULL THEN 'no leg brought it' ELSE fate_verdict(fused, rank) END,
+            run.plan #>> ARRAY['searches', (split_part(fused.leg, '#', 2)::integer - 1)::text, 'query']);
+        RETURN NEXT;
+    END LOOP;
+    SELECT l.* INTO fused FROM run_legs AS l
+    WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = 'merged';
+    IF FOUND THEN
+        stage := 'merged';
+        rank := array_position(fused.passage_ids, explain_passage.passage);
+        score := fused.scores[rank];
+        verdict := CASE WHEN rank IS NULL THEN 'no search returned it'
+            ELSE format('rank %s of %s in the list made of all searches: %s', rank, cardinality(fused.passage_ids), fused.fates[rank]) END;
+        RETURN NEXT;
+    END IF;
 END
 $$;
 
@@ -214,6 +238,60 @@ $_$;
 ALTER FUNCTION rag.add_partition(parent regclass, day date) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.add_partition(parent regclass, day date) IS 'For the owner: makes the partition of a day (UTC; null: the default one) with its row security; true if it was missing.';
+
+CREATE FUNCTION rag.blank_messages(documents uuid[], among uuid[] DEFAULT NULL::uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  doomed uuid[] := ARRAY(
+    SELECT m.id FROM messages m
+    WHERE m.tenant_id = tenant AND m.document_ids && documents AND (among IS NULL OR m.id = ANY (among))
+    ORDER BY m.id FOR UPDATE);
+BEGIN
+  UPDATE messages m SET
+    content = CASE WHEN blanked.cited THEN '' ELSE m.content END,
+    metadata = m.metadata || jsonb_build_object(
+      'source_deleted_at', coalesce(m.metadata -> 'source_deleted_at', to_jsonb(now())), 'sources', blanked.sources)
+  FROM messages o
+  CROSS JOIN LATERAL (
+    SELECT bool_or(gone AND (source -> 'cited')::boolean) AS cited,
+           jsonb_agg(CASE WHEN gone THEN source || '{"deleted": true, "preview": "", "title": "", "filename": ""}'
+                          ELSE source END ORDER BY n) AS sources
+    FROM jsonb_array_elements(o.metadata -> 'sources') WITH ORDINALITY AS s (source, n)
+    CROSS JOIN LATERAL (SELECT (source ->> 'document_id')::uuid = ANY (documents) AS gone) AS g
+  ) AS blanked
+  WHERE o.tenant_id = tenant AND o.id = ANY (doomed) AND m.tenant_id = tenant AND m.id = o.id;
+END
+$$;
+
+ALTER FUNCTION rag.blank_messages(documents uuid[], among uuid[]) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) IS 'Blanks quotes, names and, where they are cited, whole answers of documents in messages of the current tenant.';
+
+CREATE FUNCTION rag.blank_session_runs(session text, among uuid[] DEFAULT NULL::uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  PERFORM FROM runs r
+  WHERE r.tenant_id = tenant AND r.session_id = session AND (among IS NULL OR r.id = ANY (among)) ORDER BY r.id FOR UPDATE;
+  UPDATE runs r SET
+    question = '',
+    error = split_part(r.error, ':', 1),
+    degraded = '{}',
+    answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('session_deleted_at', now()),
+    plan = wordless_plan(r.plan)
+  WHERE r.tenant_id = tenant AND r.session_id = session AND (among IS NULL OR r.id = ANY (among));
+END
+$$;
+
+ALTER FUNCTION rag.blank_session_runs(session text, among uuid[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.blank_session_runs(session text, among uuid[]) IS 'Blanks questions, answers and plans in the traces of a conversation of the current tenant.';
 
 CREATE TABLE rag.documents (
     tenant_id bigint NOT NULL,
@@ -713,21 +791,71 @@ ALTER FUNCTION rag.forget_cached(collection uuid) OWNER TO owner;
 COMMENT ON FUNCTION rag.forget_cached(collection uuid) IS 'Removes cached results of a collection of the current tenant; returns how many.';
 
 CREATE FUNCTION rag.forget_document(document uuid) RETURNS integer
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$SELECT forget_documents(ARRAY[document])$$;
+
+ALTER FUNCTION rag.forget_document(document uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.forget_document(document uuid) IS 'rag.forget_documents for one.';
+
+CREATE FUNCTION rag.forget_documents(documents uuid[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $$
-DECLARE touched integer;
+DECLARE
+  tenant bigint := current_tenant();
+  touched integer;
+  told text[] := ARRAY(SELECT DISTINCT m.session_id FROM messages m
+    WHERE m.tenant_id = tenant AND m.document_ids && documents);
 BEGIN
-  UPDATE runs SET answer = (answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
-  WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document] AND NOT answer ? 'source_deleted_at';
+  PERFORM FROM runs r
+  WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
+  UPDATE runs r SET plan = wordless_plan(r.plan)
+  WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told))
+    AND r.plan ->> 'rewritten_by' IS NOT NULL;
+  UPDATE runs r
+  SET answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
+  WHERE r.tenant_id = tenant AND r.document_ids && documents AND NOT r.answer ? 'source_deleted_at';
   GET DIAGNOSTICS touched = ROW_COUNT;
+  PERFORM blank_messages(documents);
   RETURN touched;
 END
 $$;
 
-ALTER FUNCTION rag.forget_document(document uuid) OWNER TO cairn_definer;
+ALTER FUNCTION rag.forget_documents(documents uuid[]) OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.forget_document(document uuid) IS 'Blanks traced answers of the current tenant that cite a deleted document.';
+COMMENT ON FUNCTION rag.forget_documents(documents uuid[]) IS 'Blanks traced answers and messages of the current tenant that cite or quote deleted documents; how many runs it touched.';
+
+CREATE FUNCTION rag.forget_session(session text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  known boolean;
+  asked text[];
+BEGIN
+  PERFORM FROM sessions s WHERE s.tenant_id = tenant AND s.id = session FOR UPDATE;
+  known := FOUND;
+  asked := ARRAY(
+    SELECT m.run_id::text FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session AND m.run_id IS NOT NULL
+    UNION SELECT r.id::text FROM runs r WHERE r.tenant_id = tenant AND r.session_id = session);
+  PERFORM blank_session_runs(session);
+  PERFORM FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session ORDER BY m.id FOR UPDATE;
+  DELETE FROM sessions s WHERE s.tenant_id = tenant AND s.id = session;
+  WITH doomed AS MATERIALIZED (
+    SELECT c.key FROM retrieval_cache c
+    WHERE c.tenant_id = tenant AND c.result ->> 'run_id' = ANY (asked) ORDER BY c.key FOR UPDATE
+  )
+  DELETE FROM retrieval_cache c USING doomed WHERE c.tenant_id = tenant AND c.key = doomed.key;
+  RETURN known;
+END
+$$;
+
+ALTER FUNCTION rag.forget_session(session text) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.forget_session(session text) IS 'Removes a conversation of the current tenant with its messages and blanks its text in traces; false when it is unknown.';
 
 CREATE FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) RETURNS uuid[]
     LANGUAGE plpgsql STABLE
@@ -1057,7 +1185,8 @@ CREATE TABLE rag.runs (
     error text,
     answer jsonb DEFAULT '{}'::jsonb NOT NULL,
     usage jsonb DEFAULT '{}'::jsonb NOT NULL,
-    document_ids uuid[] NOT NULL
+    document_ids uuid[] NOT NULL,
+    session_id text
 )
 PARTITION BY RANGE (started_at);
 
@@ -1104,6 +1233,8 @@ COMMENT ON COLUMN rag.runs.answer IS 'Answer with citations, confidence and grou
 COMMENT ON COLUMN rag.runs.usage IS 'Model, tokens and cost.';
 
 COMMENT ON COLUMN rag.runs.document_ids IS 'Documents that the answer cites; their deletion blanks it.';
+
+COMMENT ON COLUMN rag.runs.session_id IS 'Conversation that the question was asked in; null: none.';
 
 CREATE FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -1685,6 +1816,21 @@ ALTER FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, m
 
 COMMENT ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) IS 'Passages of a collection of the current tenant by the cosine of their best chunk; see sql/functions/search.sql.';
 
+CREATE FUNCTION rag.wordless_plan(plan jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  SELECT coalesce(jsonb_object_agg(key, CASE key WHEN 'complexity' THEN value - 'reasoning' ELSE value END), '{}')
+  FROM jsonb_each(plan)
+  WHERE jsonb_typeof(value) IN ('number', 'boolean', 'null') OR key IN (
+    'strategy', 'asked_strategy', 'intent', 'language', 'query_type', 'complexity', 'weights', 'answerer', 'reranker',
+    'rewritten_by', 'attempts')
+$$;
+
+ALTER FUNCTION rag.wordless_plan(plan jsonb) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.wordless_plan(plan jsonb) IS 'The plan of a run without what may hold words of documents or conversations.';
+
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -1932,6 +2078,109 @@ COMMENT ON COLUMN analyst.chunks.token_count IS 'Length in tokens of token_count
 COMMENT ON COLUMN analyst.chunks.token_counter IS 'Which tokenizer counted; estimate-v1 means that none was at hand.';
 
 COMMENT ON COLUMN analyst.chunks.content IS 'The text of the chunk.';
+
+CREATE TABLE rag.messages (
+    tenant_id bigint NOT NULL,
+    session_id text NOT NULL,
+    "position" integer NOT NULL,
+    id uuid NOT NULL,
+    role text NOT NULL,
+    content text NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    document_ids uuid[] NOT NULL,
+    run_id uuid,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT messages_role_check CHECK ((role = ANY (ARRAY['user'::text, 'assistant'::text])))
+);
+
+ALTER TABLE ONLY rag.messages FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.messages OWNER TO owner;
+
+COMMENT ON TABLE rag.messages IS 'What was said in conversations, and what answers stood on.';
+
+COMMENT ON COLUMN rag.messages.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.messages.session_id IS 'The conversation (rag.sessions.id).';
+
+COMMENT ON COLUMN rag.messages."position" IS 'Place in the conversation, from 1, without gaps.';
+
+COMMENT ON COLUMN rag.messages.id IS 'Message id (UUIDv7).';
+
+COMMENT ON COLUMN rag.messages.role IS 'user or assistant.';
+
+COMMENT ON COLUMN rag.messages.content IS 'What was said; empty once a document that an answer cites is deleted.';
+
+COMMENT ON COLUMN rag.messages.metadata IS 'Of an answer: sources, confidence, grounded; of a question without one: outcome and error.';
+
+COMMENT ON COLUMN rag.messages.document_ids IS 'Documents of the sources; their deletion blanks what is quoted.';
+
+COMMENT ON COLUMN rag.messages.run_id IS 'The run that the message belongs to (rag.runs.id).';
+
+COMMENT ON COLUMN rag.messages.created_at IS 'When it was saved.';
+
+CREATE TABLE rag.sessions (
+    tenant_id bigint NOT NULL,
+    id text NOT NULL,
+    collection text,
+    message_count integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.sessions FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.sessions OWNER TO owner;
+
+COMMENT ON TABLE rag.sessions IS 'Conversations; their row is the one lock between writers of one conversation.';
+
+COMMENT ON COLUMN rag.sessions.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.sessions.id IS 'Session id as the client gave it, or a UUID made for it.';
+
+COMMENT ON COLUMN rag.sessions.collection IS 'Name of the collection that was asked last; it may be gone by now.';
+
+COMMENT ON COLUMN rag.sessions.message_count IS 'Messages so far; gives each its position.';
+
+COMMENT ON COLUMN rag.sessions.created_at IS 'When its first message was saved.';
+
+COMMENT ON COLUMN rag.sessions.last_used_at IS 'When its last message was saved.';
+
+CREATE VIEW analyst.conversations AS
+ SELECT t.name AS tenant,
+    s.id AS session_id,
+    s.collection,
+    s.message_count,
+    ( SELECT count(*) AS count
+           FROM rag.messages m
+          WHERE ((m.tenant_id = s.tenant_id) AND (m.session_id = s.id) AND (m.role = 'user'::text) AND (m.metadata ? 'outcome'::text))) AS unanswered,
+    ( SELECT m.content
+           FROM rag.messages m
+          WHERE ((m.tenant_id = s.tenant_id) AND (m.session_id = s.id) AND (m."position" = 1))) AS first_message,
+    s.created_at,
+    s.last_used_at
+   FROM (rag.sessions s
+     JOIN rag.tenants t ON ((t.id = s.tenant_id)));
+
+ALTER VIEW analyst.conversations OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.conversations IS 'Conversations, one row each; what was said is in analyst.messages.';
+
+COMMENT ON COLUMN analyst.conversations.tenant IS 'Name of the tenant that owns the conversation.';
+
+COMMENT ON COLUMN analyst.conversations.session_id IS 'Id of the conversation as the client gave it; runs and messages refer to it.';
+
+COMMENT ON COLUMN analyst.conversations.collection IS 'Name of the collection that was asked last; it may be gone by now.';
+
+COMMENT ON COLUMN analyst.conversations.message_count IS 'Messages of both sides.';
+
+COMMENT ON COLUMN analyst.conversations.unanswered IS 'Questions without an answer: their run failed or was cancelled.';
+
+COMMENT ON COLUMN analyst.conversations.first_message IS 'What the user said first.';
+
+COMMENT ON COLUMN analyst.conversations.created_at IS 'When the first message was saved.';
+
+COMMENT ON COLUMN analyst.conversations.last_used_at IS 'When the last message was saved.';
 
 CREATE VIEW analyst.documents AS
  SELECT t.name AS tenant,
@@ -2254,6 +2503,59 @@ COMMENT ON COLUMN analyst.eval_runs.settings IS 'All settings in force (JSON obj
 
 COMMENT ON COLUMN analyst.eval_runs.metrics IS 'All metrics with their intervals (JSON object: metric to mean, low, high).';
 
+CREATE VIEW analyst.messages AS
+ SELECT t.name AS tenant,
+    m.session_id,
+    m."position",
+    m.id AS message_id,
+    m.role,
+    m.content,
+    m.run_id,
+    (m.metadata -> 'sources'::text) AS sources,
+    m.document_ids,
+    ((m.metadata ->> 'confidence'::text))::double precision AS confidence,
+    ((m.metadata ->> 'grounded'::text))::boolean AS grounded,
+    (m.metadata ->> 'outcome'::text) AS outcome,
+    (m.metadata #>> '{error,code}'::text[]) AS error,
+    ((m.metadata ->> 'source_deleted_at'::text))::timestamp with time zone AS source_deleted_at,
+    m.created_at
+   FROM (rag.messages m
+     JOIN rag.tenants t ON ((t.id = m.tenant_id)));
+
+ALTER VIEW analyst.messages OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.messages IS 'Messages of conversations, one row each; analyst.retrieval_runs tells how an answer came to be (run_id).';
+
+COMMENT ON COLUMN analyst.messages.tenant IS 'Name of the tenant that owns the message.';
+
+COMMENT ON COLUMN analyst.messages.session_id IS 'The conversation; see analyst.conversations.';
+
+COMMENT ON COLUMN analyst.messages."position" IS 'Place in the conversation, from 1, without gaps.';
+
+COMMENT ON COLUMN analyst.messages.message_id IS 'Id of the message.';
+
+COMMENT ON COLUMN analyst.messages.role IS 'user or assistant.';
+
+COMMENT ON COLUMN analyst.messages.content IS 'What was said; empty when a document that the answer cites was deleted since.';
+
+COMMENT ON COLUMN analyst.messages.run_id IS 'The run that the message belongs to: both sides of an exchange have the same.';
+
+COMMENT ON COLUMN analyst.messages.sources IS 'What an answer stood on (JSON array), n as it is cited: ids, span, score, preview; null for a question.';
+
+COMMENT ON COLUMN analyst.messages.document_ids IS 'Documents of the sources; some may be deleted by now.';
+
+COMMENT ON COLUMN analyst.messages.confidence IS 'Confidence in an answer, 0 to 1; null for a question.';
+
+COMMENT ON COLUMN analyst.messages.grounded IS 'Whether the sources support an answer; null for a question and where that was not checked.';
+
+COMMENT ON COLUMN analyst.messages.outcome IS 'Of a question that got no answer: error or cancelled; null otherwise.';
+
+COMMENT ON COLUMN analyst.messages.error IS 'Of a question whose run failed: the code of the error; null otherwise.';
+
+COMMENT ON COLUMN analyst.messages.source_deleted_at IS 'When a document among the sources was deleted, and its quotes with it; null otherwise.';
+
+COMMENT ON COLUMN analyst.messages.created_at IS 'When the message was saved.';
+
 CREATE VIEW analyst.passages AS
  SELECT t.name AS tenant,
     c.name AS collection,
@@ -2408,11 +2710,11 @@ CREATE VIEW analyst.retrieval_hits AS
  SELECT t.name AS tenant,
     l.run_id,
     l.started_at,
-    l.leg,
+    split_part(l.leg, '#'::text, 1) AS leg,
     (hit.rank)::integer AS rank,
     hit.score AS raw_score,
         CASE
-            WHEN (l.leg = 'fused'::text) THEN hit.score
+            WHEN ((l.leg = 'merged'::text) OR (l.leg ~~ 'fused%'::text)) THEN hit.score
             ELSE NULLIF(hit.share, 'NaN'::double precision)
         END AS fusion_share,
     NULLIF(f.shares[place.in_fused], 'NaN'::double precision) AS rerank_score,
@@ -2423,10 +2725,18 @@ CREATE VIEW analyst.retrieval_hits AS
     p.document_id,
     d.external_id,
     d.title,
-    p.page
+    p.page,
+        CASE
+            WHEN (l.leg <> 'merged'::text) THEN (COALESCE(NULLIF(split_part(l.leg, '#'::text, 2), ''::text), '1'::text))::integer
+            ELSE NULL::integer
+        END AS search
    FROM ((((((rag.run_legs l
      JOIN rag.tenants t ON ((t.id = l.tenant_id)))
-     LEFT JOIN rag.run_legs f ON (((f.tenant_id = l.tenant_id) AND (f.run_id = l.run_id) AND (f.started_at = l.started_at) AND (f.leg = 'fused'::text))))
+     LEFT JOIN rag.run_legs f ON (((f.tenant_id = l.tenant_id) AND (f.run_id = l.run_id) AND (f.started_at = l.started_at) AND (f.leg =
+        CASE
+            WHEN (l.leg = 'merged'::text) THEN l.leg
+            ELSE ('fused'::text || substr(l.leg, (length(split_part(l.leg, '#'::text, 1)) + 1)))
+        END))))
      CROSS JOIN LATERAL UNNEST(l.passage_ids, l.chunk_ids, l.scores, l.shares) WITH ORDINALITY hit(passage_id, chunk_id, score, share, rank))
      CROSS JOIN LATERAL ( SELECT array_position(f.passage_ids, hit.passage_id) AS in_fused) place)
      LEFT JOIN rag.passages p ON (((p.tenant_id = l.tenant_id) AND (p.id = hit.passage_id))))
@@ -2442,7 +2752,7 @@ COMMENT ON COLUMN analyst.retrieval_hits.run_id IS 'The run (analyst.retrieval_r
 
 COMMENT ON COLUMN analyst.retrieval_hits.started_at IS 'When the run began. A condition on this column makes queries fast.';
 
-COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), or fused: the list that fusion made of the legs.';
+COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), or fused: the list that fusion made of the legs. merged: the list that was made of several searches of a run.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.rank IS 'Place in the list of this leg, counted from 1.';
 
@@ -2452,7 +2762,7 @@ COMMENT ON COLUMN analyst.retrieval_hits.fusion_share IS 'What the leg added to 
 
 COMMENT ON COLUMN analyst.retrieval_hits.rerank_score IS 'Score given by the reranker; null where it did not see the passage.';
 
-COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a run.';
+COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a search; for merged, of the run.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.fused_rank IS 'Place in the fused list, before reranking, counted from 1.';
 
@@ -2467,6 +2777,8 @@ COMMENT ON COLUMN analyst.retrieval_hits.external_id IS 'The caller''s identity 
 COMMENT ON COLUMN analyst.retrieval_hits.title IS 'Title of the document; null when the passage is gone.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.page IS 'Page of the passage, counted from 1; null for documents without pages.';
+
+COMMENT ON COLUMN analyst.retrieval_hits.search IS 'Which search of the run, from 1: a question with sub-questions takes several (plan -> searches tells them apart). Null for merged.';
 
 CREATE VIEW analyst.retrieval_runs AS
  SELECT t.name AS tenant,
@@ -2492,7 +2804,8 @@ CREATE VIEW analyst.retrieval_runs AS
     r.plan,
     r.usage,
     r.settings_revision,
-    r.epochs
+    r.epochs,
+    r.session_id
    FROM (rag.runs r
      JOIN rag.tenants t ON ((t.id = r.tenant_id)));
 
@@ -2547,6 +2860,8 @@ COMMENT ON COLUMN analyst.retrieval_runs.usage IS 'Chat model and tokens used (J
 COMMENT ON COLUMN analyst.retrieval_runs.settings_revision IS 'Which settings were in force: equal values, equal revision.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.epochs IS 'State of each collection that was read (JSON object): grows with every change of its content.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.session_id IS 'The conversation that the question was asked in; null outside of conversations.';
 
 CREATE TABLE rag.alembic_version (
     version_num character varying(32) NOT NULL
@@ -3065,6 +3380,12 @@ ALTER TABLE ONLY rag.lexical_stats
 ALTER TABLE ONLY rag.lexical_terms
     ADD CONSTRAINT lexical_terms_pkey PRIMARY KEY (tenant_id, collection_id, key);
 
+ALTER TABLE ONLY rag.messages
+    ADD CONSTRAINT messages_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.messages
+    ADD CONSTRAINT messages_tenant_id_session_id_position_key UNIQUE (tenant_id, session_id, "position");
+
 ALTER TABLE ONLY rag.originals
     ADD CONSTRAINT originals_pkey PRIMARY KEY (tenant_id, document_id);
 
@@ -3091,6 +3412,9 @@ ALTER TABLE ONLY rag.schema_objects
 
 ALTER TABLE ONLY rag.schema_revisions
     ADD CONSTRAINT schema_revisions_pkey PRIMARY KEY (revision);
+
+ALTER TABLE ONLY rag.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY rag.tenants
     ADD CONSTRAINT tenants_name_key UNIQUE (name);
@@ -3122,6 +3446,8 @@ CREATE INDEX lexical_index_document_idx ON rag.lexical_index USING btree (tenant
 
 CREATE INDEX lexical_index_keys_idx ON rag.lexical_index USING gin (keys) WITH (fastupdate=off);
 
+CREATE INDEX messages_document_ids_idx ON rag.messages USING gin (document_ids);
+
 CREATE INDEX passages_search_vector_idx ON rag.passages USING gin (search_vector);
 
 CREATE INDEX passages_tenant_id_document_id_ordinal_idx ON rag.passages USING btree (tenant_id, document_id, ordinal);
@@ -3129,6 +3455,8 @@ CREATE INDEX passages_tenant_id_document_id_ordinal_idx ON rag.passages USING bt
 CREATE INDEX recall_checks_collection_idx ON rag.recall_checks USING btree (tenant_id, collection_id, checked_at);
 
 CREATE INDEX runs_document_ids_idx ON ONLY rag.runs USING gin (document_ids);
+
+CREATE INDEX runs_session_idx ON ONLY rag.runs USING btree (tenant_id, session_id) WHERE (session_id IS NOT NULL);
 
 CREATE INDEX uploads_tenant_id_job_id_idx ON rag.uploads USING btree (tenant_id, job_id);
 
@@ -3161,6 +3489,9 @@ ALTER TABLE ONLY rag.lexical_stats
 
 ALTER TABLE ONLY rag.lexical_terms
     ADD CONSTRAINT lexical_terms_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.messages
+    ADD CONSTRAINT messages_tenant_id_session_id_fkey FOREIGN KEY (tenant_id, session_id) REFERENCES rag.sessions(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.originals
     ADD CONSTRAINT originals_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES rag.documents(tenant_id, id) ON DELETE CASCADE;
@@ -3238,6 +3569,10 @@ CREATE POLICY app ON rag.lexical_terms TO cairn_app USING ((tenant_id = (NULLIF(
 
 COMMENT ON POLICY app ON rag.lexical_terms IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.messages TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.messages IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.originals TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.originals IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -3265,6 +3600,10 @@ COMMENT ON POLICY app ON rag.run_legs IS 'TO cairn_app USING (tenant_id = nullif
 CREATE POLICY app ON rag.runs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.runs IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.sessions TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.sessions IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.tenants TO cairn_app USING ((id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -3342,6 +3681,10 @@ CREATE POLICY definer ON rag.lexical_terms TO cairn_definer USING (true) WITH CH
 
 COMMENT ON POLICY definer ON rag.lexical_terms IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.messages TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.messages IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.originals TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.originals IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -3369,6 +3712,10 @@ COMMENT ON POLICY definer ON rag.run_legs IS 'TO cairn_definer USING (true) WITH
 CREATE POLICY definer ON rag.runs TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.runs IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.sessions TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.sessions IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.tenants TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -3400,6 +3747,8 @@ ALTER TABLE rag.lexical_stats ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.lexical_terms ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.messages ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.originals ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.passages ENABLE ROW LEVEL SECURITY;
@@ -3413,6 +3762,8 @@ ALTER TABLE rag.retrieval_cache ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag.run_legs ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.runs ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.sessions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.tenants ENABLE ROW LEVEL SECURITY;
 
@@ -3502,6 +3853,12 @@ CREATE POLICY views ON rag.lexical_terms FOR SELECT TO cairn_views USING ((tenan
 
 COMMENT ON POLICY views ON rag.lexical_terms IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
+CREATE POLICY views ON rag.messages FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.messages IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
 CREATE POLICY views ON rag.originals FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
@@ -3544,6 +3901,12 @@ CREATE POLICY views ON rag.runs FOR SELECT TO cairn_views USING ((tenant_id IN (
 
 COMMENT ON POLICY views ON rag.runs IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
+CREATE POLICY views ON rag.sessions FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.sessions IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
 CREATE POLICY views ON rag.tenants FOR SELECT TO cairn_views USING ((id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
@@ -3579,6 +3942,14 @@ REVOKE ALL ON FUNCTION analyst.similar_chunks(chunk_id uuid, k integer) FROM PUB
 GRANT ALL ON FUNCTION analyst.similar_chunks(chunk_id uuid, k integer) TO cairn_analyst;
 
 REVOKE ALL ON FUNCTION rag.add_partition(parent regclass, day date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.blank_session_runs(session text, among uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.blank_session_runs(session text, among uuid[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.blank_session_runs(session text, among uuid[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.blank_session_runs(session text, among uuid[]) TO cairn_views;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.documents TO cairn_definer;
 GRANT SELECT ON TABLE rag.documents TO cairn_views;
@@ -3645,6 +4016,16 @@ GRANT ALL ON FUNCTION rag.forget_cached(collection uuid) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.forget_document(document uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.forget_document(document uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.forget_document(document uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.forget_document(document uuid) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.forget_documents(documents uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.forget_documents(documents uuid[]) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.forget_session(session text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_app;
+GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) TO cairn_app;
@@ -3763,6 +4144,11 @@ GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible int
 GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.wordless_plan(plan jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_app;
+GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_views;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
@@ -3783,6 +4169,16 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunks TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.chunks TO cairn_analyst;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.messages TO cairn_definer;
+GRANT SELECT ON TABLE rag.messages TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.messages TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.sessions TO cairn_definer;
+GRANT SELECT ON TABLE rag.sessions TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.sessions TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.conversations TO cairn_analyst;
+
 GRANT SELECT ON TABLE analyst.documents TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_results TO cairn_definer;
@@ -3796,6 +4192,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_runs TO cairn_app;
 GRANT SELECT ON TABLE analyst.eval_results TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.eval_runs TO cairn_analyst;
+
+GRANT SELECT ON TABLE analyst.messages TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.passages TO cairn_analyst;
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
+from app.answer.marks import marks, named_sources, without_marks
 from app.answer.sentences import Span, split_sentences
 from app.answer.terms import words
 from app.domain.answer import Citation
@@ -43,16 +43,6 @@ def citation(n: int, passage: Passage, span: Span) -> Citation:
 
 # --- what a model wrote ---------------------------------------------------------------------------------------------
 
-_NUMBERS = r"(?:sources?|src)?\s*#?\d{1,4}(?:\s*[-–]\s*\d{1,4})?"
-_MARK = re.compile(
-    rf"[ \t\u00a0]*(?:\[|【)\s*({_NUMBERS}(?:\s*(?:[,;&]|and)\s*{_NUMBERS})*)\s*(?:\]|】)(?!\()", re.IGNORECASE
-)
-_RANGE = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
-_QUOTED = re.compile(r"[\"“”„«»]\s*([^\"“”„«»]{8,600}?)\s*[\"“”«»]")
-_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
-MOST_IN_RANGE: Final = 20
-"""`[1-3]` means three sources; `[1-400]` is no list of sources."""
-
 
 @dataclass(frozen=True, slots=True)
 class Cited:
@@ -80,7 +70,7 @@ class _Book:
 
 
 def cite(text: str, sources: Sequence[Passage]) -> Cited:
-    """Map the source numbers in a model's text (`[1]`, `[Source 2]`, `[1, 3]`, `[1][2]`) to real spans.
+    """Map the source numbers in a model's text (`[1]`, `[Source 2]`, `[1, 3]`, ...: marks.py) to real spans.
 
     `sources[0]` is number 1. A number without a source is removed from the text. Each kept one becomes the sentence of
     its source that supports the citing sentence best, or the quotation in it that stands there verbatim; the same span
@@ -100,21 +90,16 @@ def cite(text: str, sources: Sequence[Passage]) -> Cited:
 
 def _marks(text: str) -> Iterator[tuple[re.Match[str], str]]:
     """Each mark with the claim it supports: the sentence around it, or the one before where the mark stands alone."""
-    code = [found.span() for found in _CODE.finditer(text)]
-    marks = [m for m in _MARK.finditer(text) if not any(start <= m.start() < end for start, end in code)]
-    # marks are blanked, not removed, so that sentences keep their offsets
-    bare = text
-    for mark in marks:
-        bare = bare[: mark.start()] + " " * (mark.end() - mark.start()) + bare[mark.end() :]
+    bare = without_marks(text)
     sentences = split_sentences(bare)
-    for mark in marks:
+    for mark in marks(text):
         before = [span for span in sentences if span[0] < mark.end()]
         span = before[-1] if before else (sentences[0] if sentences else (0, 0))
         yield mark, bare[span[0] : span[1]]
 
 
 def _rewritten(mark: re.Match[str], claim: str, book: _Book) -> str:
-    named = [n for found in _RANGE.finditer(mark[1]) for n in _listed(found)]
+    named = named_sources(mark)
     real = [n for n in named if 1 <= n <= len(book.sources)]
     book.stripped += len(named) - len(real)
     if not real:
@@ -123,12 +108,9 @@ def _rewritten(mark: re.Match[str], claim: str, book: _Book) -> str:
     return space + "".join(f"[{n}]" for n in dict.fromkeys(book.number(source - 1, claim) for source in real))
 
 
-def _listed(found: re.Match[str]) -> list[int]:
-    first, last = int(found[1]), int(found[2] or found[1])
-    return list(range(first, last + 1)) if first <= last < first + MOST_IN_RANGE else [first]
-
-
 # --- which sentence supports a claim --------------------------------------------------------------------------------
+
+_QUOTED = re.compile(r"[\"“”„«»]\s*([^\"“”„«»]{8,600}?)\s*[\"“”«»]")
 
 
 def supporting_span(claim: str, content: str, spans: Sequence[Span]) -> Span:

@@ -42,6 +42,11 @@ def assemble(passages: Sequence[Passage], count: Count, max_tokens: int) -> Cont
     return Context(_render(ordered), tuple(ordered), len(passages) - len(kept))
 
 
+def rendered(passages: Sequence[Passage], first: int = 1) -> Context:
+    """All of these passages as sources in the order given, numbered from `first`; `passages` are they alone."""
+    return Context(_render(passages, first), tuple(passages), 0)
+
+
 def _grouped(passages: Sequence[Passage]) -> list[Passage]:
     """Neighbours of one document together, in document order, where the best of them stood."""
     groups: list[list[Passage]] = []
@@ -61,10 +66,10 @@ def _touch(a: Passage, b: Passage) -> bool:
     return same and a.start <= b.end + 2 and b.start <= a.end + 2
 
 
-def _render(ordered: Sequence[Passage]) -> str:
+def _render(ordered: Sequence[Passage], first: int = 1) -> str:
     sources: list[str] = []
-    for n, passage in enumerate(ordered, start=1):
-        before = ordered[n - 2] if n > 1 else None
+    for n, passage in enumerate(ordered, start=first):
+        before = ordered[n - first - 1] if n > first else None
         goes_on = before is not None and before.start <= passage.start and _touch(before, passage)
         shared = max(0, before.end - passage.start) if before and goes_on else 0
         header = f"[Source {n}: {_title(passage)}{', continued' if goes_on else ''}]"

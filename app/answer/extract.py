@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -19,7 +19,7 @@ from app.answer.evidence import Candidate, Evidence, Terms, candidates, evidence
 from app.answer.refusal import refusal
 from app.answer.sentences import Kind, Span
 from app.answer.terms import language_of
-from app.domain.answer import Draft
+from app.domain.answer import Citation, Draft
 from app.domain.passage import Passage
 from app.providers.protocols import Embedder, Vectors
 from app.settings import AnswerSettings
@@ -52,13 +52,24 @@ class _Scored:
     score: float
 
 
-async def extract(question: str, passages: Sequence[Passage], embedder: Embedder, settings: AnswerSettings) -> Draft:
+async def extract(
+    question: str,
+    passages: Sequence[Passage],
+    embedder: Embedder,
+    settings: AnswerSettings,
+    *,
+    first: int = 1,
+    known: str = "",
+    enough: float = ENOUGH,
+) -> Draft:
     """An answer of at most `settings.max_sentences` sentences, `Text. [1] Text. [2]`, each quoted at its span.
 
     Where nothing answers, `found` is False and `insufficiencies` say what was missing. `confidence` is the probability,
-    calibrated on public question sets with MiniLM, that the passages hold the answer. Raises ProviderError.
+    calibrated on public question sets with MiniLM, that the passages hold the answer; below `enough` they do not.
+    `first` is the number of the first citation. `known` was said before: sentences that stand in it are not said again.
+    Raises ProviderError.
     """
-    found = candidates(passages)
+    found = _unsaid(candidates(passages), known)
     terms = question_terms(question, found)
     if not found or not terms.idf:
         return not_found(question, passages, terms)
@@ -68,10 +79,20 @@ async def extract(question: str, passages: Sequence[Passage], embedder: Embedder
     scored = [_score(c, e, float(cosine)) for (c, e), cosine in zip(shortlist, cosines, strict=True)]
     best = max(scored, key=lambda s: s.score)
     confidence = probability(best.evidence, best.cosine, terms, english=language_of(question) == "en")
-    if confidence < ENOUGH:
+    if confidence < enough:
         return not_found(question, passages, terms, confidence)
     chosen = _choose(scored, vectors[1:], settings.max_sentences)
-    return _draft([s.candidate for s in chosen], passages, terms, confidence)
+    return _draft([s.candidate for s in chosen], passages, terms, confidence, first)
+
+
+def has_unsaid(passages: Sequence[Passage], known: str) -> bool:
+    """Whether there is a sentence in the passages that does not stand in `known`."""
+    return bool(_unsaid(candidates(passages), known))
+
+
+def _unsaid(found: list[Candidate], known: str) -> list[Candidate]:
+    said = _WHITE.sub(" ", known)
+    return [candidate for candidate in found if _WHITE.sub(" ", candidate.text) not in said] if said else found
 
 
 def _shortlist(found: Sequence[Candidate], spoken: Sequence[Evidence]) -> list[tuple[Candidate, Evidence]]:
@@ -111,15 +132,6 @@ def not_found(question: str, passages: Sequence[Passage], terms: Terms | None = 
     if terms and terms.missing:
         reasons.append("Not mentioned in them: " + ", ".join(terms.missing) + ".")
     return Draft(refusal(question), (), False, confidence, tuple(reasons))
-
-
-def empty_collection(question: str, collection: str) -> Draft:
-    """The draft for a collection without documents (A3.10): what to do next."""
-    advice = (
-        f"The collection {collection!r} holds no documents yet. Add some with `cairn ingest PATH --collection "
-        f"{collection}` or POST /collections/{collection}/documents, then ask again."
-    )
-    return Draft(f"{refusal(question)} {advice}", (), False, 0.0, (f"The collection {collection!r} is empty.",))
 
 
 # --- choosing and writing -------------------------------------------------------------------------------------------
@@ -175,13 +187,26 @@ def _shown(quote: str, kind: Kind, n: int) -> str:
     return f"{'- ' if kind == 'item' else ''}{_WHITE.sub(' ', quote)} [{n}]"
 
 
-def _draft(chosen: Sequence[Candidate], passages: Sequence[Passage], terms: Terms, confidence: float) -> Draft:
+def requoted(cited: Sequence[Citation]) -> tuple[str, tuple[Citation, ...]]:
+    """Quotations as running text, numbered anew from 1, and the citations with these numbers."""
+    renumbered = tuple(replace(item, n=n) for n, item in enumerate(cited, start=1))
+    return " ".join(f"{_WHITE.sub(' ', item.quote)} [{item.n}]" for item in renumbered), renumbered
+
+
+def _draft(
+    chosen: Sequence[Candidate], passages: Sequence[Passage], terms: Terms, confidence: float, first: int
+) -> Draft:
+    missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
+    return replace(drafted(chosen, passages, first), confidence=confidence, insufficiencies=missing)
+
+
+def drafted(chosen: Sequence[Candidate], passages: Sequence[Passage], first: int = 1) -> Draft:
+    """Sentences of the passages as an answer, in the order of the passages; the number of the first citation is `first`."""
     pieces = _pieces(chosen, passages)
-    cited = tuple(citation(n, passages[piece.rank], piece.span) for n, piece in enumerate(pieces, start=1))
+    cited = tuple(citation(n, passages[piece.rank], piece.span) for n, piece in enumerate(pieces, start=first))
     text = ""
     for piece, made in zip(pieces, cited, strict=True):
-        before = "prose" if made.n == 1 else pieces[made.n - 2].kind
+        before = "prose" if made.n == first else pieces[made.n - first - 1].kind
         gap = " " if piece.kind == before == "prose" else "\n"
         text += (gap if text else "") + _shown(made.quote, piece.kind, made.n)
-    missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
-    return Draft(text, cited, True, confidence, missing)
+    return Draft(text, cited, True, 1.0)

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import json
+import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
 
 from app.answer.cite import Cited, cite
 from app.answer.context import Context
+from app.answer.marks import marks
 from app.answer.refusal import is_refusal, refusal
+from app.answer.reply import Spoken, complete_part, loop_start, tidy
 from app.domain.answer import Draft
+from app.domain.conversation import Turn
 from app.domain.event import Token
-from app.prompts import prompt
+from app.domain.spend import one_call
+from app.errors import ProviderResponseError
+from app.prompts import Prompt, prompt, prompt_part
 from app.providers.protocols import ChatModel, Delta, Message, Usage
 from app.settings import AnswerSettings
+
+HISTORY_MESSAGES: Final = 5
+"""A12.01: messages of the conversation that generation sees."""
+MESSAGE_CHARS: Final = 2000
+"""Of each of them, and of each issue of a failed check."""
+LOOKED_FOR_LOOPS: Final = 200
+"""Characters between two looks for a loop."""
 
 
 async def generate(
@@ -24,17 +39,23 @@ async def generate(
     *,
     temperature: float,
     confidence: float,
+    feedback: Sequence[str] = (),
+    history: Sequence[Turn] = (),
+    task: str = "",
 ) -> AsyncIterator[Token | Draft]:
     """Tokens as the model writes them (with its own source numbers), then one Draft whose text replaces them.
 
-    `confidence` is that of the retrieval; the draft has it, or 0 where the model cited nothing that exists. Raises
-    ProviderError, also for a stream that breaks off; `settings.timeout_seconds` limits the whole.
+    `feedback`: what a check found unsupported in the previous answer to the same question (A11.02). `history`: the
+    conversation before, of which the last HISTORY_MESSAGES are shown as data. `task`: our own instruction where more than
+    answering is wanted. `confidence` is that of the retrieval; the
+    draft has it, or 0 where the model cited nothing that exists. A model's reasoning is neither streamed nor kept.
+
+    Raises ProviderError, also for a stream that breaks off and for a reply that is nothing but reasoning;
+    `settings.timeout_seconds` limits the whole.
     """
-    filled = prompt("generate", context=context.text, question=question, refusal=refusal(question))
-    messages = [Message("system", filled.system), Message("user", filled.user)]
-    text, finish, usage = "", None, Usage()
+    begun, reply, spoken = time.perf_counter(), _Reply(), Spoken()
     stream = chat.stream(
-        messages,
+        _messages(_filled(question, context, feedback, history, task)),
         temperature=temperature,
         max_tokens=settings.max_output_tokens,
         timeout=settings.timeout_seconds,
@@ -43,34 +64,113 @@ async def generate(
     async with aclosing(cast("Any", stream)) as deltas:
         async for delta in deltas:
             delta = cast(Delta, delta)
-            finish, usage = delta.finish_reason or finish, delta.usage or usage
-            if delta.text:
-                text += delta.text
-                yield Token(delta.text)
-    yield _draft(text, context, finish, confidence, _usage(chat.name, usage))
+            reply.finish, reply.usage = delta.finish_reason or reply.finish, delta.usage or reply.usage
+            if said := reply.add(spoken.hear(delta.text)):
+                yield Token(said)
+            if reply.loops():
+                break
+    if said := reply.add(spoken.end()):
+        yield Token(said)
+    reply.unfinished_thought = spoken.thinking
+    seconds = time.perf_counter() - begun
+    spent = one_call(chat.name, reply.usage.input_tokens, reply.usage.output_tokens, seconds, settings.prices)
+    yield _draft(chat.name, reply, context, confidence, spent.usage())
 
 
-def _draft(text: str, context: Context, finish: str | None, confidence: float, usage: dict[str, Any]) -> Draft:
+# --- the prompt -----------------------------------------------------------------------------------------------------
+
+
+def _filled(question: str, context: Context, feedback: Sequence[str], history: Sequence[Turn], task: str) -> Prompt:
+    turns = "\n".join(f"{turn.role}: {_quoted(_unmarked(turn.content))}" for turn in history[-HISTORY_MESSAGES:])
+    issues = "\n".join(f"- {_quoted(issue)}" for issue in feedback)
+    before = [prompt_part("generate", "history", turns=turns)] if turns else []
+    before += [task] if task else []
+    before += [prompt_part("generate", "feedback", issues=issues)] if issues else []
+    return prompt(
+        "generate",
+        context=context.text,
+        question=question,
+        refusal=refusal(question),
+        before="".join(f"{part}\n\n" for part in before),
+    )
+
+
+def _messages(filled: Prompt) -> list[Message]:
+    return [Message("system", filled.system), Message("user", filled.user)]
+
+
+def _quoted(text: str) -> str:
+    """As a JSON string: on one line, and no text can end its own string and pose as something else."""
+    return json.dumps(text if len(text) <= MESSAGE_CHARS else text[:MESSAGE_CHARS] + "…", ensure_ascii=False)
+
+
+def _unmarked(text: str) -> str:
+    """Without `[n]`, which meant the sources of another answer."""
+    pieces, done = [], 0
+    for mark in marks(text):
+        pieces.append(text[done : mark.start()])
+        done = mark.end()
+    return "".join((*pieces, text[done:]))
+
+
+# --- the reply ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Reply:
+    """What the model said so far, and how it ended. `looped`: where the text goes round in circles."""
+
+    text: str = ""
+    finish: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    looped: int | None = None
+    unfinished_thought: bool = False
+    _looked: int = 0
+
+    def add(self, said: str) -> str:
+        self.text += said
+        return said
+
+    def loops(self) -> bool:
+        """Whether the model repeats itself; looked for now and then."""
+        if len(self.text) - self._looked >= LOOKED_FOR_LOOPS:
+            self._looked = len(self.text)
+            self.looped = loop_start(self.text)
+        return self.looped is not None
+
+
+def _draft(model: str, reply: _Reply, context: Context, confidence: float, usage: dict[str, Any]) -> Draft:
+    text, degraded = _mended(model, reply)
+    if not text:
+        raise ProviderResponseError(f"{model}: the reply has no text besides reasoning")
     cited = cite(text, context.passages)
-    if is_refusal(cited.text) and not cited.citations:
+    if is_refusal(cited.text, cited=bool(cited.citations)):
         reason = f"The model found no answer in the {len(context.passages)} passages it was given."
-        return Draft(cited.text, (), False, 0.0, (reason,), usage)
-    problems = _problems(cited, finish, context)
-    return Draft(cited.text, cited.citations, True, confidence if cited.citations else 0.0, problems, usage)
+        return Draft(_unmarked(cited.text), (), False, 0.0, (reason,), usage, degraded)
+    problems = _problems(cited, context) + degraded
+    return Draft(cited.text, cited.citations, True, confidence if cited.citations else 0.0, problems, usage, degraded)
 
 
-def _problems(cited: Cited, finish: str | None, context: Context) -> tuple[str, ...]:
+def _mended(model: str, reply: _Reply) -> tuple[str, tuple[str, ...]]:
+    """The reply's text with what could be saved of it, and what was wrong."""
+    text = tidy(reply.text if reply.looped is None else reply.text[: reply.looped])
+    if reply.looped is not None:
+        return complete_part(text), (f"{model} repeated itself and was stopped.",)
+    if reply.finish == "length":
+        return complete_part(text), ("The answer was cut off at the token limit.",)
+    if reply.finish == "content_filter":
+        return complete_part(text), (f"A content filter of {model} cut the answer off.",)
+    if reply.unfinished_thought:
+        return text, (f"{model} ended within its reasoning; what it said before is kept.",)
+    return text, ()
+
+
+def _problems(cited: Cited, context: Context) -> tuple[str, ...]:
     problems = []
     if not cited.citations:
         problems.append("The answer cites no source.")
     if cited.stripped:
         problems.append(f"{cited.stripped} citations of sources that do not exist were removed.")
-    if finish == "length":
-        problems.append("The answer was cut off at the token limit.")
     if context.left_out:
         problems.append(f"{context.left_out} passages found did not fit into the context.")
     return tuple(problems)
-
-
-def _usage(model: str, usage: Usage) -> dict[str, Any]:
-    return {"model": model, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}

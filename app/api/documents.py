@@ -31,7 +31,11 @@ router = APIRouter(tags=["documents"], route_class=TypedRoute)
 DocumentId = Annotated[UUID, Path(description="Id that Cairn gave to the document.", examples=[ID_EXAMPLE])]
 
 _UPLOADED = {"id": ID_EXAMPLE, "name": "guides/leave.md", "chunk_count": 4, "duplicate": False}
-_FAILED = {"name": "scan.pdf", "error": "the PDF has no text layer; run OCR on it first", "code": "no-text-layer"}
+UPLOADED_FAILED = {
+    "name": "scan.pdf",
+    "error": "the PDF has no text layer; run OCR on it first",
+    "code": "no-text-layer",
+}
 _DOCUMENT = {
     "id": ID_EXAMPLE, "collection": COLLECTION_EXAMPLE, "external_id": "guides/leave.md", "title": "Leave",
     "version": 1, "status": "indexed", "media_type": "text/markdown", "language": "en", "metadata": {"team": "people"},
@@ -56,7 +60,7 @@ class FailedUpload(BaseModel):
 class UploadOut(BaseModel):
     """What became of each file (A13.05)."""
 
-    model_config = example({"uploaded": [_UPLOADED], "failed": [_FAILED]})
+    model_config = example({"uploaded": [_UPLOADED], "failed": [UPLOADED_FAILED]})
 
     uploaded: list[Uploaded]
     failed: list[FailedUpload]
@@ -136,14 +140,19 @@ async def upload(
     new version. The collection is created if need be."""
     settings = services.settings.current
     actions.checked_name(name)
-    _check_sizes(files, settings)
-    sources = await _sources(files, _metadata(metadata), settings)
+    sources = await received(files, metadata, settings)
     if wait:
         outcomes = await actions.index_now(services, name, sources)
         return JSONResponse(upload_result(outcomes))
     job = await actions.index_later(services, name, sources)
     url = f"/jobs/{job.id}"
     return JSONResponse({"job_id": str(job.id), "status_url": url}, 202, {"Location": url})
+
+
+async def received(files: Sequence[UploadFile], metadata: str | None, settings: Settings) -> list[Source]:
+    """What an upload brought. Raises InputError, TooLargeError."""
+    _check_sizes(files, settings)
+    return await _sources(files, _metadata(metadata), settings)
 
 
 def _check_sizes(files: Sequence[UploadFile], settings: Settings) -> None:
@@ -199,6 +208,11 @@ async def list_documents(
 ) -> DocumentPage:
     """In order of external id."""
     found = await actions.list_documents(services, name, after=decode_cursor(cursor), limit=limit + 1)
+    return document_page(found, limit)
+
+
+def document_page(found: Sequence[Document], limit: int) -> DocumentPage:
+    """The page, of what was found when one more than `limit` were asked for."""
     more = encode_cursor(found[limit - 1].external_id) if len(found) > limit else None
     return DocumentPage(items=[DocumentOut(**_fields(document)) for document in found[:limit]], next_cursor=more)
 

@@ -50,6 +50,7 @@ class Ready(BaseModel):
             "settings": {"revision": "1f0c9a7be402", "problem": None},
             "models": {"embedding": "all-MiniLM-L6-v2:int8", "chat": None, "reranker": None},
             "vector": {"efSearch": 80, "exactBelow": 3000}, "traces_dropped": 0,
+            "circuits": [{"name": "chat gpt-4o-mini", "state": "closed", "failures": 0, "retry_in_seconds": 0}],
         }
     )  # fmt: skip
 
@@ -62,6 +63,10 @@ class Ready(BaseModel):
     models: dict[str, Any]
     vector: dict[str, Any]
     traces_dropped: int = Field(description="Traces lost since the start.")
+    circuits: list[dict[str, Any]] = Field(
+        [],
+        description="Models of providers; one whose circuit is not closed is a degraded component, in `problems` too.",
+    )
 
 
 @router.get("/health/live", summary="Is the process alive?")
@@ -117,7 +122,9 @@ def _report(
 ) -> Ready:
     settings, problem = services.settings.current, services.settings.problem
     chat = services.chat_for(settings)
+    circuits = services.circuits.all()
     warnings = [f"settings: {problem}"] if problem else []
+    warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
     return Ready(
         status="ready" if not blocking else "not ready",
         problems=blocking + warnings,
@@ -132,6 +139,10 @@ def _report(
         },
         vector={"efSearch": settings.vector.ef_search, "exactBelow": settings.vector.exact_below},
         traces_dropped=services.traces.dropped,
+        circuits=[
+            {"name": c.name, "state": c.state, "failures": c.failures, "retry_in_seconds": round(c.retry_in, 1)}
+            for c in circuits
+        ],
     )
 
 
@@ -151,6 +162,7 @@ async def metrics(services: ServicesDep, running: RunningDep) -> Response:
     found.settings_failed.set(services.settings.problem is not None)
     found.tokenizer_fallback.set(services.retriever.embedder.tokens.name == "estimate-v1")
     found.traces_dropped.set(services.traces.dropped)
+    found.circuits({circuit.name: circuit.state for circuit in services.circuits.all()})
     return Response(found.text(), media_type=CONTENT_TYPE)
 
 

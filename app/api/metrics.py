@@ -45,6 +45,10 @@ class Metrics:
             "cairn_settings_reload_failed", "1 while settings.json is unusable and the old settings are kept."
         )
         self.tokenizer_fallback = self._gauge("cairn_tokenizer_fallback", "1 while token counts are estimates (T37).")
+        self._circuits = Gauge(
+            "cairn_provider_circuit", "Circuit of a model: 0 closed, 1 half open, 2 open.", ["model"],
+            registry=self.registry,
+        )  # fmt: skip
         self.traces_dropped = self._gauge("cairn_traces_dropped", "Traces lost since the start.")
 
     def _gauge(self, name: str, meaning: str) -> Gauge:
@@ -73,6 +77,12 @@ class Metrics:
         self._recall.clear()
         for collection, share in found.items():
             self._recall.labels(collection).set(share)
+
+    def circuits(self, states: Mapping[str, str]) -> None:
+        """By name of the model."""
+        self._circuits.clear()
+        for model, state in states.items():
+            self._circuits.labels(model).set({"closed": 0, "half_open": 1, "open": 2}[state])
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

@@ -28,6 +28,7 @@ from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_
 from app.api.sse import Frame, describe, error_frame, event_stream
 from app.domain.answer import Answer
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
+from app.domain.grounding import Grounding
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
 from app.errors import CairnError, ConflictError, InputError
@@ -35,8 +36,6 @@ from app.wiring import Services
 
 router = APIRouter(tags=["questions"], route_class=TypedRoute)
 log = structlog.get_logger(__name__)
-
-MAX_SESSION_ID = 200
 
 
 class QueryBody(Body):
@@ -52,10 +51,12 @@ class QueryBody(Body):
 
     question: str
     collection: str | None = Field(None, description="Default: the setting rag.collectionName.")
-    strategy: Strategy = Field("auto", description="How to answer; auto chooses by the question.")
+    strategy: Strategy = Field(
+        "auto", description="How to answer; auto chooses by the message, a named strategy always retrieves."
+    )
     stream: bool = Field(False, description="Server-sent events; so does Accept: text/event-stream.")
     filters: Metadata | None = Field(None, description="Only documents whose metadata contain this object.")
-    session_id: str | None = Field(None, max_length=MAX_SESSION_ID)
+    session_id: str | None = Field(None, description="The conversation that the question belongs to.")
     run_id: UUID | None = Field(None, description="Names the run, for GET /traces/{run_id}; made if not given.")
     resumable: bool = Field(False, description="Not available yet: a run ends when its client leaves.")
 
@@ -91,7 +92,7 @@ _ANSWER = {
     "answer": "Employees have 30 days of leave per year [1].", "citations": [_CITATION],
     "sources": [{**PASSAGE_EXAMPLE, "n": 1}], "confidence": 0.71, "grounded": True, "groundedness_score": 1.0,
     "insufficiencies": [], "coverage": "5 of 140 passages", "route": {"strategy": "fast"}, "degraded": [],
-    "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0},
+    "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0}, "grounding": None,
 }  # fmt: skip
 
 
@@ -111,6 +112,7 @@ class AnswerOut(BaseModel):
     session_id: str | None
     run_id: UUID
     timings_ms: dict[str, float]
+    grounding: Grounding | None = Field(description="The check behind `grounded`, sentence by sentence; null: none.")
 
 
 _EVENTS = ("run", "progress", "sources", "token", "answer", "error", "cancelled")
@@ -138,8 +140,8 @@ async def query(body: QueryBody, request: Request, services: ServicesDep, runnin
     await actions.get_collection(services, question.collection)  # while the status can still say 404
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
         return event_stream(request, _frames(request, running, services, question))
-    answer = await until_gone(request, _answer(running, services, question))
-    return Response(answer.model_dump_json(), media_type="application/json")
+    answered = await until_gone(request, finished(running, services, question))
+    return Response(answer_out(answered.answer).model_dump_json(), media_type="application/json")
 
 
 def _question(body: QueryBody, services: Services) -> Question:
@@ -152,20 +154,20 @@ def _question(body: QueryBody, services: Services) -> Question:
         run_id=body.run_id or new_id(),
         strategy=body.strategy,
         filters=body.filters,
-        session_id=body.session_id,
+        session_id=actions.checked_session(body.session_id) if body.session_id is not None else None,
     )
 
 
 # --- as JSON ----------------------------------------------------------------------------------------------------------
 
 
-async def _answer(running: Running, services: Services, question: Question) -> AnswerOut:
-    """The last event as a body. Raises what a failed run failed with."""
-    async with aclosing(_events(services, question)) as events:
+async def finished(running: Running, services: Services, question: Question) -> Answered:
+    """The last event. Raises what a failed run failed with."""
+    async with aclosing(events_of(services, question)) as events:
         async for event in events:
             if isinstance(event, Answered):
                 running.metrics.stages(event.answer.timings_ms)
-                return answer_out(event.answer)
+                return event
             if isinstance(event, Failed):
                 raise event.error
             if isinstance(event, Cancelled):
@@ -173,7 +175,8 @@ async def _answer(running: Running, services: Services, question: Question) -> A
     raise CairnError("the run ended without a result; report this with the request id")
 
 
-def _events(services: Services, question: Question) -> AsyncGenerator[Event, None]:
+def events_of(services: Services, question: Question) -> AsyncGenerator[Event, None]:
+    """The run of a question, to be closed when it is not read to its end."""
     events = actions.ask(services, question)
     assert isinstance(events, AsyncGenerator)
     return events
@@ -198,7 +201,7 @@ def sources_out(passages: Any) -> list[SourceOut]:
 async def _frames(
     request: Request, running: Running, services: Services, question: Question
 ) -> AsyncGenerator[Frame, None]:
-    async with aclosing(_events(services, question)) as events:
+    async with aclosing(events_of(services, question)) as events:
         async for event in events:
             if isinstance(event, Answered):
                 running.metrics.stages(event.answer.timings_ms)

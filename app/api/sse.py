@@ -20,8 +20,6 @@ from app.errors import CairnError
 
 log = structlog.get_logger(__name__)
 
-PING_SECONDS = 15.0
-"""A comment is sent when nothing else was, so that proxies keep the connection."""
 GRACE_SECONDS = 2.0
 """What a stream may still do when the server has been asked to stop (T32)."""
 _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
@@ -72,11 +70,11 @@ async def _encoded(request: Request, frames: AsyncGenerator[Frame, None]) -> Asy
     # a task of its own reads the generator: waiting with a time limit for it would cancel it at each ping
     queue: asyncio.Queue[Frame] = asyncio.Queue(maxsize=16)
     tasks = [asyncio.create_task(_pump(request, frames, queue)), asyncio.create_task(_stop(request, queue))]
-    number = 0
+    number, silence = 0, running_of(request).settings.current.api.ping_seconds
     try:
         while True:
             try:
-                async with asyncio.timeout(PING_SECONDS):
+                async with asyncio.timeout(silence):
                     frame = await queue.get()
             except TimeoutError:
                 yield KEEPALIVE_COMMENT

@@ -28,7 +28,8 @@ class CandidateOut(BaseModel):
 
 
 class LegOut(BaseModel):
-    leg: str
+    leg: str = Field(description="vector, lexical, fused; merged: the list that was made of several searches.")
+    search: int | None = Field(description="Which search of the run, from 1 (see plan.searches); null for merged.")
     candidates: list[CandidateOut]
 
 
@@ -40,8 +41,8 @@ class TraceOut(BaseModel):
             "outcome": "ok", "error": None, "plan": {"legs": ["vector", "lexical"], "top_k": 5},
             "timings_ms": {"total": 14.2}, "legs_used": ["vector", "lexical"], "legs_failed": {}, "degraded": [],
             "settings_revision": "1f0c9a7be402", "epochs": {COLLECTION_EXAMPLE: 14}, "answer": {}, "usage": {},
-            "document_ids": [],
-            "legs": [{"leg": "fused", "candidates": [
+            "document_ids": [], "session_id": None,
+            "legs": [{"leg": "fused", "search": 1, "candidates": [
                 {"rank": 1, "passage_id": ID_EXAMPLE, "chunk_id": None, "score": 0.0163, "share": None, "fate": "kept"}
             ]}],
         }
@@ -65,6 +66,7 @@ class TraceOut(BaseModel):
     answer: dict[str, Any]
     usage: dict[str, Any]
     document_ids: list[UUID]
+    session_id: str | None
     legs: list[LegOut]
 
 
@@ -79,7 +81,13 @@ async def get_trace(
 
 def _out(trace: RunTrace) -> TraceOut:
     same = {name: getattr(trace, name) for name in TraceOut.model_fields if name != "legs"}
-    return TraceOut(**same, legs=[LegOut(leg=leg.leg, candidates=_candidates(leg)) for leg in trace.legs])
+    return TraceOut(**same, legs=[_leg(leg) for leg in trace.legs])
+
+
+def _leg(leg: LegTrace) -> LegOut:
+    """Legs of the n-th search are stored as vector#n."""
+    name, _, search = leg.leg.partition("#")
+    return LegOut(leg=name, search=None if name == "merged" else int(search or 1), candidates=_candidates(leg))
 
 
 def _candidates(leg: LegTrace) -> list[CandidateOut]:

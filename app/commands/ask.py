@@ -11,7 +11,7 @@ from app.commands.terminal import STDOUT, note, say, say_json, services, shorten
 from app.domain.answer import Answer
 from app.domain.event import Answered, Failed, Token
 from app.domain.ids import new_id
-from app.domain.question import Question
+from app.domain.question import Question, Strategy
 from app.errors import CairnError
 from app.wiring import Services
 
@@ -19,27 +19,40 @@ _QUOTE = 240
 """Characters of a quotation that are shown; --json has all of it."""
 
 
-async def ask(text: str, collection: str | None, as_json: bool) -> int:
+async def ask(
+    text: str, collection: str | None, strategy: Strategy, session: str | None, as_json: bool, verbose: bool
+) -> int:
     """Raises what the run failed with."""
     async with services() as opened:
         question = actions.checked_text(text, opened.settings.current)
+        named = None if session is None else actions.checked_session(session)
         found = await filled_collection(opened, collection)
-        answer = await answer_question(opened, question, found.name, silent=as_json)
+        answer = await answer_question(opened, question, found.name, session=named, strategy=strategy, silent=as_json)
     if as_json:
         from app.api.query import answer_out
 
         say_json(answer_out(answer).model_dump(mode="json"))
     else:
         show_sources(answer)
+        if verbose:
+            show_route(answer)
     return 0
 
 
-async def answer_question(opened: Services, text: str, collection: str, *, silent: bool = False) -> Answer:
+async def answer_question(
+    opened: Services,
+    text: str,
+    collection: str,
+    *,
+    session: str | None = None,
+    strategy: Strategy = "auto",
+    silent: bool = False,
+) -> Answer:
     """Run one question and print its answer: piece by piece on a terminal, else when it is checked.
 
     Raises the CairnError that ended the run.
     """
-    question = Question(text=text, collection=collection, run_id=new_id())
+    question = Question(text, collection, new_id(), strategy=strategy, session_id=session)
     events = actions.ask(opened, question)
     assert isinstance(events, AsyncGenerator)
     live, shown = not silent and STDOUT.is_terminal, ""
@@ -78,3 +91,28 @@ def show_sources(answer: Answer) -> None:
     say(f"\nconfidence {answer.confidence:.2f}, {total:.0f} ms, run {answer.run_id}", style="dim")
     for problem in answer.degraded:
         note(f"note: {problem}")
+
+
+def show_route(answer: Answer) -> None:
+    """How the message was understood, and what was done for it."""
+    route = answer.route
+    complexity, weights = route["complexity"], route["weights"]
+    layer = "" if route["intent_layer"] is None else f", layer {route['intent_layer']}"
+    lines = {
+        "strategy": f"{route['strategy']}: {route['reason']}",
+        "intent": f"{route['intent']} ({route['intent_confidence']:.2f}{layer}): {route['intent_reason']}",
+        "language": route["language"],
+        "type": f"{route['query_type']} ({route['query_type_confidence']:.2f}): {route['query_type_reason']}",
+        "complexity": f"{complexity['score']:.3f} {complexity['level']}: {complexity['reasoning']}",
+        "weights": f"text {weights['text']:g}, graph {weights['graph']:g} ({weights['mode']})",
+        "searched for": route["rewritten_query"],
+        "entities": ", ".join(route["entities"]),
+        "sub-questions": "; ".join(route["subquestions"]),
+        "answered by": f"{route['answerer']}, {route['iterations']} attempts",
+        "groundedness": None if answer.groundedness_score is None else f"{answer.groundedness_score:.2f}",
+        "read": answer.coverage,
+    }
+    say()
+    for name, value in lines.items():
+        if value:
+            say(f"{name:>13}  {value}", style="dim")

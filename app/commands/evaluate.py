@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-group = typer.Typer(rich_markup_mode=None, help="Measure retrieval on data sets, compare runs, tune fusion.")
+group = typer.Typer(rich_markup_mode=None, help="Measure retrieval and routing, compare runs, tune fusion.")
 
 
 class EvalMode(StrEnum):
@@ -59,6 +59,21 @@ def retrieval(
 
 
 @group.command()
+def routing(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="A .jsonl of {_id, text, label}, or a folder with such.")
+    ],
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first messages of each label.")] = None,
+    json: JsonFile = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a chart: FILE.svg or FILE.html.")] = None,
+) -> int:
+    """Labels against intents, types of question and complexity."""
+    from app.commands import evaluations_routing
+
+    return _run(evaluations_routing.routing(paths, limit, json, plot))
+
+
+@group.command()
 def compare(first: Run, second: Run, json: JsonFile = None) -> int:
     """Compare two runs query by query."""
     from app.commands import evaluations
@@ -91,6 +106,23 @@ def optimize(
 
     corpora = evaluations.Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
     return _run(evaluations.optimize(corpora, json))
+
+
+@group.command()
+def groundedness(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Files (or folders of files) *.jsonl of labelled responses.")
+    ],
+    json: JsonFile = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write ROC curves: FILE.svg or FILE.html.")] = None,
+    with_model: Annotated[
+        bool, typer.Option("--with-model", help="Let the chat model decide the middle band.")
+    ] = False,
+) -> int:
+    """Tell supported from unsupported responses."""
+    from app.commands import groundedness as command
+
+    return _run(command.groundedness(paths, json, plot, with_model=with_model))
 
 
 def _run(work: Coroutine[Any, Any, int]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from io import StringIO
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -20,7 +21,7 @@ WIDEST = 400
 """Characters; more than any table here needs."""
 
 
-def _table(*columns: str, words: int = 2) -> Table:
+def new_table(*columns: str, words: int = 2) -> Table:
     """The first columns hold words, the others figures."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
     for number, column in enumerate(columns):
@@ -32,7 +33,7 @@ def _queries(number: int) -> str:
     return f"{number:,} common {'query' if number == 1 else 'queries'}"
 
 
-def _print(table: Table) -> None:
+def print_table(table: Table) -> None:
     """As wide as it needs to be, also where the terminal is narrow or there is none: nothing is cut off."""
     page = Console(file=StringIO(), width=WIDEST, markup=False, highlight=False, color_system=None)
     with page.capture() as captured:
@@ -52,13 +53,13 @@ def _two_lines(value: Estimate, form: str = ".3f") -> str:
 
 def runs(found: Sequence[EvalRun]) -> None:
     """One row per run: means, below them their intervals."""
-    table = _table("data set\nrun", "mode\nqueries", *map(title, HEADLINE), "ms\np50")
+    table = new_table("data set\nrun", "mode\nqueries", *map(title, HEADLINE), "ms\np50")
     for run in found:
         named = f"{run.data_set} ({run.name})" if run.name else run.data_set
         figures = [_two_lines(run.metrics[metric]) for metric in HEADLINE]
         table.add_row(f"{printable(named)}\n{str(run.id)[-SHORT_ID:]}", f"{run.mode}\n{run.query_count:,}", *figures,
                       f"{run.timings_ms['p50']:.1f}")  # fmt: skip
-    _print(table)
+    print_table(table)
     say("Means over queries, below them their 95 % bootstrap intervals.", style="dim")
 
 
@@ -67,14 +68,14 @@ def versus(result: Versus) -> None:
     for label, run in (("A", result.first), ("B", result.second)):
         named = f" {run.name!r}" if run.name else ""
         say(f"{label}: {run.id}{named}, {run.data_set}, {run.mode}, {run.started_at:%Y-%m-%d %H:%M}")
-    table = _table("metric", "A", "B", "B - A", "95 % interval", "B better", "worse", "equal")
+    table = new_table("metric", "A", "B", "B - A", "95 % interval", "B better", "worse", "equal")
     for metric in HEADLINE:
         found = result.metrics[metric]
         value = found.difference
         means = (result.first.metrics[metric].mean, result.second.metrics[metric].mean)
         table.add_row(title(metric), *(f"{mean:.3f}" for mean in means), f"{value.mean:+.4f}",
                       f"[{value.low:+.4f}, {value.high:+.4f}]", *map(str, (found.wins, found.losses, found.ties)))  # fmt: skip
-    _print(table)
+    print_table(table)
     say(f"Over {_queries(result.queries)}. {_verdict(result.metrics['ndcg@10'])}")
     for name, (before, after) in result.changed.items():
         say(f"  differs: {name}: {before} -> {after}", style="dim")
@@ -95,28 +96,49 @@ def _difference(found: Comparison) -> str:
 
 def reports(measured: Mapping[str, SearchReport]) -> None:
     """What search costs and yields on each data set (A16.03)."""
-    table = _table("data set", "queries", "nDCG@10", "median ms", "p95 ms", "reranking: nDCG@10", "adds ms")
+    table = new_table("data set", "queries", "nDCG@10", "median ms", "p95 ms", "reranking: nDCG@10", "adds ms")
     for name, found in measured.items():
         impact = found.reranking
         gain = _difference(impact.ndcg) if impact and impact.ndcg else "no reranker"
         table.add_row(name, f"{found.queries:,}", _two_lines(found.relevance), f"{found.timings_ms['p50']:.1f}",
                       f"{found.timings_ms['p95']:.1f}", gain,
                       f"{impact.added_ms:+.1f}" if impact else "")  # fmt: skip
-    _print(table)
+    print_table(table)
 
 
 def grid(found: Grid, sets: int) -> None:
     """Every fusion that was tried, best first."""
     say()
-    table = _table("fusion", "vector share", "nDCG@10", "95 % interval", "against now", "95 % interval", "")
+    table = new_table("fusion", "vector share", "nDCG@10", "95 % interval", "against now", "95 % interval", "")
     for item in found.candidates:
         marks = [word for word, other in (("now", found.current), ("recommended", found.recommended)) if other is item]
         table.add_row(item.fusion, f"{item.vector_share:g}", f"{item.ndcg.mean:.4f}",
                       f"[{item.ndcg.low:.3f}, {item.ndcg.high:.3f}]", f"{item.versus_current.mean:+.4f}",
                       f"[{item.versus_current.low:+.4f}, {item.versus_current.high:+.4f}]", ", ".join(marks))  # fmt: skip
-    _print(table)
+    print_table(table)
     best = found.recommended
     if best is found.current:
         say(f"Keep the present fusion: over {count(sets, 'data set')} nothing is better beyond the noise.")
     else:
         say(f"Recommended: retrieve.fusion {best.fusion}, rag.hybridSearchWeight {best.vector_share:g}.")
+
+
+def measured_groundedness(measured: Sequence[Mapping[str, Any]]) -> None:
+    """Areas under the ROC curve with their 95 % intervals, and what the check decided."""
+    table = new_table("Set", "Responses", "Overlap", "Fast", "Detector", "Median ms", words=1)
+    for one in measured:
+        areas = [_two_lines(Estimate(a["auc"], a["low"], a["high"])) for a in one["auc"].values()]
+        responses = f"{one['responses']:,}\n{one['grounded']:,} grounded"
+        table.add_row(printable(one["set"]), responses, *areas, f"{one['milliseconds']['p50']:.1f}")
+    print_table(table)
+    say()
+    table = new_table("Set", "Detector", "Right", "False alarms", "Missed", "Accuracy")
+    for one in measured:
+        for name, counts in (("verdict", one["verdict"]), *((f"from {t}", c) for t, c in one["at"].items())):
+            right = counts["true_positive"] + counts["true_negative"]
+            # what the check lets through that is not grounded is what it missed
+            table.add_row(
+                printable(one["set"]), name, f"{right:,}", f"{counts['false_negative']:,}",
+                f"{counts['false_positive']:,}", _short(right / one["responses"]),
+            )  # fmt: skip
+    print_table(table)

@@ -39,7 +39,7 @@ class Corpora:
 
 async def retrieval(corpora: Corpora, mode: str, name: str, json: Path | None, plot: Path | None) -> int:
     """Exit code 1 when part of the search failed for some query: the figures are not what they seem."""
-    _check_plot(plot)
+    check_plot(plot)
     sets = _load(corpora)
     runs: list[tuple[EvalRun, list[EvalResult]]] = []
     async with services() as opened:
@@ -52,9 +52,9 @@ async def retrieval(corpora: Corpora, mode: str, name: str, json: Path | None, p
                         runs.append(await evaluate(bench, data, collection, chosen, step, name=name))
     if plot:
         draw = report.page if plot.suffix == ".html" else report.chart
-        _write(plot, draw([run for run, _ in runs]))
+        write(plot, draw([run for run, _ in runs]))
     if json:
-        _write_json(json, {"runs": [report.run_json(run, results) for run, results in runs]})
+        write_json(json, {"runs": [report.run_json(run, results) for run, results in runs]})
     if str(json) != "-":
         tables.runs([run for run, _ in runs])
     problems = [f"{run.data_set}, {run.mode}: {problem}" for run, _ in runs for problem in run.degraded]
@@ -72,7 +72,7 @@ async def compare(first: str, second: str, json: Path | None) -> int:
     except ValueError:
         raise InputError("the two runs have no query in common") from None
     if json:
-        _write_json(json, result.as_json())
+        write_json(json, result.as_json())
     if str(json) != "-":
         tables.versus(result)
     return 0
@@ -85,7 +85,7 @@ async def list_runs(limit: int, json: Path | None) -> int:
     ):
         runs = await evals.page(connection, opened.principal, limit=limit)
     if json:
-        _write_json(json, {"runs": [report.run_json(run) for run in runs]})
+        write_json(json, {"runs": [report.run_json(run) for run in runs]})
     if str(json) != "-":
         tables.runs(runs) if runs else say("No runs yet; make one: cairn eval retrieval PATH")
     return 0
@@ -106,7 +106,7 @@ async def optimize(corpora: Corpora, json: Path | None) -> int:
                 legs.append(await fetch_legs(bench, data, collection, step))
     found = grid(bench, legs)
     if json:
-        _write_json(json, {"search": {name: asdict(value) for name, value in reports.items()}, "grid": asdict(found)})
+        write_json(json, {"search": {name: asdict(value) for name, value in reports.items()}, "grid": asdict(found)})
     if str(json) != "-":
         tables.reports(reports)
         tables.grid(found, len(sets))
@@ -190,12 +190,12 @@ async def _stored(opened: Services, ending: str) -> tuple[EvalRun, list[EvalResu
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def _check_plot(plot: Path | None) -> None:
+def check_plot(plot: Path | None) -> None:
     if plot and plot.suffix not in (".svg", ".html"):
         raise InputError(f"--plot writes FILE.svg or FILE.html, not {plot.name}")
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -203,10 +203,10 @@ def _write(path: Path, text: str) -> None:
     note(f"Written: {path}")
 
 
-def _write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any) -> None:
     import json
 
     if str(path) == "-":
         say_json(value)
     else:
-        _write(path, json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+        write(path, json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")

@@ -421,8 +421,10 @@ runs = Table(
     _json("answer", "Answer with citations, confidence and groundedness; empty for a search."),
     _json("usage", "Model, tokens and cost."),
     _col("document_ids", ARRAY(UUID), "Documents that the answer cites; their deletion blanks it."),
+    _col("session_id", Text, "Conversation that the question was asked in; null: none.", nullable=True),
     PrimaryKeyConstraint("tenant_id", "id", "started_at"),
     Index(None, "document_ids", postgresql_using="gin"),
+    Index("runs_session_idx", "tenant_id", "session_id", postgresql_where=text("session_id IS NOT NULL")),
     postgresql_partition_by="RANGE (started_at)",
     comment="One row per search or question.",
 )
@@ -442,6 +444,44 @@ run_legs = Table(
     PrimaryKeyConstraint("tenant_id", "run_id", "leg", "started_at"),
     postgresql_partition_by="RANGE (started_at)",
     comment="Candidates of each leg of a run as parallel arrays; analyst.retrieval_hits unnests them.",
+)
+
+# --- conversations ----------------------------------------------------------------------------------------------------
+
+sessions = Table(
+    "sessions",
+    metadata,
+    _tenant(),
+    _col("id", Text, "Session id as the client gave it, or a UUID made for it."),
+    _col("collection", Text, "Name of the collection that was asked last; it may be gone by now.", nullable=True),
+    _count("message_count", "Messages so far; gives each its position."),
+    _time("created_at", "When its first message was saved.", server_default=NOW),
+    _time("last_used_at", "When its last message was saved.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    comment="Conversations; their row is the one lock between writers of one conversation.",
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    _tenant(),
+    _col("session_id", Text, "The conversation (rag.sessions.id)."),
+    _col("position", Integer, "Place in the conversation, from 1, without gaps."),
+    _col("id", UUID, "Message id (UUIDv7)."),
+    _col("role", Text, "user or assistant."),
+    _col("content", Text, "What was said; empty once a document that an answer cites is deleted."),
+    _json("metadata", "Of an answer: sources, confidence, grounded; of a question without one: outcome and error."),
+    _col("document_ids", ARRAY(UUID), "Documents of the sources; their deletion blanks what is quoted."),
+    _col("run_id", UUID, "The run that the message belongs to (rag.runs.id).", nullable=True),
+    _time("created_at", "When it was saved.", server_default=text("clock_timestamp()")),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("tenant_id", "session_id", "position"),
+    ForeignKeyConstraint(
+        ["tenant_id", "session_id"], ["rag.sessions.tenant_id", "rag.sessions.id"], ondelete="CASCADE"
+    ),
+    CheckConstraint("role IN ('user', 'assistant')", name="role"),
+    Index(None, "document_ids", postgresql_using="gin"),
+    comment="What was said in conversations, and what answers stood on.",
 )
 
 # --- evaluation -------------------------------------------------------------------------------------------------------

@@ -34,7 +34,8 @@ class Draft:
     """What an answerer made of passages, before it is checked.
 
     `found` is False when the passages do not answer the question; `text` then says so. `confidence` in 0..1 is the
-    answerer's own (best sentence similarity for the extractive one; retrieval confidence for a model).
+    answerer's own (best sentence similarity for the extractive one; retrieval confidence for a model). `degraded`: what
+    was wrong with a model's reply (cut off, repeating itself), for the answer's own list.
     """
 
     text: str
@@ -43,6 +44,7 @@ class Draft:
     confidence: float
     insufficiencies: tuple[str, ...] = ()
     usage: Mapping[str, Any] = field(default_factory=dict)
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,10 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Terminal."""
+    """Terminal. `message_id`: the message of the conversation that the answer was saved as; None where it was not."""
 
     answer: Answer
+    message_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

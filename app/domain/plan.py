@@ -70,20 +70,24 @@ class FusionWeights:
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     """What a collection knows of the words of a message: `frequencies` maps each word, casefolded, to the number of
-    passages that hold it (0: none); `passages` is how many there are."""
+    passages that hold it (0: none); `passages` is how many there are, `language` the ISO 639-1 code of most of them (None:
+    there are none, or it has no code)."""
 
     passages: int
     frequencies: Mapping[str, int]
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
     """A message, understood. `text` is what to retrieve by: the message itself, or rewritten to stand alone.
 
-    `rewritten_by`: None where `text` is the message, else "rules" or the name of a model. `subquestions` are
+    `rewritten_by`: None where `text` is the message, else "rules" or the name of a model; `carried` came from the
+    conversation, `rewrite_reason` says by which rule. `subquestions` are
     independent questions (empty: one question); `expansions` other phrasings; `filters` metadata extracted from the
     message. `about_collection`: it asks about the documents as such (how many, which), A1.11. `summarize`: of the whole
-    collection or of one document, in order (A1.25). `timings_ms` by step. `degraded`: what did not work on the way.
+    collection or of one document, in order (A1.25); `documents`: external ids of the documents that the message names,
+    to be searched or summarized alone. `timings_ms` by step. `degraded`: what did not work on the way.
     """
 
     message: str
@@ -98,6 +102,9 @@ class QueryPlan:
     expansions: tuple[str, ...] = ()
     filters: Mapping[str, Any] = field(default_factory=dict)
     rewritten_by: str | None = None
+    rewrite_reason: str = ""
+    carried: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
     summarize: bool = False
     about_collection: bool = False
     timings_ms: Mapping[str, float] = field(default_factory=dict)

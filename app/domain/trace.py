@@ -15,6 +15,7 @@ class LegTrace:
 
     `shares`: contribution to the RRF score; for "fused" the rerank score (NaN where not reranked). `fates`: for "fused",
     kept or why it was dropped; empty strings otherwise.
+    `leg` of the n-th search of a run, from the second on, ends in #n; "merged" is the list made of several searches.
     """
 
     leg: str
@@ -49,3 +50,4 @@ class RunTrace:
     usage: Mapping[str, Any] = field(default_factory=dict)
     document_ids: tuple[UUID, ...] = ()
     legs: tuple[LegTrace, ...] = ()
+    session_id: str | None = None

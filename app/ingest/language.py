@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
-
 from app.domain.language import CONFIGURATIONS
+from app.providers.langid import SAMPLE_BYTES, identify
 
 __all__ = ["CONFIGURATIONS", "detect_language", "passage_configuration"]
 
-SAMPLE_BYTES = 2048
-"""Only the beginning is looked at, and the middle where that is not certain (a page that begins with its menu); more
-changes no verdict on running text."""
 MIN_LETTERS = 20
 """Shorter texts keep the default: a title or a list of names looks like any language."""
 MIN_PROBABILITY = 0.7
@@ -26,7 +21,8 @@ def detect_language(text: str, default: str) -> tuple[str | None, str]:
     """(ISO 639-1 code, text search configuration) of `text`; (None, `default`) where it is not certain.
 
     A language that PostgreSQL has no stemmer for gets the configuration `simple`: English suffixes and stop words
-    would only damage it.
+    would only damage it. Only the beginning is looked at, and the middle where that is not certain (a page that begins
+    with its menu).
     """
     starts = (0, len(text) // 2) if len(text) > 2 * SAMPLE_BYTES else (0,)
     for start in starts:
@@ -47,13 +43,6 @@ def _language(text: str, letters: int = MIN_LETTERS, certainty: float = MIN_PROB
     sample = text.encode("utf-8", "ignore")[:SAMPLE_BYTES].decode("utf-8", "ignore")
     if sum(map(str.isalpha, sample)) < letters:
         return None
-    code, probability = _identifier().classify(sample)
+    code, probability = identify(sample)
     # other codes than ISO 639-1's are small languages, which more often are an error than the truth
-    return str(code) if probability >= certainty and len(code) == 2 else None
-
-
-@lru_cache(maxsize=1)
-def _identifier() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    return code if probability >= certainty and len(code) == 2 else None

@@ -7,6 +7,7 @@ from typing import Final
 
 from app.domain.text import normalise
 from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
+from app.providers.circuit import Circuit
 from app.providers.protocols import Ranked
 from app.providers.retry import RetryPolicy, now, redacted, retried, retry_after, retryable_status
 
@@ -25,6 +26,7 @@ class CohereReranker:
         *,
         seconds: float = RERANK_SECONDS,
         retry: RetryPolicy | None = None,
+        circuit: Circuit | None = None,
     ) -> None:
         """`seconds` is the deadline of one call with all its attempts: a search waits for it."""
         import cohere
@@ -33,6 +35,7 @@ class CohereReranker:
         self.name = model or DEFAULT_MODEL
         self._key = api_key
         self._seconds = seconds
+        self._circuit = circuit or Circuit(f"rerank {self.name}")
         self._retry = retry
         # Given to it, since a client that the SDK makes for itself can hardly be closed.
         self._http = httpx.AsyncClient(timeout=seconds, follow_redirects=True)
@@ -44,9 +47,10 @@ class CohereReranker:
             return []
         question, texts = normalise(query), [normalise(document) for document in documents]
         wanted, deadline = min(top_n, len(texts)), now() + self._seconds
-        ranked = await retried(
-            lambda: self._attempt(question, texts, wanted, deadline), deadline=deadline, policy=self._retry
-        )
+        async with self._circuit.call():
+            ranked = await retried(
+                lambda: self._attempt(question, texts, wanted, deadline), deadline=deadline, policy=self._retry
+            )
         return sorted(ranked, key=lambda item: (-item.score, item.index))
 
     async def _attempt(self, query: str, documents: list[str], wanted: int, deadline: float) -> list[Ranked]:

@@ -131,6 +131,7 @@ class MiniLM:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ProviderError(f"{folder} holds no embedding model ({error}): run `make install`") from None
         self.precision = precision
+        self.folder = folder
         self.tokens = WordPieces(self.name, folder / "tokenizer.json")
         self._file = folder / f"model.{precision}.onnx"
         self._threads = threads

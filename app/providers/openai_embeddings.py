@@ -9,6 +9,7 @@ import numpy as np
 
 from app.domain.text import normalise
 from app.errors import ProviderError, ProviderResponseError
+from app.providers.circuit import Circuit
 from app.providers.openai_compatible import limits, new_client, provider_error
 from app.providers.protocols import Vectors
 from app.providers.retry import RetryPolicy, now, retried
@@ -41,6 +42,7 @@ class OpenAIEmbedder:
         seconds: float = EMBED_SECONDS,
         retry: RetryPolicy | None = None,
         tokens: OpenAITokens | None = None,
+        circuit: Circuit | None = None,
     ) -> None:
         """`dimensions` asks the model for shorter vectors than its own; `seconds` is the deadline of one request with
         all its attempts."""
@@ -50,6 +52,7 @@ class OpenAIEmbedder:
         self._asked = dimensions
         self._dimensions = dimensions or KNOWN_DIMENSIONS.get(name)
         self._seconds = seconds
+        self._circuit = circuit or Circuit(f"embedding {name}")
         self._retry = retry
         self._key = api_key
         self._client = new_client(api_key, base_url)
@@ -89,7 +92,8 @@ class OpenAIEmbedder:
 
     async def _request(self, texts: list[str]) -> Vectors:
         deadline = now() + self._seconds
-        vectors = await retried(lambda: self._attempt(texts, deadline), deadline=deadline, policy=self._retry)
+        async with self._circuit.call():
+            vectors = await retried(lambda: self._attempt(texts, deadline), deadline=deadline, policy=self._retry)
         self._dimensions = vectors.shape[1]
         return vectors
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from pgvector import HalfVector
 from app.domain.passage import SearchRequest
 from app.domain.principal import Principal
 from app.errors import ProviderError, SettingsError
+from app.providers.protocols import Vectors
 from app.retrieve.operators import parse_operators
 from app.retrieve.stopwatch import Stopwatch
 from app.settings import Settings
@@ -30,6 +31,26 @@ class NeedsVectorsError(Exception):
     def __init__(self, models: Iterable[EmbeddingModel]) -> None:
         super().__init__()
         self.models = tuple(models)
+
+
+async def query_vectors(
+    retriever: Retriever, principal: Principal, texts: Sequence[str], settings: Settings
+) -> Vectors:
+    """Vectors of texts under the model of the settings, float32 of shape (len(texts), dimensions).
+
+    They come from the cache of query embeddings or go there, so that a search for the very same text makes none. Raises
+    ProviderError.
+    """
+    capacity, model = settings.cache.query_embeddings, retriever.model
+    rows = []
+    for text in (parse_operators(text).text for text in texts):
+        known = await retriever.embeddings.get(principal, model, text, capacity)
+        if known is None:
+            made = await retriever.embedder.embed([text])
+            known = HalfVector(made[0].astype(np.float16))
+            retriever.embeddings.put(principal, model, text, known, capacity)
+        rows.append(known.to_numpy().astype(np.float32))
+    return np.stack(rows)
 
 
 class QueryVectors:

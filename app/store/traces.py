@@ -25,12 +25,18 @@ async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
     """Write traces of the transaction's tenant: two statements, however many there are.
 
     A column travels as one array, and arrays within it as their text: that is a fifth of the work of encoding them.
+
+    A run of a conversation is traced after its messages were saved. Where the conversation is gone by then, somebody has
+    deleted it, and the run loses its text like those that were written before.
     """
+    tenant_id = traces[0].tenant_id
+    deleted = await _deleted_sessions(connection, traces)
     runs = [
         (trace.started_at, trace.id, trace.kind, _array(trace.collections), trace.question, trace.strategy,
          _json(trace.plan), _json(trace.timings_ms), _array(trace.legs_used), _json(trace.legs_failed),
          _array(trace.degraded), trace.settings_revision, _json(trace.epochs), trace.outcome, trace.error,
-         _json(trace.answer), _json(trace.usage), _array(trace.document_ids))
+         _json(trace.answer), _json(trace.usage), _array(trace.document_ids),
+         trace.session_id)
         for trace in traces
     ]  # fmt: skip
     legs = [
@@ -38,12 +44,20 @@ async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
          _array(leg.shares), _array(leg.fates))
         for trace in traces for leg in trace.legs
     ]  # fmt: skip
-    tenant_id = traces[0].tenant_id
     await connection.execute(SQL["insert_runs"], tenant_id, *_columns(runs))
     if legs:
         await connection.execute(SQL["insert_legs"], tenant_id, *_columns(legs))
-    if cited := {document for trace in traces for document in trace.document_ids}:
-        await connection.execute(SQL["forget_stale"], tenant_id, list(cited))
+    if citing := [trace.id for trace in traces if trace.document_ids]:
+        await connection.execute(SQL["forget_stale"], tenant_id, citing)
+    if deleted:
+        await connection.execute(SQL["blank_sessions"], sorted(deleted), [trace.id for trace in traces])
+
+
+async def _deleted_sessions(connection: Any, traces: Sequence[RunTrace]) -> set[str]:
+    if not (named := {trace.session_id for trace in traces if trace.session_id is not None}):
+        return set()
+    held = await connection.fetch(SQL["hold_sessions"], traces[0].tenant_id, list(named))
+    return named - {row["id"] for row in held}
 
 
 def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:

@@ -1,34 +1,37 @@
-"""What a run leaves behind, made of its question, its search and its last event. Pure."""
+"""What a run leaves behind: the record of what it did, and its last event, as rows. Pure.
+
+A run may search several times. Its first search has the legs vector, lexical and fused; those of the n-th are named
+vector#n, lexical#n and fused#n, and `plan.searches[n - 1]` says what was searched and why. `merged` is the list that was
+made of all of them. analyst.retrieval_hits shows the number as a column of its own.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from app.domain.answer import Answer, Citation
 from app.domain.event import Answered, Event, Failed
-from app.domain.passage import SearchResult
-from app.domain.question import Question
-from app.domain.trace import RunTrace
+from app.domain.trace import LegTrace, RunTrace
 from app.retrieve.trace import cache_plan, query_plan
+from app.strategies.finish import planned, timings
+from app.strategies.run import Record, Searched
 
 
 def run_trace(
-    question: Question,
-    result: SearchResult | None,
-    terminal: Event | None,
-    *,
-    tenant_id: int,
-    started_at: datetime,
-    settings_revision: str,
+    record: Record, terminal: Event | None, *, tenant_id: int, started_at: datetime, settings_revision: str
 ) -> RunTrace:
-    """The trace of a run. `result` is None where the search did not get that far.
+    """The trace of a run, however far it got.
 
     `terminal` is None where the stream was closed before its end, because its reader went away: cancelled. The answer
     is kept with ids and spans but without quotes: when a document is deleted, its text must not live on in a trace.
     """
+    question, searches = record.question, record.searches
     answer = terminal.answer if isinstance(terminal, Answered) else None
-    cited = answer.citations if answer else ()
+    results = [item.result for item in searches]
+    noted = [note for result in results for note in result.degraded]
     return RunTrace(
         id=question.run_id,
         tenant_id=tenant_id,
@@ -38,27 +41,69 @@ def run_trace(
         question=question.text,
         settings_revision=settings_revision,
         outcome="ok" if answer else "error" if isinstance(terminal, Failed) else "cancelled",
-        strategy=str(answer.route["strategy"]) if answer else None,
-        plan={
-            "asked_strategy": question.strategy,
-            "reranker": result.reranker if result else None,
-            "filters": dict(question.filters or {}),
-            **query_plan(question.text, filtered=bool(question.filters)),
-            **(answer.route if answer else {}),
-            **(cache_plan(result) if result else {}),
-            **({str(leg): how for leg, how in result.how.items()} if result else {}),
-        },
-        timings_ms=answer.timings_ms if answer else result.timings_ms if result else {},
-        legs_used=result.legs_used if result else (),
-        legs_failed={str(leg): why for leg, why in result.legs_failed.items()} if result else {},
-        degraded=answer.degraded if answer else result.degraded if result else (),
-        epochs=result.epochs if result else {},
+        strategy=record.route.strategy if record.route else None,
+        plan=_plan(record, answer),
+        timings_ms=answer.timings_ms if answer else timings(record),
+        legs_used=tuple(dict.fromkeys(str(leg) for result in results for leg in result.legs_used)),
+        legs_failed={str(leg): why for result in reversed(results) for leg, why in result.legs_failed.items()},
+        degraded=answer.degraded if answer else tuple(dict.fromkeys((*record.degraded, *noted))),
+        epochs={name: epoch for result in reversed(results) for name, epoch in result.epochs.items()},
         error=f"{terminal.error.code}: {terminal.error.detail}" if isinstance(terminal, Failed) else None,
         answer=_answer(answer) if answer else {},
-        usage=dict(answer.usage) if answer else {},
-        document_ids=tuple(dict.fromkeys(citation.document_id for citation in cited)),
-        legs=result.legs if result else (),
+        usage={**record.usage, "by_purpose": record.calls} if record.calls else {},
+        document_ids=tuple(dict.fromkeys(cited.document_id for cited in (answer.citations if answer else ()))),
+        legs=_legs(searches, record.merged),
+        session_id=question.session_id,
     )
+
+
+def _plan(record: Record, answer: Answer | None) -> dict[str, Any]:
+    """Every decision. What the legs make of the query stands at the top for the first search, as in plain searches."""
+    question, first = record.question, record.searches[0] if record.searches else None
+    asked = {**dict(question.filters or {})}
+    decided = planned(record.plan, record.route) if record.plan and record.route else {}
+    plan: dict[str, Any] = {
+        "asked_strategy": question.strategy,
+        "reranker": first.result.reranker if first else None,
+        **decided,
+        **(answer.route if answer else {}),
+        "filters": asked,
+        "history_messages": len(question.history),
+        "searches": [_search(n, item) for n, item in enumerate(record.searches, 1)],
+        "attempts": [dict(attempt) for attempt in record.attempts],
+    }
+    if record.plan and record.plan.filters:
+        plan["understood_filters"] = dict(record.plan.filters)
+    if first:
+        plan |= query_plan(first.query, filtered=bool(asked)) | cache_plan(first.result)
+        plan |= {str(leg): how for leg, how in first.result.how.items()}
+        if first.query != question.text:
+            plan.setdefault("lexical_query", first.query)
+    return plan
+
+
+def _search(n: int, item: Searched) -> dict[str, Any]:
+    result = item.result
+    return {
+        "n": n,
+        "purpose": item.purpose,
+        "query": item.query,
+        "found": len(result.passages),
+        "confidence": {str(leg): value for leg, value in result.confidence.items()},
+        "legs_used": list(result.legs_used),
+        "legs_failed": {str(leg): why for leg, why in result.legs_failed.items()},
+        "reranker": result.reranker,
+        "total_ms": result.timings_ms.get("total"),
+        **cache_plan(result),
+    }
+
+
+def _legs(searches: Sequence[Searched], merged: LegTrace | None) -> tuple[LegTrace, ...]:
+    legs = [
+        leg if n == 1 else replace(leg, leg=f"{leg.leg}#{n}")
+        for n, item in enumerate(searches, 1) for leg in item.result.legs
+    ]  # fmt: skip
+    return (*legs, *([merged] if merged else []))
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
@@ -78,7 +123,6 @@ def _citation(citation: Citation) -> dict[str, Any]:
         "n": citation.n,
         "document_id": str(citation.document_id),
         "passage_id": str(citation.passage_id),
-        "chunk_id": str(citation.chunk_id) if citation.chunk_id else None,
         "version": citation.version,
         "page": citation.page,
         "start": citation.start,

@@ -1,15 +1,126 @@
--- Blanks answers that cite a document, in the transaction that deletes it. Returns how many runs were touched.
--- A definer function, because row security would keep the planner from the GIN index on document_ids.
-CREATE OR REPLACE FUNCTION rag.forget_document(document uuid) RETURNS integer
+-- What must not outlive a deletion: text of documents in traced answers and in messages, and text of conversations in
+-- traces. Runs are locked first, then messages, each in order of id, so that deletions of all kinds can meet.
+
+-- What of a plan cannot hold words of documents and conversations: measures, and what the plan has words of its own for.
+CREATE OR REPLACE FUNCTION rag.wordless_plan(plan jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT coalesce(jsonb_object_agg(key, CASE key WHEN 'complexity' THEN value - 'reasoning' ELSE value END), '{}')
+  FROM jsonb_each(plan)
+  WHERE jsonb_typeof(value) IN ('number', 'boolean', 'null') OR key IN (
+    'strategy', 'asked_strategy', 'intent', 'language', 'query_type', 'complexity', 'weights', 'answerer', 'reranker',
+    'rewritten_by', 'attempts')
+$$;
+COMMENT ON FUNCTION rag.wordless_plan IS 'The plan of a run without what may hold words of documents or conversations.';
+
+-- Blanks what cites or quotes documents, in the transaction that deletes them. Returns how many runs were touched.
+-- A follow-up is rewritten with words of earlier answers: where one of a conversation stood on a document, rewritten
+-- questions of the conversation lose those words too.
+-- A definer function, because row security would keep the planner from the GIN indexes on document_ids.
+CREATE OR REPLACE FUNCTION rag.forget_documents(documents uuid[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
 AS $$
-DECLARE touched integer;
+DECLARE
+  tenant bigint := current_tenant();
+  touched integer;
+  told text[] := ARRAY(SELECT DISTINCT m.session_id FROM messages m
+    WHERE m.tenant_id = tenant AND m.document_ids && documents);
 BEGIN
-  UPDATE runs SET answer = (answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
-  WHERE tenant_id = current_tenant() AND document_ids @> ARRAY[document] AND NOT answer ? 'source_deleted_at';
+  PERFORM FROM runs r
+  WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
+  UPDATE runs r SET plan = wordless_plan(r.plan)
+  WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told))
+    AND r.plan ->> 'rewritten_by' IS NOT NULL;
+  UPDATE runs r
+  SET answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
+  WHERE r.tenant_id = tenant AND r.document_ids && documents AND NOT r.answer ? 'source_deleted_at';
   GET DIAGNOSTICS touched = ROW_COUNT;
+  PERFORM blank_messages(documents);
   RETURN touched;
 END
 $$;
+COMMENT ON FUNCTION rag.forget_documents IS
+  'Blanks traced answers and messages of the current tenant that cite or quote deleted documents; how many runs it touched.';
 
-COMMENT ON FUNCTION rag.forget_document IS 'Blanks traced answers of the current tenant that cite a deleted document.';
+CREATE OR REPLACE FUNCTION rag.forget_document(document uuid) RETURNS integer
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, rag, public, pg_temp AS 'SELECT forget_documents(ARRAY[document])';
+COMMENT ON FUNCTION rag.forget_document IS 'rag.forget_documents for one.';
+
+-- Sources keep ids and spans. An answer that cites a document loses its text, as it does in its trace; one that was only shown
+-- the document keeps it. `among`: only these messages, which the caller has just inserted.
+CREATE OR REPLACE FUNCTION rag.blank_messages(documents uuid[], among uuid[] DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
+AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  doomed uuid[] := ARRAY(
+    SELECT m.id FROM messages m
+    WHERE m.tenant_id = tenant AND m.document_ids && documents AND (among IS NULL OR m.id = ANY (among))
+    ORDER BY m.id FOR UPDATE);
+BEGIN
+  UPDATE messages m SET
+    content = CASE WHEN blanked.cited THEN '' ELSE m.content END,
+    metadata = m.metadata || jsonb_build_object(
+      'source_deleted_at', coalesce(m.metadata -> 'source_deleted_at', to_jsonb(now())), 'sources', blanked.sources)
+  FROM messages o
+  CROSS JOIN LATERAL (
+    SELECT bool_or(gone AND (source -> 'cited')::boolean) AS cited,
+           jsonb_agg(CASE WHEN gone THEN source || '{"deleted": true, "preview": "", "title": "", "filename": ""}'
+                          ELSE source END ORDER BY n) AS sources
+    FROM jsonb_array_elements(o.metadata -> 'sources') WITH ORDINALITY AS s (source, n)
+    CROSS JOIN LATERAL (SELECT (source ->> 'document_id')::uuid = ANY (documents) AS gone) AS g
+  ) AS blanked
+  WHERE o.tenant_id = tenant AND o.id = ANY (doomed) AND m.tenant_id = tenant AND m.id = o.id;
+END
+$$;
+COMMENT ON FUNCTION rag.blank_messages IS
+  'Blanks quotes, names and, where they are cited, whole answers of documents in messages of the current tenant.';
+
+-- Blanks what the runs of a conversation say: what may hold words goes, measures stay, so that the run can still be counted.
+-- `among`: only these runs, which the caller has just inserted.
+CREATE OR REPLACE FUNCTION rag.blank_session_runs(session text, among uuid[] DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  PERFORM FROM runs r
+  WHERE r.tenant_id = tenant AND r.session_id = session AND (among IS NULL OR r.id = ANY (among)) ORDER BY r.id FOR UPDATE;
+  UPDATE runs r SET
+    question = '',
+    error = split_part(r.error, ':', 1),
+    degraded = '{}',
+    answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('session_deleted_at', now()),
+    plan = wordless_plan(r.plan)
+  WHERE r.tenant_id = tenant AND r.session_id = session AND (among IS NULL OR r.id = ANY (among));
+END
+$$;
+COMMENT ON FUNCTION rag.blank_session_runs IS
+  'Blanks questions, answers and plans in the traces of a conversation of the current tenant.';
+
+-- Removes a conversation: its messages, what its runs say, and cached results of what it asked. True if there was one.
+-- The caller's rights, so row security decides.
+CREATE OR REPLACE FUNCTION rag.forget_session(session text) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  known boolean;
+  asked text[];
+BEGIN
+  PERFORM FROM sessions s WHERE s.tenant_id = tenant AND s.id = session FOR UPDATE;
+  known := FOUND;
+  asked := ARRAY(
+    SELECT m.run_id::text FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session AND m.run_id IS NOT NULL
+    UNION SELECT r.id::text FROM runs r WHERE r.tenant_id = tenant AND r.session_id = session);
+  PERFORM blank_session_runs(session);
+  PERFORM FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session ORDER BY m.id FOR UPDATE;
+  DELETE FROM sessions s WHERE s.tenant_id = tenant AND s.id = session;
+  WITH doomed AS MATERIALIZED (
+    SELECT c.key FROM retrieval_cache c
+    WHERE c.tenant_id = tenant AND c.result ->> 'run_id' = ANY (asked) ORDER BY c.key FOR UPDATE
+  )
+  DELETE FROM retrieval_cache c USING doomed WHERE c.tenant_id = tenant AND c.key = doomed.key;
+  RETURN known;
+END
+$$;
+
+COMMENT ON FUNCTION rag.forget_session IS
+  'Removes a conversation of the current tenant with its messages and blanks its text in traces; false when it is unknown.';

@@ -177,6 +177,30 @@ BEGIN
     stage := 'result'; rank := NULL; score := nullif(fused.shares[place], 'NaN');
     verdict := CASE WHEN place IS NULL THEN 'not returned' ELSE fate_verdict(fused, place) END;
     RETURN NEXT;
+
+    -- further searches of the run, for sub-questions and other phrasings, and the list that was made of all
+    FOR fused IN
+        SELECT l.* FROM run_legs AS l
+        WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg LIKE 'fused#%'
+        ORDER BY split_part(l.leg, '#', 2)::integer
+    LOOP
+        stage := 'search ' || split_part(fused.leg, '#', 2);
+        rank := array_position(fused.passage_ids, explain_passage.passage);
+        score := fused.scores[rank];
+        verdict := format('%s (%s)', CASE WHEN rank IS NULL THEN 'no leg brought it' ELSE fate_verdict(fused, rank) END,
+            run.plan #>> ARRAY['searches', (split_part(fused.leg, '#', 2)::integer - 1)::text, 'query']);
+        RETURN NEXT;
+    END LOOP;
+    SELECT l.* INTO fused FROM run_legs AS l
+    WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = 'merged';
+    IF FOUND THEN
+        stage := 'merged';
+        rank := array_position(fused.passage_ids, explain_passage.passage);
+        score := fused.scores[rank];
+        verdict := CASE WHEN rank IS NULL THEN 'no search returned it'
+            ELSE format('rank %s of %s in the list made of all searches: %s', rank, cardinality(fused.passage_ids), fused.fates[rank]) END;
+        RETURN NEXT;
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION analyst.explain_passage(uuid, uuid) IS

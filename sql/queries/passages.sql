@@ -9,3 +9,38 @@ JOIN rag.passages p ON p.tenant_id = $1 AND p.id = wanted.passage_id
 JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
 JOIN rag.collections c ON c.tenant_id = $1 AND c.id = p.collection_id
 LEFT JOIN rag.chunks k ON k.tenant_id = $1 AND k.id = wanted.chunk_id
+
+-- name: in_order
+-- Passages of some documents ($3, or all) as one reads them. Where they have more than $4 tokens, as large a share of them
+-- as fits, evenly spread.
+WITH scope AS (
+  SELECT p.id, d.external_id, p.ordinal, p.token_count,
+    row_number() OVER (ORDER BY d.external_id, p.ordinal) AS place,
+    count(*) OVER () AS total, sum(p.token_count) OVER () AS tokens
+  FROM rag.collections c
+  JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
+  JOIN rag.passages p ON p.tenant_id = $1 AND p.document_id = d.id
+  WHERE c.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' AND d.metadata @> $5
+    AND ($3::uuid[] IS NULL OR d.id = ANY ($3))
+), chosen AS (
+  SELECT id, place, total FROM scope
+  WHERE tokens <= $4
+    OR floor(place * $4::float8 / tokens) > floor((place - 1) * $4::float8 / tokens)
+)
+SELECT p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings,
+  p.landmarks, p.token_count, d.version, c.name AS collection, d.media_type, d.metadata,
+  NULL::uuid AS chunk_id, NULL::integer AS matched_start, NULL::integer AS matched_end, chosen.total
+FROM chosen
+JOIN rag.passages p ON p.tenant_id = $1 AND p.id = chosen.id
+JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
+JOIN rag.collections c ON c.tenant_id = $1 AND c.id = p.collection_id
+ORDER BY chosen.place
+
+-- name: chunk_vectors
+-- Vectors of the chunks of some passages, as the collection's own model made them, in order within each.
+SELECT k.passage_id, k.char_start, k.char_end, e.embedding
+FROM rag.chunks k
+JOIN rag.embeddings e ON e.tenant_id = $1 AND e.chunk_id = k.id AND e.model_id = (
+  SELECT coalesce(c.model_id, e.model_id) FROM rag.collections c WHERE c.tenant_id = $1 AND c.id = k.collection_id)
+WHERE k.tenant_id = $1 AND k.passage_id = ANY ($2::uuid[])
+ORDER BY k.passage_id, k.char_start

@@ -23,7 +23,8 @@ SELECT t.name AS tenant,
        r.plan,
        r.usage,
        r.settings_revision,
-       r.epochs
+       r.epochs,
+       r.session_id
 FROM rag.runs AS r
 JOIN rag.tenants AS t ON t.id = r.tenant_id;
 
@@ -53,3 +54,4 @@ COMMENT ON COLUMN analyst.retrieval_runs.plan IS 'How the run was planned: legs,
 COMMENT ON COLUMN analyst.retrieval_runs.usage IS 'Chat model and tokens used (JSON object); empty where no model was called.';
 COMMENT ON COLUMN analyst.retrieval_runs.settings_revision IS 'Which settings were in force: equal values, equal revision.';
 COMMENT ON COLUMN analyst.retrieval_runs.epochs IS 'State of each collection that was read (JSON object): grows with every change of its content.';
+COMMENT ON COLUMN analyst.retrieval_runs.session_id IS 'The conversation that the question was asked in; null outside of conversations.';

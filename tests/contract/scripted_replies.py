@@ -14,12 +14,16 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What becomes of one request, `seconds` after it arrived; `text` is said instead of the default answer."""
+    """What becomes of one request, `seconds` after it arrived; `text` is said instead of the default answer, in a stream
+    as `pieces` where they are given. `finish` is the finish reason. `field`: see `refuse`."""
 
     kind: str = "ok"
     text: str | None = None
     retry_after: float | None = None
     seconds: float = 0.0
+    finish: str = "stop"
+    pieces: tuple[str, ...] = ()
+    field: str = ""
 
 
 def vector(text: str, dimensions: int) -> list[float]:

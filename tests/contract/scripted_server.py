@@ -6,7 +6,7 @@ v2 rerank. Unscripted requests get a good, deterministic answer; `script` says w
         chat = OpenAIChat("m", "key", server.openai_url)
 
 Kinds of reply for every endpoint: ok (after `seconds`), 401 (repeats the key), 429, quota (429 for good), 500, 502
-(HTML), disconnect, stall, malformed (broken JSON), wrong_shape, html_200.
+(HTML), disconnect, stall, malformed (broken JSON), wrong_shape, html_200, 400, refuse (400 that names `field`).
 Chat: empty, length, length_empty, no_finish. Its streams: error_first; after two words cut, error_chunk, bad_chunk,
 odd_chunk, stall_late; at the end silent_end; drip (a word per 0.2 s).
 Embeddings: fewer, more, repeated, dimension, ragged, zero, floats (no base64), shuffled.
@@ -16,7 +16,10 @@ Rerank: out_of_range, negative, repeated, fewer, score.
 from __future__ import annotations
 
 import json
+import select
+import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,6 +47,7 @@ class ScriptedServer:
         self.answer = answer
         self.requests: list[Received] = []
         self.released = threading.Event()  # ends every stall
+        self.hung_up = 0  # clients that closed their connection during a stall
         self._script: deque[Reply] = deque()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
@@ -119,6 +123,10 @@ class _Handler(BaseHTTPRequestHandler):
             case "401":
                 heard = self.headers["authorization"]
                 self._json({"error": {"message": f"bad key in '{heard}'"}, "message": f"bad key in '{heard}'"}, 401)
+            case "400":
+                self._json({"error": {"message": "bad request"}, "message": "bad request"}, 400)
+            case "refuse":
+                self._json({"error": {"message": f"Unsupported parameter: '{reply.field}'"}}, 400)
             case "500":
                 self._json({"error": {"message": "oops"}, "message": "oops"}, 500)
             case "502":
@@ -132,11 +140,19 @@ class _Handler(BaseHTTPRequestHandler):
             case "disconnect":
                 self.close_connection = True
             case "stall":
-                self.scripted.released.wait(30)
-                self.close_connection = True
+                self._stall()
             case _:
                 return False
         return True
+
+    def _stall(self) -> None:
+        """Silence until the client hangs up, the test ends, or 30 s have gone."""
+        until = time.monotonic() + 30
+        while not self.scripted.released.wait(0.01) and time.monotonic() < until:
+            if select.select([self.connection], [], [], 0)[0] and not self.connection.recv(1, socket.MSG_PEEK):
+                self.scripted.hung_up += 1
+                break
+        self.close_connection = True
 
     def _answer(self, reply: Reply, body: Json) -> None:
         if self.path.endswith("/embeddings"):
@@ -164,14 +180,16 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._event(chunk_body(model, {"role": "assistant", "content": ""}))
         words = [] if reply.kind in ("empty", "length_empty") else text.split(" ")
-        for number, word in enumerate(words):
+        for piece in reply.pieces:
+            self._event(chunk_body(model, {"content": piece}))
+        for number, word in enumerate([] if reply.pieces else words):
             if number == 2 and self._break(reply):
                 return
             if reply.kind == "drip":
                 self.scripted.released.wait(0.2)
             self._event(chunk_body(model, {"content": (" " if number else "") + word}))
         if reply.kind != "silent_end":
-            self._event(chunk_body(model, {}, "length" if reply.kind == "length_empty" else "stop"))
+            self._event(chunk_body(model, {}, "length" if reply.kind == "length_empty" else reply.finish))
             if (body.get("stream_options") or {}).get("include_usage"):
                 usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
                 self._event(chunk_body(model, {}) | {"choices": [], "usage": usage})
@@ -193,8 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._event({"foo": 1})
                 self._chunk(b"")
             case "stall_late":
-                self.scripted.released.wait(30)
-                self.close_connection = True
+                self._stall()
             case _:
                 return False
         return True

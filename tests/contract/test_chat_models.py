@@ -11,7 +11,8 @@ from quick import QUICK
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
+from app.errors import CircuitOpenError, ProviderError, ProviderResponseError, ProviderTimeoutError
+from app.providers.circuit import Circuit, Limits
 from app.providers.openai_chat import OpenAIChat
 from app.providers.protocols import ChatModel, Completion, Delta, Message, Usage
 
@@ -244,3 +245,57 @@ async def test_errors_never_show_the_key(chat: ChatModel, server: ScriptedServer
     assert KEY not in f"{caught.value} {caught.value.detail} {caught.value.extra}"
     assert caught.value.__suppress_context__
     assert "<html>" not in caught.value.detail
+
+
+# --- fields that some servers refuse, and the circuit ---------------------------------------------------------------
+
+
+async def test_stream_options_are_left_out_where_they_are_refused_and_that_is_remembered(
+    chat: ChatModel, server: ScriptedServer
+) -> None:
+    server.script(Reply("refuse", field="stream_options"))
+    assert "".join(delta.text for delta in await stream(chat)) == SAID
+    await stream(chat)
+    assert ["stream_options" in request.body for request in server.requests] == [True, False, False]
+
+
+async def test_a_stream_refused_without_a_reason_is_tried_without_them(chat: ChatModel, server: ScriptedServer) -> None:
+    server.script("400")
+    assert "".join(delta.text for delta in await stream(chat)) == SAID
+    server.script("400", "400")
+    with pytest.raises(ProviderError):
+        await stream(chat)
+
+
+@pytest.mark.parametrize(("refused", "instead"), [("max_tokens", "max_completion_tokens"), ("temperature", None)])
+async def test_other_fields_are_renamed_or_left_out(
+    chat: ChatModel, server: ScriptedServer, refused: str, instead: str | None
+) -> None:
+    server.script(Reply("refuse", field=refused))
+    assert (await complete(chat)).text == SAID
+    assert (await complete(chat)).text == SAID
+    assert [refused in request.body for request in server.requests] == [True, False, False]
+    assert instead is None or server.requests[-1].body[instead] == 50
+
+
+async def test_a_refused_request_is_not_repeated(chat: ChatModel, server: ScriptedServer) -> None:
+    server.script("400")
+    with pytest.raises(ProviderError):
+        await complete(chat)
+    assert len(server.requests) == 1
+
+
+async def test_after_failures_in_a_row_nobody_waits(server: ScriptedServer) -> None:
+    circuit = Circuit("chat m", lambda: Limits(failures=2, seconds=60))
+    chat = OpenAIChat("m", KEY, server.openai_url, retry=QUICK, circuit=circuit)
+    server.script(*["500"] * 3, "cut")
+    with pytest.raises(ProviderError):
+        await complete(chat)
+    with pytest.raises(ProviderError):
+        await stream(chat)
+    with pytest.raises(CircuitOpenError, match="circuit open"):
+        await complete(chat)
+    with pytest.raises(CircuitOpenError, match="circuit open"):
+        await stream(chat)
+    assert len(server.requests) == 4
+    await chat.close()

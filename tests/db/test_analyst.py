@@ -12,10 +12,11 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.actions import get_collection, get_trace, index_now, run_search
+from app.actions import ask, get_collection, get_trace, index_now, run_search
 from app.domain.document import Indexed
 from app.domain.ids import new_id
 from app.domain.passage import SearchRequest, SearchResult
+from app.domain.question import Question
 from app.evals.datasets import load
 from app.evals.retrieval import Bench, evaluate
 from app.jobs import vector_indexes
@@ -70,6 +71,11 @@ async def traced_search(services: Services, query: str = "dark rock of lava", to
     found = await run_search(services, SearchRequest(query=query, collections=("stones",), top_k=top_k))
     await services.traces.flush()
     return found
+
+
+async def talk(services: Services, collection: str = "stones") -> None:
+    async for _ in ask(services, Question("What is a cairn?", collection, new_id(), session_id="s1")):
+        pass
 
 
 async def grant_login(owner: Any, login: Login, name: str, tenant: str) -> Any:
@@ -211,7 +217,7 @@ async def test_similar_chunks_are_the_nearest_of_the_collection(services: Servic
 
 # --- who sees what ----------------------------------------------------------------------------------------------------
 
-VIEWS = ("documents", "passages", "chunks", "retrieval_runs", "retrieval_hits")
+VIEWS = ("documents", "passages", "chunks", "retrieval_runs", "retrieval_hits", "conversations", "messages")
 
 
 async def test_logins_see_the_tenants_granted_to_them_and_nothing_they_set_changes_that(
@@ -219,8 +225,9 @@ async def test_logins_see_the_tenants_granted_to_them_and_nothing_they_set_chang
 ) -> None:
     await index(services)
     await index(other_tenant, {"secret": "The secret rock is obsidian."})
-    await traced_search(services)
-    await traced_search(other_tenant)
+    for tenant in (services, other_tenant):
+        await traced_search(tenant)
+        await talk(tenant)
     alice = await grant_login(owner, login, "analyst_alice", "one")
     hidden_chunk = await owner.fetchval("SELECT chunk_id FROM rag.embeddings WHERE tenant_id = $1",
                                         other_tenant.principal.tenant_id)  # fmt: skip
@@ -299,6 +306,13 @@ def examples() -> list[str]:
     return re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
 
 
+async def enhanced(services: Services, collection: str) -> None:
+    """A question of two parts, each of which is searched for."""
+    question = "What is granite and how is bread baked?"
+    asked = Question(question, collection, new_id(), strategy="enhanced")
+    assert [event async for event in ask(services, asked)]
+
+
 async def evaluated_and_checked(services: Services, folder: Path) -> None:
     """An evaluation run of one query, and a recall check."""
     (folder / "corpus.jsonl").write_text(json.dumps({"_id": "basalt", "text": TEXTS["basalt"]}) + "\n")
@@ -330,6 +344,10 @@ async def test_the_example_queries_of_the_documentation_run(
     await evaluated_and_checked(services, tmp_path)
     for query in ("lava", "trail of stones", "xyzzy"):
         await run_search(services, SearchRequest(query=query, collections=("demo",), top_k=1))
+    await talk(services, "demo")
+    await enhanced(services, "demo")
+    # the last example explains the last run
+    await run_search(services, SearchRequest(query="stones", collections=("demo",), top_k=1))
     await services.traces.flush()
     alice = await grant_login(owner, login, "analyst_alice", "one")
 

@@ -46,10 +46,11 @@ def launch(fresh_database: Callable[[], str], tmp_path: Path, model: Path, chat:
 def talking(
     fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path, chat: ScriptedServer
 ) -> Iterator[Api]:
-    """A serving process with a chat model."""
+    """A serving process with a chat model that is called however often it has failed."""
     folder = tmp_path_factory.mktemp("talking")
     own = {"CAIRN_MODEL_DIR": str(model), "OPENAI_BASE_URL": chat.openai_url}
-    with serving(fresh_database(), folder, **own) as api:
+    patient = {"providers": {"circuitFailures": 10_000}}
+    with serving(fresh_database(), folder, settings=patient, **own) as api:
         api.index("stones", a=TEXT)
         yield api
 

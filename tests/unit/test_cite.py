@@ -50,11 +50,25 @@ def test_each_number_becomes_the_sentence_that_supports_it() -> None:
     assert (first.page, first.version, first.passage_id) == (3, 2, SOURCES[0].passage_id)
 
 
+def test_a_citation_belongs_to_its_own_sentence() -> None:
+    cited = cite("It eats krill [1]. The blue whale weighs 199 tonnes [1]. It marks a trail. [2]", SOURCES)
+    assert [c.quote for c in cited.citations] == [
+        "It eats krill.", "The blue whale weighs up to 199 tonnes.", "It marks a trail in the mountains."
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "expected", "numbers"),
     [
         ("Stones [2]. Krill [1].", "Stones [1]. Krill [2].", [1, 2]),  # renumbered by first appearance
         ("It eats krill [1, 2].", "It eats krill [1][2].", [1, 2]),
+        ("It eats krill [Source 1, 2].", "It eats krill [1][2].", [1, 2]),
+        ("It eats krill (Source 1).", "It eats krill [1].", [1]),
+        ("It eats krill (Sources 1 and 2).", "It eats krill [1][2].", [1, 2]),
+        ("It eats krill [Source 1: a.md (page 3)].", "It eats krill [1].", [1]),
+        ("It eats krill 【1†source】.", "It eats krill [1].", [1]),
+        ("It eats krill [^1].", "It eats krill [1].", [1]),
+        ("Er frisst Krill [Quelle 1].", "Er frisst Krill [1].", [1]),
         ("It eats krill [1][2].", "It eats krill [1][2].", [1, 2]),
         ("It eats krill [1-2].", "It eats krill [1][2].", [1, 2]),
         ("It eats krill [Source 1; Source 2].", "It eats krill [1][2].", [1, 2]),

@@ -13,7 +13,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from app.answer.extract import empty_collection, extract
+from app.answer.extract import extract
 from app.domain.answer import Draft
 from app.domain.passage import Passage
 from app.providers.minilm import MiniLM, find_model
@@ -171,13 +171,6 @@ async def test_nothing_found_and_nothing_asked() -> None:
     assert not (await ask("What is a cairn?")).found
     assert not (await ask("why?", passage(TRAIL))).found
     assert not (await ask("?!", passage(TRAIL))).found
-
-
-def test_a3_10_an_empty_collection_says_how_to_add_documents() -> None:
-    draft = empty_collection("What is a cairn?", "notes")
-    assert not draft.found
-    assert "cairn ingest PATH --collection notes" in draft.text
-    assert draft.insufficiencies
 
 
 async def test_few_sentences_are_embedded_whatever_the_passages_hold() -> None:

@@ -1,0 +1,248 @@
+"""Chat: messages of a conversation, answered from the documents of its collection, as JSON or as a stream (A13.01)."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+
+from app import actions, chat_actions
+from app.api import problems
+from app.api.models import ID_EXAMPLE, Body, example
+from app.api.query import events_of, finished
+from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_gone
+from app.api.sse import Frame, describe, error_frame, event_stream
+from app.domain.answer import Answer
+from app.domain.conversation import SourceRef
+from app.domain.event import Answered, Cancelled, Failed, Token
+from app.domain.ids import new_id
+from app.domain.question import Question
+from app.errors import ConflictError, InputError
+from app.memory.sources import sources_of
+from app.wiring import Services
+
+router = APIRouter(tags=["chat"], route_class=TypedRoute)
+
+SESSION_HEADER = "X-Session-ID"
+_IN_HEADER = re.compile(r"[!-~]+")
+ChatId = Annotated[
+    str, Path(description="Id of a chat; its documents are in the collection chat_{chat_id}.", examples=["leave-2026"])
+]
+SessionHeader = Annotated[
+    str | None, Header(alias=SESSION_HEADER, description="The session, where the body names none (A13.08).")
+]
+
+_SOURCE = {
+    "filename": "guides/leave.md", "chunk_id": ID_EXAMPLE, "relevance_score": 0.89,
+    "content_preview": "Employees have 30 days of leave per year.", "page": None,
+}  # fmt: skip
+_RESPONSE = {
+    "message_id": ID_EXAMPLE, "answer": "Employees have 30 days of leave per year [1].", "sources": [_SOURCE],
+    "session_id": "9f1c2c0e-7d5a-4b39-9a55-0f6f0c7c9d11", "was_grounded": True, "confidence": 0.92,
+    "processing_time_ms": 34.5,
+}  # fmt: skip
+
+
+class ChatRequest(Body):
+    """A13.02"""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"message": "How many days of leave do we have?", "session_id": "alice-1"}]},
+    )
+
+    message: str
+    session_id: str | None = Field(None, description="The conversation; default: a new one, whose id is returned.")
+    collection_name: str | None = Field(
+        None, description="What is asked. Default: chat_{chat_id}, or chat_{session_id} where there is no chat id."
+    )
+
+
+class ChatSource(BaseModel):
+    """A source of an answer; the n-th of the list is `[n]` in it. Uncited ones come last."""
+
+    model_config = example(_SOURCE)
+
+    filename: str = Field(description="Name of the file; empty once the document is deleted.")
+    chunk_id: str = Field(description="Id of the chunk, or of the passage where no chunk of it was found.")
+    relevance_score: float
+    content_preview: str = Field(description="At most 200 characters, from the cited sentence on.")
+    page: int | None
+
+
+class ChatResponse(BaseModel):
+    """A13.04"""
+
+    model_config = example(_RESPONSE)
+
+    message_id: UUID | None = Field(description="Id of the answer in the history; null where it could not be saved.")
+    answer: str
+    sources: list[ChatSource]
+    session_id: str
+    was_grounded: bool | None = Field(description="Null where nothing was to be checked, or it could not be.")
+    confidence: float
+    processing_time_ms: float
+
+
+_EVENTS = ("token", "sources", "done", "error")
+_STREAM_EXAMPLE = (
+    'event: token\ndata: {"type": "token", "content": "Employees "}\nid: 1\n\n'
+    'event: sources\ndata: {"type": "sources", "sources": []}\nid: 2\n\n'
+    'event: done\ndata: {"type": "done", "is_grounded": true, "iterations": 1, "query_complexity": "simple", '
+    '"is_summarization": false}\nid: 3\n\n'
+)
+_STREAM: dict[str, Any] = {
+    "response_class": Response,  # FastAPI takes functions under EventSourceResponse for generators
+    "responses": {200: {"content": describe(_EVENTS, _STREAM_EXAMPLE)}, **problems.declare(409, 502, 504)},
+}
+
+
+@router.post("/chat", include_in_schema=False)
+@router.post("/chat/", response_model=ChatResponse, responses=problems.declare(409, 502, 504), summary="Send a message")
+async def chat(
+    body: ChatRequest, request: Request, services: ServicesDep, running: RunningDep, session: SessionHeader = None
+) -> Response:
+    """The answer, in one piece. Leaving cancels the run."""
+    began = time.perf_counter()
+    question = _question(body, services, session)
+    answered = await until_gone(request, finished(running, services, question))
+    response = _response(answered, question, (time.perf_counter() - began) * 1000)
+    return Response(response.model_dump_json(), media_type="application/json", headers=_headers(question))
+
+
+@router.post("/chat/stream", summary="Send a message to a collection, and read the answer as it is written", **_STREAM)
+async def stream(
+    body: ChatRequest, request: Request, services: ServicesDep, running: RunningDep, session: SessionHeader = None
+) -> Response:
+    """Needs `collection_name`. `token`, then `sources`, then `done`; or `error` as the last event."""
+    if body.collection_name is None:
+        raise InputError("collection_name is needed here; or send to /chat/{chat_id}/stream, or to /chat/")
+    return _streamed(request, running, services, _question(body, services, session))
+
+
+@router.post(
+    "/chat/{chat_id}/stream", summary="Send a message to a chat, and read the answer as it is written", **_STREAM
+)
+async def chat_stream(
+    chat_id: ChatId,
+    body: ChatRequest,
+    request: Request,
+    services: ServicesDep,
+    running: RunningDep,
+    session: SessionHeader = None,
+) -> Response:
+    """`token`, then `sources`, then `done`; or `error` as the last event. Leaving cancels the run."""
+    collection = chat_actions.chat_collection(chat_id)
+    return _streamed(request, running, services, _question(body, services, session, collection))
+
+
+def _question(body: ChatRequest, services: Services, header: str | None, collection: str | None = None) -> Question:
+    given = body.session_id if body.session_id is not None else header
+    session = actions.checked_session(given) if given is not None else chat_actions.new_session()
+    if body.collection_name is not None:
+        collection = actions.checked_name(body.collection_name)
+    return Question(
+        text=actions.checked_text(body.message, services.settings.current),
+        collection=collection or chat_actions.session_collection(session),
+        run_id=new_id(),
+        session_id=session,
+    )
+
+
+def _headers(question: Question) -> dict[str, str]:
+    """The session, for clients that read no body; not one that a header cannot say."""
+    session = question.session_id or ""
+    return {SESSION_HEADER: session} if _IN_HEADER.fullmatch(session) else {}
+
+
+# --- as JSON ----------------------------------------------------------------------------------------------------------
+
+
+def _response(answered: Answered, question: Question, milliseconds: float) -> ChatResponse:
+    answer = answered.answer
+    return ChatResponse(
+        message_id=answered.message_id,
+        answer=answer.answer,
+        sources=[chat_source(source) for source in sources_of(answer)],
+        session_id=question.session_id or "",
+        was_grounded=answer.grounded,
+        confidence=answer.confidence,
+        processing_time_ms=round(milliseconds, 1),
+    )
+
+
+def chat_source(source: SourceRef) -> ChatSource:
+    """As chat clients see a source, in answers and in history."""
+    return ChatSource(
+        filename=source.filename,
+        chunk_id=str(source.chunk_id or source.passage_id),
+        relevance_score=source.score,
+        content_preview=source.preview,
+        page=source.page,
+    )
+
+
+# --- as a stream ------------------------------------------------------------------------------------------------------
+
+
+def _streamed(request: Request, running: Running, services: Services, question: Question) -> Response:
+    response = event_stream(request, _frames(request, running, services, question))
+    response.headers.update(_headers(question))
+    return response
+
+
+async def _frames(
+    request: Request, running: Running, services: Services, question: Question
+) -> AsyncGenerator[Frame, None]:
+    shown = ""
+    async with aclosing(events_of(services, question)) as events:
+        async for event in events:
+            match event:
+                case Token():
+                    shown += event.text
+                    yield Frame("token", {"type": "token", "content": event.text})
+                case Answered():
+                    running.metrics.stages(event.answer.timings_ms)
+                    found = [chat_source(source).model_dump() for source in sources_of(event.answer)]
+                    yield Frame("sources", {"type": "sources", "sources": found})
+                    yield Frame("done", _done(event, question, shown), terminal=True)
+                case Failed():
+                    yield error_frame(request, event.error)
+                case Cancelled():
+                    yield error_frame(request, ConflictError("the run was cancelled"))
+
+
+def _done(event: Answered, question: Question, shown: str) -> dict[str, Any]:
+    """A13.03, and what a client needs to go on. `answer`: the checked text where it is not what was streamed, else null."""
+    answer = event.answer
+    return {
+        "type": "done",
+        "is_grounded": answer.grounded,
+        "iterations": answer.route.get("iterations", 1),
+        "query_complexity": query_complexity(answer),
+        "is_summarization": bool(answer.route.get("is_summarization", False)),
+        "answer": None if answer.answer.strip() == shown.strip() else answer.answer,
+        "message_id": str(event.message_id) if event.message_id else None,
+        "session_id": question.session_id,
+        "run_id": str(answer.run_id),
+    }
+
+
+def query_complexity(answer: Answer) -> str:
+    """The class of a message (A1.25): summarize, garbage, conversational, or how complex the question is (A1.10)."""
+    route = answer.route
+    intent = route.get("intent")
+    if route.get("is_summarization"):
+        return "summarize"
+    if intent == "garbage":
+        return "garbage"
+    if intent in ("followup", "simplify", "deepen"):
+        return "conversational"
+    return str((route.get("complexity") or {}).get("level") or "simple").lower()

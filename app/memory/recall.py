@@ -1,0 +1,28 @@
+"""What was said before, and how much of it each step may see (A12.01)."""
+
+from __future__ import annotations
+
+from app.domain.conversation import Turn
+from app.domain.principal import Principal
+from app.settings import MemorySettings
+from app.store import memory
+from app.store.session import Database
+
+
+async def recall(database: Database, principal: Principal, session_id: str, limit: int) -> tuple[Turn, ...]:
+    """The last `limit` messages of a conversation, oldest first; () for an unknown one. Answers that lost their text with
+    a deleted document are not recalled."""
+    if limit < 1:
+        return ()
+    async with database.transaction(principal, readonly=True) as connection:
+        return tuple(await memory.recent(connection, principal, session_id, limit))
+
+
+def widest(settings: MemorySettings) -> int:
+    """Messages to recall once for all steps of a run."""
+    return max(settings.router, settings.rewrite, settings.generation, settings.context)
+
+
+def window(history: tuple[Turn, ...], limit: int) -> tuple[Turn, ...]:
+    """The last `limit` messages of what was recalled."""
+    return history[-limit:] if limit > 0 else ()

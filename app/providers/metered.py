@@ -1,0 +1,57 @@
+"""A chat model that keeps account: wrapped around one for the length of a run, it knows what all calls of it cost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import Any, cast
+
+from app.domain.spend import Prices, Spend, one_call
+from app.providers.protocols import ChatModel, Completion, Delta, Message, Usage
+from app.providers.retry import now
+
+
+class MeteredChat:
+    """ChatModel around another one, which stays its owner's to close. `spend` is the sum of all calls so far, failed
+    ones included: they have cost time, and nobody knows how many tokens."""
+
+    def __init__(self, chat: ChatModel, prices: Prices) -> None:
+        self._chat = chat
+        self._prices = prices
+        self.spend = Spend()
+
+    @property
+    def name(self) -> str:
+        return self._chat.name
+
+    def _note(self, usage: Usage, begun: float) -> None:
+        self.spend += one_call(self.name, usage.input_tokens, usage.output_tokens, now() - begun, self._prices)
+
+    async def complete(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
+    ) -> Completion:
+        """See `ChatModel.complete`."""
+        begun, usage = now(), Usage()
+        try:
+            reply = await self._chat.complete(messages, temperature=temperature, max_tokens=max_tokens, timeout=timeout)
+            usage = reply.usage
+            return reply
+        finally:
+            self._note(usage, begun)
+
+    async def stream(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
+    ) -> AsyncIterator[Delta]:
+        """See `ChatModel.stream`."""
+        begun, usage = now(), Usage()
+        stream = self._chat.stream(messages, temperature=temperature, max_tokens=max_tokens, timeout=timeout)
+        try:
+            async with aclosing(cast("Any", stream)) as deltas:
+                async for delta in deltas:
+                    usage = delta.usage or usage
+                    yield delta
+        finally:
+            self._note(usage, begun)
+
+    async def close(self) -> None:
+        """Nothing: the chat model is its owner's."""

@@ -1,0 +1,197 @@
+"""What a chat model makes of a message, and the checks that its words must pass before anything is looked for by them.
+
+A reply is refused when it is empty, too long, in another language, without a word of what was said, or with a name or
+number that nobody said: then the rules' result stands, and the caller discloses it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from app.domain.conversation import Turn
+from app.domain.words import fold
+from app.errors import ProviderResponseError
+from app.prompts import prompt
+from app.providers.protocols import ChatModel, Completion, Message
+from app.query.language import by_words
+from app.query.words import content_words, tokens
+from app.settings import RewriteSettings
+
+SHOWN_CHARS: Final = 1200
+"""Of each message of the conversation."""
+MESSAGE_CHARS: Final = 4000
+MAX_GROWTH: Final = 400
+"""Characters that a rewritten message may have beyond three times the message."""
+MAX_EXPANSIONS: Final = 3
+
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_LABEL = re.compile(r"^\s*(?:rewritten\s+)?(?:query|question|message)\s*:\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRewrite:
+    """`text` stands alone; equal to the message where nothing was to be done. `usage` as an answer reports it."""
+
+    text: str
+    subquestions: tuple[str, ...] = ()
+    usage: dict[str, Any] = field(default_factory=dict)
+
+
+async def rewrite_by_model(
+    message: str, history: Sequence[Turn], chat: ChatModel, settings: RewriteSettings
+) -> ModelRewrite:
+    """Raises ProviderError; ProviderResponseError for a reply that does not pass the checks."""
+    shown = "\n".join(f"{turn.role}: {_quoted(turn.content[:SHOWN_CHARS])}" for turn in history)
+    reply = await _ask(
+        chat, settings, "rewrite", history=shown or "(none)", message=_quoted(message[:MESSAGE_CHARS]),
+        most=str(settings.max_subquestions),
+    )  # fmt: skip
+    said = (message, *(turn.content for turn in history))
+    data = _json(reply.text)
+    text = str(data.get("query", "")) if isinstance(data, dict) else _plain(reply.text)
+    text = checked(text, message, said)
+    listed = data.get("subquestions") if isinstance(data, dict) else None
+    parts = _several(listed if isinstance(listed, list) else [], text, (*said, text), settings.max_subquestions)
+    return ModelRewrite(text, parts if len(parts) > 1 else (), _usage(chat, reply))
+
+
+async def split_by_model(question: str, chat: ChatModel, settings: RewriteSettings) -> tuple[str, ...]:
+    """Sub-questions (A2.03); () where it is one question. Raises ProviderError for no or an unusable reply."""
+    reply = await _ask(
+        chat, settings, "decompose", question=_quoted(question[:MESSAGE_CHARS]), most=str(settings.max_subquestions)
+    )
+    parts = _several(_array(reply.text), question, (question,), settings.max_subquestions)
+    return parts if len(parts) > 1 else ()
+
+
+async def expand_by_model(question: str, chat: ChatModel, settings: RewriteSettings) -> tuple[str, ...]:
+    """Two or three other phrasings (A2.02). Raises ProviderError for no or an unusable reply."""
+    reply = await _ask(chat, settings, "expand", question=_quoted(question[:MESSAGE_CHARS]), most=str(MAX_EXPANSIONS))
+    return _several(_array(reply.text), question, (question,), MAX_EXPANSIONS, rephrased=True)
+
+
+# --- the call -----------------------------------------------------------------------------------------------------------
+
+
+async def _ask(chat: ChatModel, settings: RewriteSettings, name: str, **values: str) -> Completion:
+    filled = prompt(name, **values)
+    reply = await chat.complete(
+        [Message("system", filled.system), Message("user", filled.user)],
+        temperature=0.0,
+        max_tokens=settings.max_tokens,
+        timeout=settings.seconds,
+    )
+    if reply.finish_reason == "length":
+        raise ProviderResponseError(f"{chat.name}: the reply to {name} was cut off at the token limit")
+    return reply
+
+
+def _quoted(text: str) -> str:
+    """As a JSON string: on one line, and no text can pose as another message."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _usage(chat: ChatModel, reply: Completion) -> dict[str, Any]:
+    return {
+        "model": chat.name,
+        "input_tokens": reply.usage.input_tokens,
+        "output_tokens": reply.usage.output_tokens,
+    }
+
+
+# --- the reply ----------------------------------------------------------------------------------------------------------
+
+
+def checked(text: str, message: str, said: Sequence[str]) -> str:
+    """The text, cleaned. Raises ProviderResponseError where it must not be searched by; `said`: all that was said."""
+    text = " ".join(text.split()).strip("\"'` ")
+    if not text or not any(map(str.isalnum, text)):
+        raise ProviderResponseError("the rewritten question is empty")
+    if len(text) > 3 * len(message) + MAX_GROWTH:
+        raise ProviderResponseError("the rewritten question is too long")
+    spoken, written = by_words(message), by_words(text)
+    if spoken and written and spoken != written:
+        raise ProviderResponseError(f"the rewritten question is in {written!r}, the message in {spoken!r}")
+    known = fold(" ".join(said))
+    if made_up := [word for word in _names_and_numbers(text) if word not in known]:
+        raise ProviderResponseError(f"the rewritten question has {made_up[0]!r}, which nobody said")
+    words = [fold(word) for word in content_words(text)]
+    if words and not any(word[:5] in known for word in words):
+        raise ProviderResponseError("the rewritten question has no word of what was said")
+    return text
+
+
+def _names_and_numbers(text: str) -> list[str]:
+    """Words, folded, that must have been said: numbers, and capitalised ones that do not begin a sentence."""
+    found = []
+    for place, word in enumerate(tokens(text)):
+        first = place == 0 or text[: word.start].rstrip()[-1:] in ".?!:\"'"
+        number = any(map(str.isdigit, word.text))
+        name = word.capital and not first and word.content and by_words(text) != "de"
+        if number or name:
+            found.append(word.folded)
+    return found
+
+
+def _several(
+    items: Sequence[Any], question: str, said: Sequence[str], most: int, *, rephrased: bool = False
+) -> tuple[str, ...]:
+    """Texts that pass the checks, each once, at most `most`; other phrasings may use other words."""
+    found: dict[str, str] = {}
+    for item in items:
+        text = item if isinstance(item, str) else str(item.get("question", "")) if isinstance(item, dict) else ""
+        try:
+            text = checked(text, question, (*said, text) if rephrased and not _names_and_numbers(text) else said)
+        except ProviderResponseError:
+            continue
+        if fold(text) != fold(question) or not rephrased:
+            found.setdefault(fold(text), text)
+    if items and not found:
+        raise ProviderResponseError("no line of the reply can be searched by")
+    return tuple(found.values())[:most]
+
+
+def _json(reply: str) -> Any:
+    """The JSON object or array in a reply, fenced or with words around it; None where there is none."""
+    text = _THOUGHT.sub("", reply)
+    for opening, closing in (("{", "}"), ("[", "]")):
+        start, end = text.find(opening), text.rfind(closing)
+        if 0 <= start < end:
+            try:
+                return json.loads(text[start : end + 1])
+            except (ValueError, RecursionError):
+                continue
+    return None
+
+
+def _array(reply: str) -> list[Any]:
+    """The strings of an array, or of one in an object, or of a numbered list. Raises ProviderResponseError."""
+    text = _THOUGHT.sub("", reply)
+    start, end = text.find("["), text.rfind("]")
+    if 0 <= start < end:
+        try:
+            data = json.loads(text[start : end + 1])
+        except (ValueError, RecursionError):
+            data = None
+        if isinstance(data, list):
+            return data
+    lines = [
+        re.sub(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+", "", line)
+        for line in text.splitlines()
+        if re.match(r"\s*(?:[-*•]|\d{1,2}[.)])\s", line)
+    ]
+    if not lines:
+        raise ProviderResponseError("the reply is no list")
+    return list(lines)
+
+
+def _plain(reply: str) -> str:
+    """A reply of one line that is the question itself. Anything longer is an answer, not a question."""
+    text = _LABEL.sub("", _THOUGHT.sub("", reply).strip())
+    if "\n" in text or "{" in text:
+        raise ProviderResponseError("the reply is no rewritten question")
+    return text

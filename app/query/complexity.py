@@ -1,0 +1,130 @@
+"""How much work a question deserves (A1.06 to A1.14). Pure; no model is asked."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from app.domain.plan import Classification, ComplexityScore, Level, QueryType
+from app.query.patterns.keywords import ABOUT_COLLECTION, KEYWORDS, VAGUE
+from app.query.patterns.lexicon import OR, says_nothing
+from app.query.patterns.text import fold, window, words
+from app.settings import RoutingSettings
+
+WEIGHTS: Final[Mapping[str, float]] = {
+    "query_type": 0.25,
+    "entity_count": 0.20,
+    "subquestion_count": 0.20,
+    "keyword_matches": 0.20,
+    "low_confidence": 0.15,
+}
+"""A1.06."""
+TYPE_FACTOR: Final[Mapping[QueryType, float]] = {
+    "FACTUAL": 0.0, "PROCEDURAL": 0.0, "RELATIONAL": 0.5, "EXPLORATORY": 0.5, "ANALYTICAL": 1.0, "COMPARATIVE": 1.0,
+    "UNKNOWN": 0.5,
+}  # fmt: skip
+"""A1.07; UNKNOWN, which the source leaves open, is half way: what is not understood need not be simple."""
+META_SCORE, AMBIGUOUS_SCORE = 0.75, 0.65
+"""A1.11, A1.12."""
+SHORT: Final = 15
+"""Characters under which a message may be ambiguous (A1.12)."""
+_QUESTION_ENDS = re.compile(r"[?？؟]+")
+_OR_WORDS: Final = 10
+
+
+def complexity(
+    text: str,
+    classification: Classification,
+    entities: Sequence[str],
+    subquestions: Sequence[str],
+    settings: RoutingSettings,
+) -> ComplexityScore:
+    """A1.06 to A1.14. `subquestions`: independent questions; none or one counts as one."""
+    folded = fold(window(text))
+    found = keywords(folded)
+    factors = {
+        "query_type": TYPE_FACTOR[classification.type],
+        "entity_count": min(len(entities) / 4, 1.0),
+        "subquestion_count": min((max(len(subquestions), 1) - 1) / 3, 1.0),
+        "keyword_matches": min(len(found) / 4, 1.0),
+        "low_confidence": min(max((0.7 - classification.confidence) / 0.5, 0.0), 1.0),
+    }
+    # rounded, so that 0.55 put together from hundredths reaches 0.55
+    score = round(sum(WEIGHTS[name] * value for name, value in factors.items()), 9)
+    level = _level(score, settings)
+    override = None
+    if about_collection(text, ""):
+        override, score = "database_meta", max(score, META_SCORE)
+        level = _level(score, settings)
+    elif why := _ambiguous(text, entities):
+        override, score, level = "ambiguous", max(score, AMBIGUOUS_SCORE), "AMBIGUOUS"
+        return ComplexityScore(
+            score, level, factors, f"{_sentence(score, level, factors, found)}; ambiguous: {why}.", override
+        )
+    told = f"{_sentence(score, level, factors, found)}{'; it asks about the collection itself' if override else ''}."
+    return ComplexityScore(score, level, factors, told, override)
+
+
+def effective_top_k(level: Level, top_k: int, settings: RoutingSettings) -> int:
+    """Depth of retrieval: half as much again where the level is MODERATE (A1.15), rounded half up (T13)."""
+    return math.floor(top_k * settings.enhanced_factor + 0.5) if level == "MODERATE" else top_k
+
+
+def about_collection(text: str, language: str) -> bool:
+    """Whether it asks about the documents as such: how many, which (A1.11). Of any of the four languages, because such
+    questions are short: `language` is not needed."""
+    folded = fold(window(text))
+    return any(pattern.search(folded) for pattern in ABOUT_COLLECTION)
+
+
+def keywords(folded: str) -> tuple[str, ...]:
+    """What matches the keyword table in a folded text, each place and each expression once, in order."""
+    spans = sorted(
+        {match.span() for patterns in KEYWORDS.values() for pattern in patterns if (match := pattern.search(folded))},
+        key=lambda span: (span[0], -span[1]),
+    )
+    found: list[str] = []
+    end = 0
+    for start, stop in spans:
+        if start >= end:
+            found.append(folded[start:stop].strip())
+            end = stop
+    return tuple(dict.fromkeys(found))
+
+
+def _level(score: float, settings: RoutingSettings) -> Level:
+    if score >= settings.complex_from:
+        return "COMPLEX"
+    return "MODERATE" if score >= settings.moderate_from else "SIMPLE"
+
+
+def _ambiguous(text: str, entities: Sequence[str]) -> str | None:
+    """A1.12 after T4: what is short or many-sided asks for clarification only when it names nothing."""
+    folded = fold(window(text))
+    if entities or not folded:
+        return None
+    if len(folded) < SHORT and _names_nothing(folded):
+        return "short, and it names nothing"
+    parts = [part.strip(" ,.!¿¡") for part in _QUESTION_ENDS.split(folded) if part.strip(" ,.!¿¡")]
+    if len(_QUESTION_ENDS.findall(folded)) > 1 and any(_names_nothing(part) or " " not in part for part in parts):
+        return "several questions, of which one names nothing"
+    spoken = window(text).casefold().split()  # with accents: "où" is not "ou"
+    if len(spoken) <= _OR_WORDS and any(spoken.count(word) > 1 for word in OR.values()):
+        return "alternatives without a subject"
+    return None
+
+
+def _names_nothing(folded: str) -> bool:
+    """Whether no word has content; numbers and ideographs have."""
+    letters = " ".join(word for word in words(folded) if len(word) > 1 or not word.isascii() or word.isdigit())
+    return says_nothing(letters, VAGUE)
+
+
+def _sentence(score: float, level: Level, factors: Mapping[str, float], found: Sequence[str]) -> str:
+    parts = ", ".join(
+        f"{name.replace('_', ' ')} {WEIGHTS[name]:.2f} x {value:.2f}" for name, value in factors.items() if value
+    )
+    words = f" (keywords: {', '.join(found[:6])})" if found else ""
+    return f"{level.capitalize()} at {score:.3f}: {parts or 'nothing speaks for complexity'}{words}"

@@ -1,0 +1,213 @@
+"""A message of several questions becomes several: each can be retrieved for by itself. Pure; four languages.
+
+What is split: sentences with a question mark, lists, clauses with a question word of their own, two sides of a
+comparison, two objects under one predicate. What is not: names and terms that hold an "and" ("research and
+development"), so objects are split only where they are named, quoted, or stand as two noun phrases of equal form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from app.domain.words import folded_words
+
+MAX_CHARS: Final = 2000
+MIN_CHARS: Final = 8
+"""A part that is shorter is no question: it is joined to the one before."""
+
+_AND = r"(?:and|et|y|e|und|sowie|as\s+well\s+as|ainsi\s+que|así\s+como)"
+_SENTENCE = re.compile(r"(?<=[?])[\s\"'”»)]*\s*(?=\S)")
+_BULLET = re.compile(r"^[ \t]*(?:[-*•–]|\(?\d{1,2}[.)]|\(?[a-h]\))[ \t]+(?P<item>\S.*)$", re.MULTILINE)
+_QUESTION = (
+    r"(?:what|who|whom|whose|where|when|which|why|how|"
+    r"quel(?:le)?s?|qui|quoi|où|quand|combien|pourquoi|comment|est-ce|qu['’]est-ce|"
+    r"qué|que|quién(?:es)?|cuál(?:es)?|dónde|cuándo|cómo|cuánt[oa]s?|por\s+qué|"
+    r"was|wer|wem|wen|wo|wohin|woher|wann|warum|weshalb|wieso|welche[rsnm]?|wie)"
+)
+_AUXILIARY = r"(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had)"
+_CLAUSE = re.compile(
+    rf"(?:(?P<and>\s*,?\s+{_AND}\s+)|\s*,\s+)(?=¿?(?:(?:in|on|at|for|by|to|from|with|en|à|de|pour|para|con|von|für|mit|seit)\s+)?"
+    rf"(?P<asks>{_QUESTION})\b)",
+    re.IGNORECASE,
+)
+_LIGHT = folded_words(
+    "know tell explain say see understand wonder ask dire savoir expliquer saber explicar wissen erklären"
+)
+
+_SIDE = r"[^?.!;]{1,80}?"
+_COMPARE: Final = tuple(
+    re.compile(pattern + r"\s*(?P<tail>(?:\b(?:in\s+terms\s+of|regarding|with\s+respect\s+to|with\s+regard\s+to|en\s+termes\s+de|"
+               r"en\s+términos\s+de|hinsichtlich|bezüglich)\b|,)[^?.!]*)?[?.!\s]*$", re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        rf"^(?P<lead>.*?\b)?(?:compare|contrast)\s+(?P<a>{_SIDE})\s+(?:with|to|against|vs\.?|versus)\s+(?P<b>[^?.!;]+?)",
+        rf"^(?P<lead>.*?\b)?(?:compare|contrast)\s+(?P<a>{_SIDE})\s+and\s+(?P<b>[^?.!;]+?)",
+        rf"^(?P<lead>.*?\b)?(?:differences?|similarit(?:y|ies)|comparison|distinction|tradeoffs?|trade-offs?)\s+between\s+(?P<a>{_SIDE})\s+and\s+(?P<b>[^?.!;]+?)",
+        rf"^(?P<lead>.*?\bhow\s+(?:does|do|is|are|did)\s+)(?P<a>{_SIDE})\s+(?:differ(?:ent)?\s+from|compare[sd]?\s+(?:to|with))\s+(?P<b>[^?.!;]+?)",
+        r"^(?P<lead>)(?P<a>[^?.!;]{1,60}?)\s+(?:vs\.?|versus)\s+(?P<b>[^?.!;]{1,60}?)",
+        rf"^(?P<lead>.*?\b)?compare[rz]?\s+(?P<a>{_SIDE})\s+(?:avec|par\s+rapport\s+(?:à|a|au|aux)|à|au|aux)\s+(?P<b>[^?.!;]+?)",
+        rf"^(?P<lead>.*?\b)?compare[rz]?\s+(?P<a>{_SIDE})\s+et\s+(?P<b>[^?.!;]+?)",
+        rf"^(?P<lead>.*?\b)?(?:différences?|comparaison|similitudes?|points\s+communs)\s+entre\s+(?P<a>{_SIDE})\s+et\s+(?P<b>[^?.!;]+?)",
+        rf"^(?P<lead>.*?\b)?compar(?:a|ar|e)\s+(?P<a>{_SIDE})\s+(?:con|frente\s+a)\s+(?P<b>[^?.!;]+?)",
+        rf"^(?P<lead>.*?\b)?compar(?:a|ar|e)\s+(?P<a>{_SIDE})\s+(?:y|e)\s+(?P<b>[^?.!;]+?)",
+        rf"^(?P<lead>.*?\b)?(?:diferencias?|comparación|similitudes?|semejanzas?)\s+(?:hay\s+|existen?\s+)?entre\s+(?P<a>{_SIDE})\s+(?:y|e)\s+(?P<b>[^?.!;]+?)",
+        rf"^(?P<lead>.*?\b)?vergleich(?:e|en)?\s+(?:sie\s+)?(?P<a>{_SIDE})\s+mit\s+(?P<b>[^?.!;]+?)",
+        rf"^(?P<lead>.*?\b)?vergleich(?:e|en)?\s+(?:sie\s+)?(?P<a>{_SIDE})\s+und\s+(?P<b>[^?.!;]+?)",
+        rf"^(?P<lead>.*?\b)?(?:unterschiede?|gemeinsamkeiten?|vergleich)\s+(?:gibt\s+es\s+|bestehen\s+)?zwischen\s+(?P<a>{_SIDE})\s+und\s+(?P<b>[^?.!;]+?)",
+    )
+)  # fmt: skip
+_ARTICLE = re.compile(
+    r"^(?:(?:the|an?|les?|la|une?|des|du|el|l[oa]s|un[ao]?s?|der|die|das|den|dem|eine?[nmr]?)\s+|l['’]\s*)(?=\S)",
+    re.IGNORECASE,
+)
+_ASPECTS = re.compile(
+    rf"^(?P<both>(?P<p>\w+)\s+{_AND}\s+(?P<q>\w+))\s+(?P<of>(?:of|de|du|des|d['’]|del|von|der|des)\s*.+)$",
+    re.IGNORECASE,
+)
+"""Two aspects of one side: "advantages and disadvantages of X"."""
+
+_PART = r"[A-ZÀ-ÖØ-Þ0-9][\w.'’+#/-]*"
+_NAME = rf"(?:[\"“«][^\"”»]{{2,60}}[\"”»]|{_PART}(?:\s+(?:(?:of|de|du|des|la|le|del)\s+)?{_PART}){{0,4}})"
+_NAMES = re.compile(
+    rf"(?P<first>{_NAME})(?P<more>(?:\s*,\s*(?:the\s+)?{_NAME}){{0,8}})\s*,?\s+{_AND}\s+"
+    rf"(?P<article>(?:(?:in|of|for|the|de|du|la|le|les|l['’]|el|von|in|der|die|das)\s+){{0,2}})(?P<last>{_NAME})"
+)
+_ASKING = re.compile(
+    rf"^\W*(?:{_QUESTION}|{_AUXILIARY}|give|list|tell|show|find|explain|describe|name|donne|liste|explique|dame|lista|"
+    r"explica|nenne|erkläre|beschreibe)\b",
+    re.IGNORECASE,
+)
+_TOGETHER = re.compile(
+    r"\b(?:between|both|together|relationship|relation|common|each\s+other|same|entre|ensemble|commun|ambos|juntos|común|relación|"
+    r"zwischen|beide|gemeinsam|zusammen|verhältnis|beziehung|either|which\s+of|who\s+is\s+\w+er|older|younger|larger|bigger|first)\b",
+    re.IGNORECASE,
+)
+
+
+def split(text: str, language: str, *, limit: int = 4, names: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Independent questions in the order of the text, at most `limit`; () where it is one question.
+
+    `names`: entities of the text; one of them that holds an "and" ("Johnson and Johnson") is not split.
+    """
+    text = text.strip()
+    if len(text) < 2 * MIN_CHARS or len(text) > MAX_CHARS:
+        return ()
+    whole = tuple(name for name in names or () if re.search(rf"\b{_AND}\b", name))
+    for way in (_by_list, _by_sentence, _by_clause):
+        if len(parts := _clean(way(text))) > 1:
+            return parts if len(parts) <= limit else (*parts[: limit - 1], " ".join(parts[limit - 1 :]))
+    parts = _clean(_by_comparison(text) or _by_names(text, whole))
+    return parts if 1 < len(parts) <= limit else ()
+
+
+def _clean(parts: Sequence[str]) -> tuple[str, ...]:
+    stripped = (part.strip(" \t\n,;") for part in parts)
+    return tuple(dict.fromkeys(part for part in stripped if any(map(str.isalnum, part))))
+
+
+def _by_list(text: str) -> list[str]:
+    """Bullets, numbered lines, or questions between semicolons. A lead that is not a question stands before each."""
+    items = [match["item"].strip() for match in _BULLET.finditer(text)]
+    if len(items) > 1:
+        lead = _BULLET.split(text, maxsplit=1)[0].strip().rstrip(":").strip()
+        asked = all(_ASKING.match(item) for item in items)
+        return [item if asked or not lead or len(lead) > 200 else f"{lead}: {item}" for item in items]
+    pieces = text.split(";")
+    return pieces if len(pieces) > 1 and all(_ASKING.match(piece.strip()) for piece in pieces) else []
+
+
+def _by_sentence(text: str) -> list[str]:
+    """Sentences that end in a question mark; what stands before them as a statement belongs to the next question."""
+    pieces = [piece for piece in _SENTENCE.split(text) if piece.strip()]
+    questions = [piece for piece in pieces if piece.rstrip(" \"'”»)").endswith("?")]
+    if len(questions) < 2:
+        return []
+    found: list[str] = []
+    for piece in questions:
+        if found and (len(piece.strip()) < MIN_CHARS or len(piece.split()) < 2):
+            found[-1] = f"{found[-1]} {piece}"
+        else:
+            found.append(piece)
+    return found
+
+
+def _by_clause(text: str) -> list[str]:
+    """ "When was it built and who designed it?": each clause asks by itself."""
+    if not _ASKING.match(text):
+        return []
+    matches = [match for match in _CLAUSE.finditer(text) if _opens_question(text[: match.start()], match)]
+    if not any(match["and"] for match in matches):
+        return []  # after a comma alone it is a relative clause
+    found, start = [], 0
+    for match in matches:
+        head = text[start : match.start()]
+        if len(head) < MIN_CHARS or len(head.split()) < 3 or head.split()[-1].casefold() in _LIGHT:
+            continue  # "how and why" is one question
+        found.append(head)
+        start = match.end()
+    tail = text[start:]
+    return [*(f"{part}?" for part in found), tail] if found and len(tail) >= MIN_CHARS and len(tail.split()) > 2 else []
+
+
+def _opens_question(head: str, match: re.Match[str]) -> bool:
+    """Not so where it goes on with a relative clause: "the singer who is known and who's third album"."""
+    return not re.search(rf"\s{re.escape(match['asks'])}\b", head, re.IGNORECASE)
+
+
+def _by_comparison(text: str) -> list[str]:
+    """The two sides, each with what they are compared in: a question of facts for each."""
+    for pattern in _COMPARE:
+        if match := pattern.search(text):
+            tail = (match["tail"] or "").strip(" ,")
+            sides = [_ARTICLE.sub("", match[side].strip(" \"'“”«»")).strip() for side in ("a", "b")]
+            if (
+                all(sides)
+                and sides[0].casefold() != sides[1].casefold()
+                and all(len(side.split()) <= 12 for side in sides)
+            ):
+                return [f"{side} {tail}".strip() for side in _sides(*sides)]
+    return []
+
+
+def _sides(one: str, other: str) -> list[str]:
+    """More than two where they are listed, or where the first names two aspects, which the other side shares."""
+    if match := _ASPECTS.match(one):
+        return [f"{match['p']} {match['of']}", f"{match['q']} {match['of']}", f"{match['both']} {other}"]
+    return [*(part.strip() for part in one.split(",")), other]
+
+
+def _by_names(text: str, whole: Sequence[str]) -> list[str]:
+    """ "What are the prices of A, B and C?": the question once for each, where the objects are named."""
+    if not _ASKING.match(text) or _TOGETHER.search(text):
+        return []
+    match = _NAMES.search(text, 1)
+    if match is None or any(match.group() in name or name in match.group() for name in whole):
+        return []
+    objects = [match["first"], *re.findall(_NAME, match["more"]), match["last"]]
+    head, tail = text[: match.start()], text[match.end() :]
+    if not head.strip() or _ends_a_name(head) or _begins_a_name(tail):
+        return []
+    if len(objects) < 3 and not _SEVERAL.search(head):
+        return []  # "who wrote Pride and Prejudice?"
+    return [f"{head}{one}{tail}" for one in objects]
+
+
+_SEVERAL: Final = re.compile(
+    r"""\w{3,}(?:[^s\W]s|ies|people)\s+(?:of|for|in|from|at|to|does|do|did)\s+(?:the\s+)?$   # "the prices of A and B"
+      | ^\W*(?!who\b|what\b)(?:\w+\s+){1,3}(?:are|were|have|do)\s+(?:the\s+)?$             # "when were A and B"
+      | \b(?:les|des|quel(?:le)?s)\s+\w+[sx]\s+(?:de|du|des|d['’]|à|pour|en)\s*(?:la\s+|l['’])?$
+      | \b(?:l[oa]s|cuáles|qué)\s+(?:son\s+l[oa]s\s+)?\w+s\s+(?:de|del|para|en)\s+(?:la\s+|el\s+)?$
+      | \b(?:sind|waren)\s+die\s+\w+\s+(?:von|in|für|der|des)\s+$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def _ends_a_name(head: str) -> bool:
+    """The first object would be cut off: "the University of Oxford and Cambridge" is left alone."""
+    return bool(re.search(r"[A-ZÀ-ÖØ-Þ]\w+\s+(?:of|de|del|du)\s+$", head))
+
+
+def _begins_a_name(tail: str) -> bool:
+    """A noun after the names is what both are: "the Smith and Wesson revolver", "the Black and Red Tower"."""
+    return bool(re.match(r"\s+[A-ZÀ-ÖØ-Þ]\w+", tail))

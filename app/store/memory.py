@@ -1,0 +1,96 @@
+"""Conversations: messages in, turns out. Each function runs inside the caller's tenant transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+from uuid import UUID
+
+from app.db.queries import load_queries
+from app.domain.conversation import SourceRef, Turn
+from app.domain.ids import new_id
+from app.domain.principal import Principal
+
+SQL = load_queries("memory")
+
+_IDS = ("document_id", "passage_id", "chunk_id")
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message to be saved. `notes` go into its metadata beside the sources."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    run_id: UUID
+    sources: tuple[SourceRef, ...] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A message as history shows it, at `position` (from 1) of its conversation."""
+
+    position: int
+    turn: Turn
+    notes: Mapping[str, Any]
+
+
+async def add(
+    connection: Any, principal: Principal, session_id: str, collection: str | None, messages: Sequence[NewMessage]
+) -> list[UUID]:
+    """Append messages, one after the other; their ids. Waits for whoever is writing to the conversation.
+
+    What a source quotes from a document that is gone by now is not kept, nor is an answer that cites one.
+    """
+    tenant = principal.tenant_id
+    last = await connection.fetchval(SQL["open_session"], tenant, session_id, collection, len(messages))
+    cited = {source.document_id for message in messages for source in message.sources}
+    held = {row["id"] for row in await connection.fetch(SQL["hold_documents"], tenant, list(cited))} if cited else set()
+    made = [
+        (tenant, session_id, position, new_id(), message.role, message.content, _metadata(message),
+         list(dict.fromkeys(source.document_id for source in message.sources)), message.run_id)
+        for position, message in enumerate(messages, last - len(messages) + 1)
+    ]  # fmt: skip
+    ids = [row[3] for row in made]
+    await connection.executemany(SQL["add"], made)
+    if gone := cited - held:
+        await connection.execute(SQL["blank"], list(gone), ids)
+    return ids
+
+
+async def recent(connection: Any, principal: Principal, session_id: str, limit: int) -> list[Turn]:
+    """The last `limit` messages that still say something, oldest first."""
+    rows = await connection.fetch(SQL["recent"], principal.tenant_id, session_id, limit)
+    return [_turn(row) for row in reversed(rows)]
+
+
+async def page(connection: Any, principal: Principal, session_id: str, *, after: int, limit: int) -> list[Placed]:
+    """Messages in order, from the position after the given one."""
+    rows = await connection.fetch(SQL["page"], principal.tenant_id, session_id, after, limit)
+    return [Placed(row["position"], _turn(row), _notes(row["metadata"])) for row in rows]
+
+
+async def forget(connection: Any, session_id: str) -> bool:
+    """Remove a conversation with all text of it, in traces and in the retrieval cache too; False when unknown."""
+    return bool(await connection.fetchval(SQL["forget"], session_id))
+
+
+def _metadata(message: NewMessage) -> dict[str, Any]:
+    sources = [{**(made := asdict(source)), **{name: made[name] and str(made[name]) for name in _IDS}}
+               for source in message.sources]  # fmt: skip
+    return {**message.notes, "sources": sources} if message.role == "assistant" else dict(message.notes)
+
+
+def _turn(row: Any) -> Turn:
+    sources = tuple(_source(stored) for stored in row["metadata"].get("sources") or ())
+    return Turn(row["id"], row["role"], row["content"], row["created_at"], sources, row["run_id"])
+
+
+def _source(stored: Mapping[str, Any]) -> SourceRef:
+    return SourceRef(**{**stored, **{name: stored[name] and UUID(stored[name]) for name in _IDS}})
+
+
+def _notes(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in metadata.items() if name != "sources"}

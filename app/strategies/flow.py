@@ -1,0 +1,94 @@
+"""A run from its message to its last event: understand -> choose -> the strategy -> the answer, as a stream of events.
+
+How a stream ends. Exactly one terminal event comes on every path on which somebody reads on: `Answered`, `Failed`, or,
+where the reading task is cancelled while the run waits, `Cancelled` and then CancelledError again, so that the
+cancellation is not swallowed (read a stream to its end). A stream that is closed early (`aclose()`, a client that went
+away) cannot send anything any more: it stops its model calls and ends without a terminal event, and whoever closed it
+records the run as cancelled (`run_trace(..., terminal=None)`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, Final, cast
+
+import structlog
+
+from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted
+from app.domain.question import Question
+from app.errors import CairnError
+from app.strategies.aggregate import aggregate
+from app.strategies.choose import Way, choose
+from app.strategies.converse import converse
+from app.strategies.fast import fast
+from app.strategies.finish import finished
+from app.strategies.replies import clarify, reply
+from app.strategies.run import Kit, Outcome, Record, Run, Strategy
+from app.strategies.summarize import summarize
+
+log = structlog.get_logger(__name__)
+
+STRATEGIES: Final[Mapping[Way, Strategy]] = {
+    "reply": reply,
+    "clarify": clarify,
+    "converse": converse,
+    "aggregate": aggregate,
+    "summarize": summarize,
+    "fast": fast,
+    "enhanced": fast,
+}
+
+
+async def run(question: Question, kit: Kit, record: Record) -> AsyncIterator[Event]:
+    """RunStarted, then Progress, SourcesFound and Token, and one terminal event. `record` fills as it goes."""
+    yield RunStarted(question.run_id, question.strategy)
+    try:
+        async with aclosing(cast("Any", _steps(question, kit, record))) as events:
+            async for event in events:
+                yield event
+    except asyncio.CancelledError:
+        yield Cancelled(question.run_id)
+        raise
+    except CairnError as error:
+        yield Failed(error)
+    except Exception:
+        log.exception("run.bug", run_id=str(question.run_id))
+        yield Failed(CairnError("An internal error ended this run; the log has the details."))
+
+
+async def _steps(question: Question, kit: Kit, record: Record) -> AsyncIterator[Event]:
+    began = time.perf_counter()
+    yield Progress("classify", 10)
+    question = await _remembering(question, kit, record)
+    plan = await kit.understand(question)
+    record.spent("understand", began)
+    route = choose(question, plan, kit.settings.memory.context)
+    record.question, record.plan, record.route = question, plan, route
+    outcome: Outcome | None = None
+    one = Run(question, plan, route, kit, record)
+    async with aclosing(cast("Any", STRATEGIES[route.strategy](one))) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Outcome):
+                outcome = piece
+            else:
+                yield piece
+    assert outcome is not None
+    record.spent("total", began)
+    answer = finished(one, outcome)
+    yield Progress("complete", 100)
+    yield Answered(answer)
+
+
+async def _remembering(question: Question, kit: Kit, record: Record) -> Question:
+    """With what was said before in its session. That this cannot be read is reported; the question stands alone then."""
+    if question.session_id is None or question.history:
+        return question
+    try:
+        return replace(question, history=await kit.recall(question.session_id))
+    except CairnError as error:
+        record.degraded.append(f"memory: what was said before could not be read ({error.code}: {error.detail})")
+        return question

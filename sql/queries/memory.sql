@@ -1,0 +1,34 @@
+-- Conversations.
+
+-- name: open_session
+-- Takes the row of the conversation, made if it is new, and with it the next positions. Who comes second waits for the commit
+-- of who came first, so an exchange is never torn apart by another.
+INSERT INTO rag.sessions AS s (tenant_id, id, collection, message_count) VALUES ($1, $2, $3, $4)
+ON CONFLICT (tenant_id, id) DO UPDATE SET
+  collection = coalesce(excluded.collection, s.collection), last_used_at = clock_timestamp(),
+  message_count = s.message_count + excluded.message_count
+RETURNING message_count
+
+-- name: hold_documents
+-- Those that are there; none of them can be deleted before this transaction ends. In the order in which uploads lock them.
+SELECT id FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
+ORDER BY collection_id, external_id COLLATE "C" FOR KEY SHARE
+
+-- name: add
+INSERT INTO rag.messages (tenant_id, session_id, position, id, role, content, metadata, document_ids, run_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+
+-- name: blank
+SELECT rag.blank_messages($1, $2)
+
+-- name: recent
+-- The last messages that still say something, newest first.
+SELECT id, role, content, metadata, run_id, created_at
+FROM rag.messages WHERE tenant_id = $1 AND session_id = $2 AND content <> '' ORDER BY position DESC LIMIT $3
+
+-- name: page
+SELECT position, id, role, content, metadata, run_id, created_at
+FROM rag.messages WHERE tenant_id = $1 AND session_id = $2 AND position > $3 ORDER BY position LIMIT $4
+
+-- name: forget
+SELECT rag.forget_session($1)

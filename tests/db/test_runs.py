@@ -1,0 +1,330 @@
+"""Runs without a chat model: what each message comes to, and what its trace says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.domain.event import Failed, Progress, SourcesFound, Token
+from app.errors import DatabaseUnavailableError
+from app.store import memory
+from app.strategies.flow import STRATEGIES
+from app.strategies.replies import REPLIES
+from app.wiring import Services
+from tests.db.runs import HANDBOOK, LEAVE, answer, answered, change, events_of, fill
+from tests.db.test_analyst import owner
+
+__all__ = ["owner"]  # fixture
+
+
+async def plan_of(services: Services, run_id: Any) -> Any:
+    from app.actions import get_trace
+
+    return await get_trace(services, run_id)
+
+
+# --- intents --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "intent"),
+    [
+        ("hello", "greeting"), ("bonjour !", "greeting"), ("hola", "greeting"), ("Guten Tag", "greeting"),
+        ("thank you", "gratitude"), ("merci beaucoup", "gratitude"), ("gracias", "gratitude"), ("danke", "gratitude"),
+        ("asdfghjkl", "garbage"), ("????", "garbage"), ("xxxxxxxxxxx", "garbage"),
+    ],
+)  # fmt: skip
+async def test_a1_23_small_talk_gets_its_fixed_reply_word_for_word(
+    services: Services, message: str, intent: Any
+) -> None:
+    events = await events_of(services, message)
+    made = answer(events)
+    assert made.answer == REPLIES[intent]
+    assert [event.text for event in events if isinstance(event, Token)] == [made.answer]
+    assert (made.route["strategy"], made.route["intent"]) == ("reply", intent)
+    assert (made.sources, made.citations, made.grounded) == ((), (), None)
+    assert not any(isinstance(event, SourcesFound) for event in events)
+
+
+async def test_a1_24_going_on_keeps_the_sources_of_the_last_answer(services: Services) -> None:
+    await fill(services)
+    first = await answered(services, LEAVE, session_id="s")
+    assert first.answer == "Employees have 30 days of leave per year. [1]"
+    said = {first.answer}
+    for message, intent in (("tell me more", "followup"), ("explain simpler", "simplify"), ("go deeper", "deepen")):
+        made = await answered(services, message, session_id="s")
+        assert (made.route["strategy"], made.route["intent"]) == ("converse", intent)
+        originals = [passage.passage_id for passage in first.sources]
+        assert [passage.passage_id for passage in made.sources][: len(originals)] == originals
+        assert made.route["found"], message
+        assert {citation.external_id for citation in made.citations} == {"leave.md"}
+        if intent != "simplify":
+            assert made.answer not in said, "it says something new"
+        said.add(made.answer)
+
+
+async def test_a1_24_without_a_context_a_followup_is_asked_back_or_retrieved(services: Services) -> None:
+    await fill(services)
+    made = await answered(services, "tell me more about parental leave", session_id="new")
+    assert made.route["strategy"] in ("fast", "enhanced")
+    assert "36 months" in made.answer
+    lone = await answered(services, "why?", session_id="other")
+    assert (lone.route["strategy"], lone.route["needs_clarification"]) == ("clarify", True)
+    assert lone.answer.endswith("for example about “Leave”, “Pay” or “Travel”.")
+
+
+async def test_a_deleted_source_is_not_brought_back_by_a_followup(services: Services) -> None:
+    from app.actions import delete_document
+
+    await fill(services)
+    first = await answered(services, LEAVE, session_id="s")
+    for document_id in {passage.document_id for passage in first.sources}:
+        await delete_document(services, "handbook", document_id)
+    made = await answered(services, "tell me more", session_id="s")
+    assert "leave" not in made.answer.lower().replace("“leave”", "") or not made.route["found"]
+    assert made.sources == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "begins"),
+    [
+        ("How many documents are there?", "The collection “handbook” holds 3 documents"),
+        ("Combien de documents y a-t-il ?", "La collection « handbook » contient 3 documents"),
+        ("¿Cuántos documentos hay?", "La colección «handbook» contiene 3 documentos"),
+        ("Wie viele Dokumente gibt es?", "Die Sammlung „handbook“ enthält 3 Dokumente"),
+    ],
+)
+async def test_a1_11_questions_about_the_collection_are_answered_completely(
+    services: Services, message: str, begins: str
+) -> None:
+    await fill(services)
+    made = await answered(services, message)
+    assert made.answer.startswith(begins)
+    assert all(title in made.answer for title in ("Leave", "Pay", "Travel"))
+    assert (made.route["strategy"], made.coverage) == ("aggregate", "complete: 3 of 3 documents")
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ("What is the capital of France?", "Try other words"),
+        ("Quelle est la capitale de la Mongolie ?", "Essayez d'autres mots"),
+        ("¿Cuál es la capital de Mongolia?", "Pruebe con otras palabras"),
+        ("Was ist die Hauptstadt der Mongolei?", "Versuchen Sie es mit anderen Worten"),
+    ],
+)
+async def test_a3_10_what_the_documents_do_not_answer_says_what_to_do(
+    services: Services, message: str, says: str
+) -> None:
+    await fill(services)
+    made = await answered(services, message)
+    assert says in made.answer
+    assert (made.route["found"], made.grounded, made.citations) == (False, None, ())
+    empty = await answered(services, message, collection="void")
+    assert "cairn ingest PATH --collection void" in empty.answer
+    assert "handbook" in empty.answer, "it says where there are documents"
+
+
+# --- strategies -----------------------------------------------------------------------------------------------------
+
+
+async def test_a1_15_enhanced_retrieves_and_reads_half_as_much_again(services: Services) -> None:
+    await fill(services, {f"hill{n}.md": f"Hill number {n} has a cairn of {n + 3} stones." for n in range(40)})
+    fast = await answered(services, "Which hill has a cairn?", strategy="fast")
+    enhanced = await answered(services, "Which hill has a cairn?", strategy="enhanced")
+    assert (fast.route["effective_top_k"], len(fast.sources)) == (10, 5)
+    assert (enhanced.route["effective_top_k"], len(enhanced.sources)) == (15, 8)  # 7.5 rounded half up (T13)
+
+
+async def test_each_part_of_a_question_is_searched_and_answered(services: Services, owner: Any) -> None:
+    await fill(services)
+    made = await answered(
+        services, "When are salaries paid and how much may a hotel cost per night?", strategy="enhanced"
+    )
+    assert len(made.route["subquestions"]) == 2
+    assert "25th of each month" in made.answer
+    assert "120 euros" in made.answer
+    assert [citation.n for citation in made.citations] == list(range(1, len(made.citations) + 1))
+    trace = await plan_of(services, made.run_id)
+    assert [item["purpose"] for item in trace.plan["searches"]] == ["question", "subquestion", "subquestion"]
+    rows = await owner.fetch("SELECT * FROM analyst.retrieval_hits WHERE run_id = $1", made.run_id)
+    by_search = {(row["search"], row["leg"]) for row in rows}
+    assert by_search == {
+        *((n, leg) for n in (1, 2, 3) for leg in ("vector", "lexical", "fused")), (None, "merged"),
+    }  # fmt: skip
+    assert all(row["fate"] for row in rows)
+    kept = {row["passage_id"] for row in rows if row["leg"] == "merged" and row["fate"] == "kept"}
+    assert kept == {passage.passage_id for passage in made.sources}
+    told = await owner.fetch("SELECT * FROM analyst.explain_passage($1, $2)", made.run_id, next(iter(kept)))
+    assert {"result", "search 2", "search 3", "merged"} <= {row["stage"] for row in told}
+    assert all(row["verdict"] for row in told)
+
+
+async def test_t12_the_trace_holds_every_decision(services: Services) -> None:
+    await fill(services)
+    made = await answered(services, LEAVE)
+    plan = (await plan_of(services, made.run_id)).plan
+    for key in (
+        "strategy", "reason", "intent", "intent_confidence", "intent_layer", "intent_reason", "language", "query_type",
+        "query_type_confidence", "query_type_reason", "complexity", "weights", "entities", "rewritten_query",
+        "rewritten_by", "subquestions", "expansions", "filters", "is_summarization", "effective_top_k", "iterations",
+        "answerer", "found", "from_cache", "needs_clarification", "searches", "attempts", "asked_strategy",
+    ):  # fmt: skip
+        assert key in plan, key
+    assert plan["complexity"].keys() == {"score", "level", "factors", "override", "reasoning"}
+    assert plan["complexity"]["factors"].keys() == {
+        "query_type", "entity_count", "subquestion_count", "keyword_matches", "low_confidence",
+    }  # fmt: skip
+    assert plan["weights"] == {"text": 1.0, "graph": 0.0, "mode": "TEXT_ONLY"}
+
+
+async def test_a_trace_keeps_ids_and_spans_but_no_quotes(services: Services) -> None:
+    await fill(services)
+    made = await answered(services, LEAVE)
+    kept = await plan_of(services, made.run_id)
+    assert kept.document_ids == (made.citations[0].document_id,)
+    (cited, *_) = kept.answer["citations"]
+    assert cited["document_id"] == str(made.citations[0].document_id)
+    assert (cited["start"], cited["end"]) == (made.citations[0].start, made.citations[0].end)
+    assert "quote" not in cited
+
+
+async def test_one_embedding_serves_routing_and_retrieval(services: Services) -> None:
+    await fill(services)
+    await answered(services, LEAVE)  # the exemplars are embedded now
+    made = await answered(services, "When is a bonus paid to employees?")
+    assert made.timings_ms["embed"] > 0
+    trace = await plan_of(services, made.run_id)
+    assert "embed" not in (await first_search(services, made.run_id)), "the search found the vector there"
+    assert trace.plan["searches"][0]["found"] > 0
+
+
+async def first_search(services: Services, run_id: Any) -> dict[str, float]:
+    """Stages of the run's search: a search that embeds books `embed` between `cache` and `vector`."""
+    trace = await plan_of(services, run_id)
+    stages = list(trace.timings_ms)
+    return {stage: trace.timings_ms[stage] for stage in stages[stages.index("understand") + 1 :]}
+
+
+# --- summaries ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Summarize all documents", "Résume tous les documents", "Resume todos los documentos", "Fasse alle Dokumente zusammen"],
+)  # fmt: skip
+async def test_a3_09_a_summary_reads_everything_in_order(services: Services, message: str) -> None:
+    await fill(services)
+    made = await answered(services, message)
+    assert (made.route["strategy"], made.route["is_summarization"]) == ("summarize", True)
+    assert made.coverage == "complete: 3 of 3 passages in 3 documents"
+    assert [passage.external_id for passage in made.sources] == sorted(HANDBOOK)
+    assert [citation.external_id for citation in made.citations] == sorted(
+        citation.external_id for citation in made.citations
+    )
+    assert len({citation.external_id for citation in made.citations}) == 3
+    texts = {passage.passage_id: passage for passage in made.sources}
+    for cited in made.citations:
+        source = texts[cited.passage_id]
+        assert source.content[cited.start - source.start : cited.end - source.start] == cited.quote
+
+
+async def test_a3_09_a_summary_is_of_the_document_that_is_named(services: Services) -> None:
+    await fill(services)
+    for message in ("Summarize travel.md", "Summarize the document on travel"):
+        made = await answered(services, message)
+        assert {passage.external_id for passage in made.sources} == {"travel.md"}, message
+        assert made.coverage.startswith("complete: 1 of 1 passages")
+
+
+async def test_a3_09_what_does_not_fit_the_budget_is_sampled_evenly_and_said(services: Services) -> None:
+    change(services, "answer", summary_tokens=1000)
+    long = "\n\n".join(
+        f"Chapter {n} tells of hill {n}. " + f"The cairn of hill {n} has stones. " * 40 for n in range(40)
+    )
+    await fill(services, {"hills.md": long})
+    made = await answered(services, "Summarize everything")
+    assert made.coverage.startswith("sampled: ")
+    starts = [passage.start for passage in made.sources]
+    assert starts == sorted(starts)
+    assert starts[-1] > len(long) * 0.6, "not only the beginning"
+    assert made.confidence < 0.5
+
+
+# --- what goes wrong ------------------------------------------------------------------------------------------------
+
+
+async def test_w7_a_memory_that_fails_does_not_lose_the_answer(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(services)
+    async with services.database.transaction(services.principal) as connection:
+        await memory.forget(connection, "s")
+    change(services, "memory", context=0)
+
+    async def away(*arguments: Any) -> Any:
+        raise DatabaseUnavailableError("gone")
+
+    monkeypatch.setattr("app.actions.recall", away)
+    made = await answered(services, LEAVE, session_id="s")
+    assert "30 days" in made.answer
+    assert any(note.startswith("memory: what was said before could not be read") for note in made.degraded)
+
+
+async def test_a_failed_search_fails_the_run_and_leaves_its_plan(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def down(*arguments: Any, **more: Any) -> Any:
+        raise DatabaseUnavailableError("the database is away")
+
+    await fill(services)
+    monkeypatch.setattr("app.actions.cached_search", down)
+    events = await events_of(services, LEAVE)
+    assert isinstance(events[-1], Failed)
+    await services.traces.flush()
+    trace = await plan_of(services, events[0].run_id)  # type: ignore[union-attr]
+    assert (trace.outcome, trace.strategy, trace.plan["intent"]) == ("error", "fast", "question")
+
+
+async def test_a_bug_fails_the_run_without_showing_its_inside(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*arguments: Any, **more: Any) -> Any:
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr("app.actions.cached_search", broken)
+    events = await events_of(services, LEAVE)
+    assert isinstance(events[-1], Failed)
+    assert (events[-1].error.status, "secret" in events[-1].error.detail) == (500, False)
+
+
+ODD = (
+    "?", "👋", "\u202eabc", "x" * 5000, "a b " * 3000, "'; DROP TABLE rag.runs; --", "-leave", 'id:"leave.md"', "+++",
+    "the of and", "SELECT * FROM leave", "מה שלום העולם", "休暇は何日ですか", "[1] [2] [3]", "$question ${context}",
+    "<think>leave</think>", "\ttab\n", "résumé", "A ou B ou C ?", "leave? pay? travel?", "what? why? how?", "Summarize",
+    "Summarize nothing.pdf", "tell me more", "How many documents mention leave?", "How many documents mention xyzzy?",
+    "List all documents by Kim from 1987",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("session", [None, "s"])
+async def test_whatever_is_said_there_is_one_answer(services: Services, session: str | None) -> None:
+    """And a trace of it, with the way it went."""
+    await fill(services)
+    for message in ODD:
+        made = await answered(services, message, session_id=session)
+        assert made.answer.strip(), message
+        assert 0 <= made.confidence <= 1
+        assert made.route["strategy"] in STRATEGIES
+        assert (await plan_of(services, made.run_id)).strategy == made.route["strategy"]
+        for cited in made.citations:
+            assert f"[{cited.n}]" in made.answer, message
+
+
+async def test_a13_07_progress_only_grows(services: Services) -> None:
+    await fill(services)
+    for message in (LEAVE, "Summarize everything", "How many documents are there?", "Compare leave and pay"):
+        percents = [event.percent for event in await events_of(services, message) if isinstance(event, Progress)]
+        assert percents == sorted(percents)
+        assert (percents[0], percents[-1]) == (10, 100)

@@ -1,0 +1,314 @@
+"""Runs with a chat model that is a real HTTP server: what it is told, what becomes of what it says, and how it may fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from scripted_replies import Reply
+from scripted_server import ScriptedServer
+from talking import Talking
+
+from app.actions import ask, get_trace
+from app.domain.event import TERMINAL, Cancelled, Failed, Progress, Token
+from app.domain.ids import new_id
+from app.domain.question import Question
+from app.errors import ProviderError
+from app.settings import Environment, SettingsStore
+from app.wiring import Services, open_services
+from tests.db.runs import LEAVE, answer, answered, change, events_of, fill
+
+TRUE = "Employees have 30 days of leave per year [1]."
+FALSE = "Employees have 45 days of leave per year and may sell them to colleagues [1]."
+NOT_GROUNDED = "GROUNDED: NO\nSCORE: 0.0\nISSUES:\n- 45 days: the sources say 30"
+
+
+@pytest.fixture
+def talking() -> Talking:
+    return Talking()
+
+
+@pytest.fixture
+def scripted(talking: Talking) -> Iterator[ScriptedServer]:
+    with ScriptedServer(answer=talking) as running:
+        yield running
+
+
+@pytest.fixture
+async def services(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
+    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
+    async with open_services(with_model, SettingsStore()) as opened:
+        change(opened, "rag", reranking_enabled=False)
+        await fill(opened)
+        yield opened
+
+
+def streamed(events: list[Any]) -> str:
+    return "".join(event.text for event in events if isinstance(event, Token))
+
+
+# --- checking and trying again --------------------------------------------------------------------------------------
+
+
+async def test_a_supported_answer_is_grounded_at_the_first_attempt(services: Services, talking: Talking) -> None:
+    talking.reset(generate=[TRUE])
+    events = await events_of(services, LEAVE)
+    made = answer(events)
+    assert (made.answer, streamed(events)) == (TRUE, TRUE)
+    assert (made.grounded, made.route["iterations"], made.route["answerer"]) == (
+        True,
+        1,
+        services.chat_for(services.settings.current).name,
+    )  # type: ignore[union-attr]
+    assert made.groundedness_score is not None
+    assert made.confidence <= made.groundedness_score
+    assert made.grounding is not None
+    assert len(talking.heard["generate"]) == 1
+
+
+async def test_a11_02_a_contradiction_is_answered_again_with_feedback(
+    services: Services, talking: Talking, scripted: ScriptedServer
+) -> None:
+    talking.reset(generate=[FALSE, TRUE], ground=[NOT_GROUNDED, "GROUNDED: YES\nSCORE: 1.0\nISSUES:\nnone"])
+    events = await events_of(services, LEAVE)
+    made = answer(events)
+    assert streamed(events) == FALSE, "the first attempt is streamed, and only that"
+    assert "retry" in [event.step for event in events if isinstance(event, Progress)]
+    assert (made.answer, made.grounded, made.route["iterations"]) == (TRUE, True, 2)
+    (_, first), (_, second) = talking.heard["generate"]
+    assert "unsupported claims" not in first
+    assert "A previous answer to this question contained unsupported claims" in second
+    assert "45 days" in second
+    trace = await get_trace(services, made.run_id)
+    assert [attempt["grounded"] for attempt in trace.plan["attempts"]] == [False, True]
+    purposes = [call["purpose"] for call in trace.usage["by_purpose"]]
+    assert purposes[0] == "generate"
+    assert "retry" in purposes
+    assert trace.usage["calls"] == len(scripted.requests)
+    assert "45 days" not in json.dumps(trace.plan["attempts"]), "a trace keeps no words of an answer that was withheld"
+
+
+async def test_a11_02_after_two_retries_the_answer_says_what_is_not_supported(
+    services: Services, talking: Talking
+) -> None:
+    talking.reset(generate=[FALSE], ground=[NOT_GROUNDED])
+    made = await answered(services, LEAVE)
+    assert len(talking.heard["generate"]) == 3
+    assert (made.grounded, made.route["iterations"]) == (False, 3)
+    assert made.answer == FALSE
+    assert any("Not supported by the sources" in told and "45 days" in told for told in made.insufficiencies)
+    assert made.groundedness_score is not None
+    assert made.confidence <= made.groundedness_score < 0.5
+
+
+@pytest.mark.parametrize("where", ["ground", "rag"])
+async def test_a11_04_strict_checking_withholds_it_and_says_what_the_sources_say(
+    services: Services, talking: Talking, where: str
+) -> None:
+    if where == "ground":
+        change(services, "ground", strict=True)
+    else:
+        agentic = services.settings.current.rag.agentic_retrieval.model_copy(
+            update={"strict_hallucination_check": True}
+        )
+        change(services, "rag", agentic_retrieval=agentic)
+    talking.reset(generate=[FALSE], ground=[NOT_GROUNDED])
+    made = await answered(services, LEAVE)
+    assert "45" not in made.answer
+    assert made.answer == "Employees have 30 days of leave per year. [1]"
+    assert (made.grounded, made.route["answerer"]) == (True, "extractive")
+    assert made.insufficiencies[0].startswith("The generated answer was not supported")
+
+
+async def test_a15_02_switching_the_check_off_checks_nothing(services: Services, talking: Talking) -> None:
+    change(services, "ground", enabled=False)
+    talking.reset(generate=[FALSE])
+    made = await answered(services, LEAVE)
+    assert (made.answer, made.grounded, made.groundedness_score) == (FALSE, None, None)
+    assert len(talking.heard["generate"]) == 1
+    assert not talking.heard["ground"]
+
+
+async def test_invented_citations_are_removed_and_told(services: Services, talking: Talking) -> None:
+    talking.reset(generate=["Employees have 30 days of leave per year [1][9]. [77]"])
+    made = await answered(services, LEAVE)
+    assert "[9]" not in made.answer
+    assert "[77]" not in made.answer
+    assert [citation.n for citation in made.citations] == [1]
+    assert any("do not exist were removed" in told for told in made.insufficiencies)
+
+
+async def test_a_refusal_is_not_checked_and_says_what_to_do(services: Services, talking: Talking) -> None:
+    talking.reset()
+    made = await answered(services, "Who painted the ceiling?")
+    assert made.answer.startswith("I don't know based on the provided documents. Try other words")
+    assert (made.grounded, made.route["found"], made.route["iterations"]) == (None, False, 1)
+    assert not talking.heard["ground"]
+
+
+# --- how a model may fail -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["401", "malformed", "empty", "disconnect", "500"])
+async def test_w7_a_model_that_fails_before_its_first_token_is_replaced_and_said(
+    services: Services, scripted: ScriptedServer, kind: str
+) -> None:
+    scripted.script(*[kind] * 4)
+    made = await answered(services, LEAVE)
+    assert (made.route["answerer"], made.answer) == ("extractive", "Employees have 30 days of leave per year. [1]")
+    assert any(note.startswith("generation failed (provider-") for note in made.degraded)
+
+
+@pytest.mark.parametrize("kind", ["cut", "error_chunk", "silent_end"])
+async def test_w7_a_stream_that_breaks_off_fails_the_run(
+    services: Services, scripted: ScriptedServer, talking: Talking, kind: str
+) -> None:
+    talking.reset(generate=[TRUE])
+    scripted.script(Reply(kind))
+    events = await events_of(services, LEAVE)
+    assert streamed(events)
+    assert isinstance(events[-1], Failed)
+    assert isinstance(events[-1].error, ProviderError)
+
+
+async def test_w7_a_stalled_model_is_given_up_in_time(services: Services, scripted: ScriptedServer) -> None:
+    change(services, "answer", timeout_seconds=0.5)
+    scripted.script(*["stall"] * 4)
+    async with asyncio.timeout(20):
+        made = await answered(services, LEAVE)
+    assert made.route["answerer"] == "extractive"
+    assert any("provider-timeout" in note for note in made.degraded)
+
+
+async def test_a_retry_that_fails_leaves_the_answer_that_there_is(
+    services: Services, scripted: ScriptedServer, talking: Talking
+) -> None:
+    """The retry meets a server that is broken by then."""
+    talking.reset(generate=[FALSE], ground=[NOT_GROUNDED])
+    first = True
+
+    def then_broken(messages: list[dict[str, Any]]) -> str:
+        nonlocal first
+        reply = talking(messages)
+        if first:
+            first = False
+            scripted.script(*["malformed"] * 9)
+        return reply
+
+    scripted.answer = then_broken
+    made = await answered(services, LEAVE)
+    assert made.answer == FALSE
+    assert made.route["answerer"] != "extractive"
+    assert made.degraded
+
+
+async def test_cancelling_the_reader_ends_with_cancelled_and_is_traced(
+    services: Services, scripted: ScriptedServer
+) -> None:
+    scripted.script(Reply("stall_late", text="one two three"))
+    question, events, spoken = Question(LEAVE, "handbook", new_id()), [], asyncio.Event()
+
+    async def read() -> None:
+        async for event in ask(services, question):
+            events.append(event)
+            if isinstance(event, Token):
+                spoken.set()
+
+    task = asyncio.create_task(read())
+    async with asyncio.timeout(20):
+        await spoken.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert events[-1] == Cancelled(question.run_id)
+    assert sum(isinstance(event, TERMINAL) for event in events) == 1
+    trace = await get_trace(services, question.run_id)
+    assert (trace.outcome, trace.strategy) == ("cancelled", "fast")
+    assert trace.plan["searches"]
+
+
+async def test_a_stream_that_is_closed_early_is_traced_as_cancelled(
+    services: Services, scripted: ScriptedServer
+) -> None:
+    scripted.script(Reply("stall_late", text="one two three"))
+    question = Question(LEAVE, "handbook", new_id())
+    stream: Any = ask(services, question)
+    async for event in stream:
+        if isinstance(event, Token):
+            break
+    async with asyncio.timeout(5):
+        await stream.aclose()
+    assert (await get_trace(services, question.run_id)).outcome == "cancelled"
+
+
+# --- conversation and summaries ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [("explain simpler", "fifth-grade"), ("go deeper", "technical depth"), ("tell me more", "beyond that answer")],
+)
+async def test_a1_24_context_handlers_tell_the_model_what_is_wanted(
+    services: Services, talking: Talking, message: str, told: str
+) -> None:
+    talking.reset(generate=[TRUE, "You get 30 days of leave each year [1]."])
+    first = await answered(services, LEAVE, session_id="s")
+    made = await answered(services, message, session_id="s")
+    _, user = talking.heard["generate"][-1]
+    assert told in user
+    assert "Employees have 30 days of leave per year" in user.split("(End of the sources.)")[1]
+    assert user.endswith(f"Question: {LEAVE}")
+    assert made.route["strategy"] == "converse"
+    originals = [passage.passage_id for passage in first.sources]
+    assert set(originals) <= {passage.passage_id for passage in made.sources}
+
+
+async def test_a3_09_a_long_text_is_summarised_from_notes_of_its_parts(services: Services, talking: Talking) -> None:
+    change(services, "answer", max_context_tokens=900)
+    hills = "\n\n".join(f"## Hill {n}\n\n" + f"The cairn on hill {n} is {n} metres high. " * 30 for n in range(12))
+    await fill(services, {"hills.md": hills}, collection="hills")
+    talking.reset(notes=["Cairns of several metres stand there [1]."], generate=["Cairns stand on hills [1]."])
+    events = await events_of(services, "Summarize everything", "hills")
+    made = answer(events)
+    notes = talking.heard["notes"]
+    assert len(notes) == made.route["parts"] > 2
+    numbers = [number for _, user in notes for number in _numbers(user)]
+    assert sorted(numbers) == list(range(1, len(made.sources) + 1)), "every passage once, numbered through"
+    _, user = talking.heard["generate"][0]
+    assert user.count("Part ") == len(notes)
+    assert [event.percent for event in events if isinstance(event, Progress) and event.step == "summarize"]
+    assert made.citations[0].passage_id == made.sources[0].passage_id
+    assert made.coverage.startswith("complete:")
+    assert made.usage["calls"] >= len(notes) + 1
+
+
+async def test_a3_09_a_part_that_cannot_be_read_is_told(
+    services: Services, talking: Talking, scripted: ScriptedServer
+) -> None:
+    change(services, "answer", max_context_tokens=900)
+    hills = "\n\n".join(f"## Hill {n}\n\n" + f"The cairn on hill {n} is {n} metres high. " * 30 for n in range(12))
+    await fill(services, {"hills.md": hills}, collection="hills")
+    talking.reset(notes=["Cairns of several metres stand there [1]."], generate=["Cairns stand on hills [1]."])
+    scripted.script("malformed", "malformed", "malformed")
+    made = await answered(services, "Summarize everything", collection="hills")
+    assert made.route["answerer"] != "extractive"
+    assert any(note.startswith("no notes of") for note in made.degraded)
+    assert "are missing" in made.coverage
+
+
+async def test_a_summary_whose_model_is_away_is_extracted(services: Services, scripted: ScriptedServer) -> None:
+    scripted.script(*["401"] * 20)
+    made = await answered(services, "Summarize everything")
+    assert made.route["answerer"] == "extractive"
+    assert len({citation.external_id for citation in made.citations}) == 3
+    assert any("generation failed" in note for note in made.degraded)
+
+
+def _numbers(user: str) -> list[int]:
+    import re
+
+    return [int(number) for number in re.findall(r"^\[Source (\d+):", user, re.MULTILINE)]

@@ -1,0 +1,231 @@
+"""A message becomes a plan, with the real collection, embedder and exemplars; and what happens when one of them fails."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from scripted_replies import Reply
+from scripted_server import ScriptedServer
+
+from app.actions import index_now
+from app.domain.conversation import Turn
+from app.domain.document import Source
+from app.domain.passage import SearchRequest
+from app.domain.plan import QueryPlan, Vocabulary
+from app.errors import ProviderError
+from app.providers.openai_chat import OpenAIChat
+from app.providers.protocols import Vectors
+from app.providers.retry import RetryPolicy
+from app.query.exemplars import Exemplars
+from app.query.restrict import restrict
+from app.query.understand import understand
+from app.retrieve.cached import cached_search
+from app.retrieve.query_vectors import query_vectors
+from app.store.vocabulary import vocabulary
+from app.wiring import Services
+
+DOCUMENTS = {
+    "hr/handbook.md": (
+        "Handbook",
+        "Employees have 25 days of leave. The notice period is three months.",
+        2021,
+        "Jane Kim",
+    ),
+    "towers.md": ("Towers", "The Eiffel Tower was built in 1889. It was designed by Gustave Eiffel.", 2022, "Bob Lee"),
+    "siemens.md": ("Siemens", "Siemens was founded in 1847 by Werner von Siemens in Berlin.", 2021, "Bob Lee"),
+}
+
+
+class Asking:
+    """`understand` as a strategy calls it; `looked` and `embedded` count its calls."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self.exemplars = Exemplars(services.retriever.embedder)
+        self.looked = self.embedded = 0
+
+    async def look(self, words: Sequence[str]) -> Vocabulary:
+        self.looked += 1
+        async with self.services.database.transaction(self.services.principal, readonly=True) as connection:
+            return await vocabulary(connection, self.services.principal, "things", words)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.embedded += 1
+        found = self.services
+        return await query_vectors(found.retriever, found.principal, texts, found.settings.current)
+
+    async def __call__(self, message: str, *said: str, **changed: Any) -> QueryPlan:
+        history = [
+            Turn(uuid4(), "assistant" if place % 2 else "user", text, datetime.now(UTC))
+            for place, text in enumerate(said)
+        ]
+        arguments: dict[str, Any] = {
+            "vocabulary": self.look, "embed": self.embed, "chat": None, "settings": self.services.settings.current,
+            "exemplars": self.exemplars,
+            "find": partial(restrict, self.services.database, self.services.principal, "things"),
+        }  # fmt: skip
+        return await understand(message, history, **{**arguments, **changed})
+
+
+@pytest.fixture
+async def asking(services: Services) -> Asking:
+    sources = [
+        Source(name, name, text.encode(), title, "text/plain", {"year": year, "author": author}, is_text=True)
+        for name, (title, text, year, author) in DOCUMENTS.items()
+    ]
+    outcomes = await index_now(services, "things", sources)
+    assert [type(outcome).__name__ for outcome in outcomes] == ["Indexed"] * 3
+    return Asking(services)
+
+
+@pytest.fixture
+def scripted() -> Any:
+    with ScriptedServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def chat(scripted: ScriptedServer) -> AsyncIterator[OpenAIChat]:
+    made = OpenAIChat("writer", "key", scripted.openai_url, retry=RetryPolicy(attempts=1))
+    yield made
+    await made.close()
+
+
+@pytest.mark.parametrize(
+    ("message", "intent"),
+    [("hi", "greeting"), ("Thank you!", "gratitude"), ("???", "garbage"), ("", "garbage"), ("why?", "clarify_needed")],
+)
+async def test_what_hard_rules_decide_costs_no_call_A1_18(asking: Asking, message: str, intent: str) -> None:
+    plan = await asking(message)
+    assert (plan.intent.intent, plan.intent.layer) == (intent, 0)
+    assert (asking.looked, asking.embedded) == (0, 0)
+    assert plan.degraded == ()
+
+
+async def test_a_question_is_understood_and_timed(asking: Asking) -> None:
+    plan = await asking("When was the Eiffel Tower built and who designed it?")
+    assert plan.intent.intent == "question"
+    assert plan.text == plan.message
+    assert plan.rewritten_by is None
+    assert plan.language == "en"
+    assert plan.entities == ("Eiffel Tower",)
+    assert len(plan.subquestions) == 2
+    assert "Eiffel Tower" in plan.subquestions[1]
+    assert {"rules", "vocabulary", "embed", "intent", "rewrite", "classify", "understand"} <= set(plan.timings_ms)
+    assert (plan.filters, plan.documents, plan.degraded) == ({}, (), ())
+
+
+async def test_a_follow_up_is_rewritten_by_rules_and_says_so_A2_01(asking: Asking) -> None:
+    plan = await asking("when was it founded?", "What is Siemens?", "A company. [1]")
+    assert plan.text == "when was Siemens founded?"
+    assert (plan.rewritten_by, plan.carried) == ("rules", ("Siemens",))
+    assert "it" in plan.rewrite_reason
+    assert (await asking("why?", "Does Siemens make trains?", "Yes.")).text == "why: Does Siemens make trains?"
+
+
+async def test_only_the_last_five_messages_count_A12_01(asking: Asking) -> None:
+    said = ["What is Siemens?", "A company.", *["thanks", "You are welcome."] * 3]
+    assert "Siemens" not in (await asking("when was it founded?", *said)).text
+
+
+async def test_the_language_of_a_short_message_is_that_of_the_conversation(asking: Asking) -> None:
+    assert (await asking("BM25 ?", "Qu'est-ce que la recherche lexicale ?", "Une méthode.")).language == "fr"
+    assert (await asking("BM25 ranking")).language == "en"
+
+
+async def test_restrictions_are_applied_where_documents_have_them_A2_04(asking: Asking) -> None:
+    assert (await asking("What do the documents of 2022 say?")).filters == {"year": 2022}
+    both = await asking("papers by Kim from 2021")
+    assert both.filters == {"author": "Jane Kim", "year": 2021}
+    assert (await asking("What does handbook.md say about leave?")).documents == ("hr/handbook.md",)
+    assert (await asking("summarize handbook.md")).summarize
+
+
+async def test_a_restriction_that_leaves_nothing_is_disclosed_and_not_applied(asking: Asking) -> None:
+    plan = await asking("papers by Kim from 2022")
+    assert plan.filters == {}
+    assert any("no document has" in note for note in plan.degraded)
+    assert any("1999" in note for note in (await asking("documents of 1999 about towers")).degraded)
+    lost = await asking("What is in missing.pdf?")
+    assert lost.documents == ()
+    assert any("missing.pdf" in note for note in lost.degraded)
+
+
+async def test_restrictions_are_of_one_tenant(asking: Asking, other_tenant: Services) -> None:
+    find = partial(restrict, other_tenant.database, other_tenant.principal, "things")
+    plan = await asking("What do the documents of 2022 say in handbook.md?", find=find)
+    assert (plan.filters, plan.documents) == ({}, ())
+
+
+async def test_nothing_is_embedded_twice(asking: Asking) -> None:
+    """The vector that the intent is recognised by is the one that retrieval asks for (A3.14)."""
+    await asking.exemplars.warm()
+    await asking("Who designed the Eiffel Tower?")
+    found = asking.services
+    request = SearchRequest("Who designed the Eiffel Tower?", ("things",), cache=True)
+    result = await cached_search(found.retriever, found.principal, request, found.settings.current)
+    assert "embed" not in result.timings_ms
+    assert result.passages[0].external_id == "towers.md"
+
+
+async def test_failures_are_disclosed_and_done_without_W7(asking: Asking) -> None:
+    async def fails(_: Sequence[Any]) -> Any:
+        raise ProviderError("it is away")
+
+    async def breaks(_: Sequence[Any]) -> Any:
+        raise RuntimeError("a bug")
+
+    plan = await asking("What is the notice period in handbook.md?", vocabulary=breaks, embed=fails, find=fails)
+    assert plan.intent.intent == "question"
+    assert len(plan.degraded) == 3
+    assert any("it is away" in note for note in plan.degraded)
+
+
+async def test_a_model_rewrites_what_leans_on_the_conversation(
+    asking: Asking, chat: OpenAIChat, scripted: ScriptedServer
+) -> None:
+    scripted.script(Reply(text='{"query": "when was Siemens founded?", "subquestions": []}'))
+    plan = await asking("when was it founded?", "What is Siemens?", "A company.", chat=chat)
+    assert (plan.text, plan.rewritten_by) == ("when was Siemens founded?", "writer")
+    assert plan.usage["rewrite"]["output_tokens"] == 3
+    await asking("What is the notice period of employees at Siemens in Berlin?", "What is it?", "A thing.", chat=chat)
+    await asking("What is the notice period?", chat=chat)
+    assert len(scripted.requests) == 1  # neither leans on anything
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply("500"), Reply(text='{"query": "when was Bosch founded in 1886?"}'), Reply("malformed")]
+)
+async def test_where_the_model_fails_the_rules_stand_and_say_so(
+    asking: Asking, chat: OpenAIChat, scripted: ScriptedServer, reply: Reply
+) -> None:
+    scripted.script(reply)
+    plan = await asking("when was it founded?", "What is Siemens?", "A company.", chat=chat)
+    assert (plan.text, plan.rewritten_by) == ("when was Siemens founded?", "rules")
+    assert any("rewriting by the model failed" in note for note in plan.degraded)
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 20_000, "what about it and " * 1_100, "\x00 \ud800", "🙂" * 5000, "A and B? " * 2000]
+)
+async def test_any_message_gets_a_plan_in_bounded_time(asking: Asking, text: str) -> None:
+    started = time.perf_counter()
+    text = text.encode("utf-8", "replace").decode().replace("\x00", " ")
+    plan = await asking(text, text, text)
+    assert plan.message == text
+    assert time.perf_counter() - started < 15
+
+
+async def test_what_understanding_adds_is_small(asking: Asking) -> None:
+    """A guard; the measured medians are in docs/quality.md."""
+    await asking.exemplars.warm()
+    spent = [(await asking(f"What was built in the year {n}?")).timings_ms["understand"] for n in range(30)]
+    print(f"understand: median {statistics.median(spent):.1f} ms")
+    assert statistics.median(spent) < 500

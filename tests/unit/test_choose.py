@@ -1,0 +1,112 @@
+"""Which way a message goes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from app.domain.conversation import SourceRef, Turn
+from app.domain.plan import Classification, ComplexityScore, FusionWeights, IntentMatch, QueryPlan
+from app.domain.question import Question
+from app.strategies.choose import choose, last_exchange
+
+PLAN = QueryPlan(
+    message="How many days of leave are there?", text="How many days of leave are there?", language="en",
+    intent=IntentMatch("question", 0.9, 1, "like a question"),
+    classification=Classification("FACTUAL", 0.8, "how many"),
+    complexity=ComplexityScore(0.1, "SIMPLE", {}, "Simple at 0.100"),
+    weights=FusionWeights(1.0, 0.0, "TEXT_ONLY"),
+)  # fmt: skip
+SOURCE = SourceRef(1, UUID(int=1), UUID(int=2), None, "leave.md", "Leave", None, 0, 10, 1, 0.5, "Thirty days")
+
+
+def turn(role: Any, content: str, *sources: SourceRef) -> Turn:
+    return Turn(UUID(int=9), role, content, datetime(2026, 11, 22, tzinfo=UTC), sources)
+
+
+TALK = (turn("user", "How many days of leave?"), turn("assistant", "Thirty days [1].", SOURCE))
+
+
+def asked(strategy: Any = "auto", history: tuple[Turn, ...] = ()) -> Question:
+    return Question("x", "handbook", UUID(int=7), strategy=strategy, history=history)
+
+
+def meaning(intent: Any) -> QueryPlan:
+    return replace(PLAN, intent=IntentMatch(intent, 0.9, 0, "a rule"))
+
+
+@pytest.mark.parametrize("intent", ["greeting", "gratitude", "garbage", "off_topic"])
+def test_a1_22_small_talk_is_replied_to_without_retrieval(intent: str) -> None:
+    route = choose(asked(), meaning(intent))
+    assert (route.strategy, route.degraded) == ("reply", ())
+    assert route.reason == f"{intent}: a rule"
+
+
+def test_a1_22_what_cannot_be_understood_is_asked_back() -> None:
+    assert choose(asked(), meaning("clarify_needed")).strategy == "clarify"
+
+
+@pytest.mark.parametrize("intent", ["followup", "simplify", "deepen"])
+def test_a1_24_context_intents_go_on_from_the_last_answer_or_retrieve(intent: str) -> None:
+    assert choose(asked(history=TALK), meaning(intent)).strategy == "converse"
+    assert choose(asked(), meaning(intent)).strategy == "fast"
+
+
+@pytest.mark.parametrize(
+    ("level", "score", "strategy", "notes"),
+    [("SIMPLE", 0.34, "fast", 0), ("MODERATE", 0.35, "enhanced", 0), ("COMPLEX", 0.55, "enhanced", 1)],
+)
+def test_a1_10_complexity_chooses(level: Any, score: float, strategy: str, notes: int) -> None:
+    route = choose(asked(), replace(PLAN, complexity=ComplexityScore(score, level, {}, f"it is {level}")))
+    assert (route.strategy, len(route.degraded)) == (strategy, notes)
+    assert f"it is {level}" in route.reason
+
+
+def test_a1_12_an_ambiguous_message_is_asked_back_only_when_it_names_nothing() -> None:
+    """With something to look for, the documents may settle it."""
+    ambiguous = replace(PLAN, complexity=ComplexityScore(0.65, "AMBIGUOUS", {}, "ambiguous"))
+    assert choose(asked(), replace(ambiguous, text="it?")).strategy == "clarify"
+    assert choose(asked(), ambiguous).strategy == "enhanced"
+
+
+def test_a1_11_questions_about_the_documents_go_to_sql_whatever_their_complexity() -> None:
+    meta = ComplexityScore(0.75, "COMPLEX", {}, "meta", "database_meta")
+    assert choose(asked(), replace(PLAN, about_collection=True, complexity=meta)).strategy == "aggregate"
+
+
+@pytest.mark.parametrize("text", ["Summarize the refund policy", "Fasse den Bericht zusammen", "Résume le contrat"])
+def test_a1_25_summaries_read_in_order(text: str) -> None:
+    assert choose(asked(), replace(PLAN, text=text)).strategy == "summarize"
+    assert choose(asked(), replace(PLAN, summarize=True)).strategy == "summarize"
+
+
+def test_a_strategy_that_the_caller_names_always_retrieves() -> None:
+    for plan in (meaning("greeting"), replace(PLAN, about_collection=True), replace(PLAN, summarize=True)):
+        assert choose(asked("fast"), plan).strategy == "fast"
+        assert choose(asked("enhanced"), plan).strategy == "enhanced"
+
+
+@pytest.mark.parametrize("strategy", ["react", "iterative", "planned", "corrective"])
+def test_a13_06_a_strategy_that_is_not_built_runs_fast_and_says_so(strategy: str) -> None:
+    route = choose(asked(strategy), PLAN)
+    assert route.strategy == "fast"
+    assert route.degraded == (f"strategy {strategy!r} is not available in this version: ran fast",)
+
+
+def test_a1_24_the_exchange_is_among_the_last_four_messages_and_goes_back_to_a_real_question() -> None:
+    more = (*TALK, turn("user", "tell me more"), turn("assistant", "It expires in March [1].", SOURCE))
+    found = last_exchange(more)
+    assert found is not None
+    assert (found.answer.content, found.question) == ("It expires in March [1].", "How many days of leave?")
+    chat = (turn("user", "thanks"), turn("assistant", "You're welcome!"))
+    within = last_exchange((*TALK, *chat))
+    assert within is not None
+    assert within.answer.content == "Thirty days [1]."
+    assert last_exchange((*TALK, *chat, *chat)) is None
+    assert last_exchange(chat) is None
+    assert last_exchange((*TALK, *chat), context=2) is None
+    assert last_exchange(TALK, context=0) is None

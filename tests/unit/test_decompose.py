@@ -1,0 +1,115 @@
+"""Several questions in one message (A2.03), in four languages; names and terms that hold an "and" are not cut."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.query.decompose import split
+
+
+@pytest.mark.parametrize(
+    ("message", "parts"),
+    [
+        ("What are the prices of Falcon and Eagle?", ("What are the prices of Falcon?", "What are the prices of Eagle?")),
+        ("What is the population of Berlin, Hamburg and Munich?", (
+            "What is the population of Berlin?", "What is the population of Hamburg?", "What is the population of Munich?")),
+        ("Quels sont les prix de Renault et Peugeot ?", ("Quels sont les prix de Renault ?", "Quels sont les prix de Peugeot ?")),
+        ("Was sind die Preise von Falke und Adler?", ("Was sind die Preise von Falke?", "Was sind die Preise von Adler?")),
+        ("¿Cuáles son los precios de Falcon y Eagle?",
+         ("¿Cuáles son los precios de Falcon?", "¿Cuáles son los precios de Eagle?")),
+        ("When was it built and who designed it?", ("When was it built?", "who designed it?")),
+        ("Wer hat das Buch geschrieben und wann wurde es veröffentlicht?",
+         ("Wer hat das Buch geschrieben?", "wann wurde es veröffentlicht?")),
+        ("¿Qué es un fiordo y cómo se forma?", ("¿Qué es un fiordo?", "cómo se forma?")),
+        ("Où se trouve le musée et combien coûte l'entrée ?", ("Où se trouve le musée?", "combien coûte l'entrée ?")),
+        ("What is a GIN index? Who wrote it?", ("What is a GIN index?", "Who wrote it?")),
+        ("What is the leave policy; how many days are there", ("What is the leave policy", "how many days are there")),
+        ("1. What is BM25?\n2. How is it computed?", ("What is BM25?", "How is it computed?")),
+        ("Tell me about the car:\n- price\n- size", ("Tell me about the car: price", "Tell me about the car: size")),
+    ],
+)  # fmt: skip
+def test_several_questions_A2_03(message: str, parts: tuple[str, ...]) -> None:
+    assert split(message, "en") == parts
+
+
+@pytest.mark.parametrize(
+    ("message", "sides"),
+    [
+        ("Compare PostgreSQL with MySQL", ("PostgreSQL", "MySQL")),
+        ("Compare PostgreSQL and MySQL", ("PostgreSQL", "MySQL")),
+        ("What is the difference between cats and dogs?", ("cats", "dogs")),
+        ("difference between TCP and UDP in terms of latency", ("TCP in terms of latency", "UDP in terms of latency")),
+        ("How do the fees differ from the charges?", ("fees", "charges")),
+        ("PostgreSQL vs. MySQL", ("PostgreSQL", "MySQL")),
+        ("Quelle est la différence entre la TVA et l'impôt sur le revenu ?", ("TVA", "impôt sur le revenu")),
+        ("¿Cuál es la diferencia entre los pétalos y las hojas?", ("pétalos", "hojas")),
+        ("Was ist der Unterschied zwischen GIN und GiST?", ("GIN", "GiST")),
+        ("Vergleiche Berlin mit Hamburg", ("Berlin", "Hamburg")),
+        ("Compare les avantages et inconvenients du processus X par rapport a Y",
+         ("avantages du processus X", "inconvenients du processus X", "avantages et inconvenients Y")),
+    ],
+)  # fmt: skip
+def test_the_sides_of_a_comparison_A1_13(message: str, sides: tuple[str, ...]) -> None:
+    assert split(message, "en") == sides
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "What is bread and butter?",
+        "How much is spent on research and development?",
+        "What are the terms and conditions?",
+        "What are the terms and conditions of the contract?",
+        "Who wrote Pride and Prejudice?",
+        "Who are Simon and Garfunkel?",
+        "What did Procter and Gamble sell in 2001?",
+        "how and why does it work?",
+        "Were Scott Derrickson and Ed Wood of the same nationality?",
+        "What is the relationship between Alice and Bob?",
+        "Quand et où est né Victor Hugo ?",
+        "Who was the singer who wrote it and who lived in Paris?",
+        "What role did Ed Roland play, who sang in the band?",
+        "What is the capital of France?",
+        "", "?", "and", "A and B",
+    ],
+)  # fmt: skip
+def test_one_question_stays_one(message: str) -> None:
+    assert split(message, "en") == ()
+
+
+def test_entities_with_an_and_are_whole() -> None:
+    message = "What are the products of Johnson and Johnson?"
+    assert split(message, "en", names=("Johnson and Johnson",)) == ()
+
+
+def test_no_more_than_the_limit_and_nothing_is_lost() -> None:
+    lines = [f"{n}. What is number {n}?" for n in range(1, 8)]
+    parts = split("\n".join(lines), "en", limit=3)
+    assert len(parts) == 3
+    assert all(f"What is number {n}?" in " ".join(parts) for n in range(1, 8))
+
+
+WORDS = "what is A and B , ; ? between compare with - 1. \n the prices of et y und \" ' ¿"
+PIECES = st.sampled_from(WORDS.split(" "))
+
+
+@given(st.text() | st.lists(PIECES, max_size=60).map(" ".join), st.integers(1, 5))
+def test_no_input_crashes(message: str, limit: int) -> None:
+    parts = split(message, "en", limit=limit)
+    assert len(parts) <= limit
+    assert all(part.strip() == part and part for part in parts)
+
+
+@pytest.mark.parametrize(
+    "piece", ["and ", "A and ", "What Foo ", "- a\n", "?", "compare ", "difference between ", '"a', "A, ", "vs "]
+)
+def test_long_messages_take_bounded_time(piece: str) -> None:
+    started = time.perf_counter()
+    split((piece * 2000)[:2000], "en")
+    split("What is " + (piece * 2000)[:1900], "en")
+    split((piece * 20_000)[:20_000], "en")
+    assert time.perf_counter() - started < 5

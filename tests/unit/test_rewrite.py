@@ -1,0 +1,286 @@
+"""A follow-up becomes a question that stands alone (A2.01, T3), and a new question stays as it is: the worst error is to
+carry the conversation into it."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.conversation import SourceRef, Turn
+from app.domain.passage import Passage
+from app.query.entities import entities
+from app.query.followup import reference
+from app.query.language import by_words
+from app.query.rewrite import rewrite
+from app.query.rewrite_after import rewrite_after
+from app.query.rewritten import Rewritten
+from app.query.topic import listed
+
+
+def turn(role: str, content: str, *titles: str) -> Turn:
+    sources = tuple(
+        SourceRef(n, uuid4(), uuid4(), None, f"{title}.md", title, None, 0, 1, 1, 1.0, "")
+        for n, title in enumerate(titles, 1)
+    )
+    return Turn(uuid4(), "user" if role == "user" else "assistant", content, datetime.now(UTC), sources)
+
+
+def names(text: str, language: str) -> tuple[str, ...]:
+    return entities(text, language, None)
+
+
+def after(message: str, *said: str, language: str | None = None) -> Rewritten:
+    """`said`: question and answer in turn."""
+    history = [turn("assistant" if place % 2 else "user", text) for place, text in enumerate(said)]
+    return rewrite(message, history, language or by_words(message) or by_words(said[0]) or "en", names)
+
+
+SIEMENS = ("What is Siemens?", "Siemens is a German technology company. [1]")
+FRANCE = ("What is the capital of France?", "The capital of France is Paris. [1]")
+CLIO = ("Quel est le prix de la Renault Clio ?", "La Renault Clio coûte 15 000 euros. [1]")
+TOWER = ("¿Cuándo se construyó la Torre Eiffel?", "Se construyó en 1889. [1]")
+DOM = ("Wann wurde der Kölner Dom gebaut?", "Der Bau begann 1248. [1]")
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "carried"),
+    [
+        (SIEMENS, "when was it founded?", "Siemens"),
+        (SIEMENS, "What is its revenue?", "Siemens"),
+        (SIEMENS, "how many employees?", "Siemens"),
+        (SIEMENS, "and how many people work there?", "Siemens"),
+        (CLIO, "et son poids ?", "Renault Clio"),
+        (CLIO, "où est-elle fabriquée ?", "Renault Clio"),
+        (CLIO, "Et combien en vend-on ?", "Renault Clio"),
+        (CLIO, "qui l'a dessinée ?", "Renault Clio"),
+        (("What does Acme Corp sell?", "Widgets."), "And who is its CEO?", "Acme Corp"),
+        (TOWER, "¿y cuánto cuesta?", "Torre Eiffel"),
+        (TOWER, "¿quién la diseñó?", "Torre Eiffel"),
+        (TOWER, "¿Cuál es su altura?", "Torre Eiffel"),
+        (DOM, "und wie hoch ist er?", "Kölner Dom"),
+        (DOM, "Wer hat ihn entworfen?", "Kölner Dom"),
+        (DOM, "Wie viele Menschen besuchen ihn?", "Kölner Dom"),
+        (DOM, "Was kostet dort der Eintritt?", "Kölner Dom"),
+    ],
+)
+def test_pronouns_and_omissions_carry_the_subject_A2_01(said: tuple[str, str], message: str, carried: str) -> None:
+    found = after(message, *said)
+    assert carried in found.text
+    assert carried in found.carried
+    assert found.reason != "stands alone"
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "text"),
+    [
+        (FRANCE, "and Germany?", "What is the capital of Germany?"),
+        (FRANCE, "what about Germany?", "What is the capital of Germany?"),
+        (FRANCE, "no, I meant Germany", "What is the capital of Germany?"),
+        (("What was the revenue of Apple in 2014?", "3."), "and in 2015?", "What was the revenue of Apple in 2015?"),
+        (CLIO, "Et la Peugeot 208 ?", "Quel est le prix de la Peugeot 208 ?"),
+        (CLIO, "qu'en est-il de la Peugeot 208 ?", "Quel est le prix de la Peugeot 208 ?"),
+        (("¿Cuál es la capital de Francia?", "París."), "¿y de Alemania?", "¿Cuál es la capital de Alemania?"),
+        (DOM, "Und das Ulmer Münster?", "Wann wurde das Ulmer Münster gebaut?"),
+    ],
+)
+def test_a_new_focus_takes_the_place_of_the_old_one(said: tuple[str, str], message: str, text: str) -> None:
+    assert after(message, *said).text == text
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (SIEMENS, "What is the capital budget of Berlin?"),
+        (SIEMENS, "How does PostgreSQL store its data?"),
+        (SIEMENS, "Is it possible to learn French in a month?"),
+        (SIEMENS, "How long does it take to get a passport?"),
+        (SIEMENS, "And what is the capital of Norway?"),
+        (SIEMENS, "What time is it in Tokyo?"),
+        (SIEMENS, "If a customer returns an item, when is it refunded?"),
+        (SIEMENS, "refund policy"),
+        (SIEMENS, "Who invented Hangul?"),
+        (SIEMENS, "Is it true that cats have nine lives?"),
+        (SIEMENS, "What was the first documentary film?"),
+        (SIEMENS, "How long did the Mexican Revolution last?"),
+        (CLIO, "Quelle est la capitale de la Norvège ?"),
+        (CLIO, "Comment payer ses impôts locaux ?"),
+        (CLIO, "Y a-t-il une piscine à Lyon ?"),
+        (CLIO, "Est-ce que le musée est ouvert le lundi ?"),
+        (CLIO, "Quand Napoléon est-il mort ?"),
+        (TOWER, "¿Quién fue George Custer?"),
+        (TOWER, "¿Por qué la paloma blanca es un símbolo de paz?"),
+        (TOWER, "¿Cuánto cuesta el billete de metro?"),
+        (DOM, "Was ist die Hauptstadt von Norwegen?"),
+        (DOM, "Gibt es in Bonn einen Flughafen?"),
+        (DOM, "Wann verließ Einstein seine Heimat?"),
+        (DOM, "Können Sie mir die Öffnungszeiten vom Zoo nennen?"),
+    ],
+)
+def test_a_change_of_subject_stays_as_it_is(said: tuple[str, str], message: str) -> None:
+    assert after(message, *said) == Rewritten(message)
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [(FRANCE, "why?"), (FRANCE, "since when?"), (CLIO, "pourquoi ?"), (TOWER, "¿por qué?"), (DOM, "Warum?")],
+)
+def test_a_bare_question_word_asks_about_the_last_question_T3(said: tuple[str, str], message: str) -> None:
+    found = after(message, *said)
+    assert said[0] in found.text
+    assert message.strip(" ?¿") in found.text
+
+
+LIST = "The methods are:\n1. Dense retrieval: vectors [1]\n2. Sparse retrieval\n3. Late fusion"
+METHODS = ("Which methods are described?", LIST)
+
+
+@pytest.mark.parametrize(
+    ("message", "item"),
+    [
+        ("tell me about the second one", "Sparse retrieval"),
+        ("and in the second one?", "Sparse retrieval"),
+        ("what about number 3?", "Late fusion"),
+        ("and the last?", "Late fusion"),
+        ("How fast is the first method?", "Dense retrieval"),
+        ("et le deuxième ?", "Sparse retrieval"),
+        ("¿y la segunda?", "Sparse retrieval"),
+        ("und der dritte?", "Late fusion"),
+    ],
+)
+def test_ordinals_mean_what_the_last_answer_lists(message: str, item: str) -> None:
+    found = after(message, *METHODS)
+    assert item in found.text
+    assert sum(other in found.text for other in ("Dense retrieval", "Sparse retrieval", "Late fusion")) == 1
+
+
+def test_all_that_was_listed() -> None:
+    for message in ("the other two?", "which one is the fastest?", "are both free?"):
+        assert {"Dense retrieval", "Sparse retrieval", "Late fusion"} <= set(after(message, *METHODS).carried)
+
+
+def test_ordinals_without_a_list_mean_names_beside_each_other_or_sources() -> None:
+    found = after("How old is the second one?", "Compare Falcon and Eagle", "They differ.")
+    assert "Eagle" in found.text
+    assert "Falcon" not in found.text
+    history = [turn("user", "what is described?"), turn("assistant", "Many things.", "Handbook", "Guide")]
+    assert "Guide" in rewrite("summarize the second document", history, "en", names).text
+
+
+def test_demonstratives_carry_the_words_of_the_question() -> None:
+    assert "refund" in after("does that policy apply to children?", "What is the refund policy?", "30 days.").text
+    french = after(
+        "cette règle s'applique-t-elle aux enfants ?", "Quelle est la règle sur les remboursements ?", "30 jours."
+    )
+    assert "remboursements" in french.text
+
+
+def test_this_document_is_the_source_of_the_last_answer() -> None:
+    history = [turn("user", "How long is the leave?"), turn("assistant", "20 days.", "Employee handbook")]
+    assert "Employee handbook" in rewrite("what else does this document say?", history, "en", names).text
+
+
+def test_what_was_asked_for_is_the_subject_of_the_next_question() -> None:
+    found = after("When did he die?", "Who founded Siemens?", "Werner von Siemens founded it in 1847.")
+    assert "Werner von Siemens" in found.text
+    assert "Paris" in after("How many people live there?", *FRANCE).text
+
+
+def test_follow_ups_of_follow_ups_keep_the_subject() -> None:
+    found = after("and its revenue?", "What is Siemens?", "A company.", "when was it founded?", "In 1847.")
+    assert "Siemens" in found.text
+    changed = after(
+        "and its population?", "What is Siemens?", "A company.", "What is the capital of Norway?", "It is big."
+    )
+    assert "Siemens" not in changed.text
+    assert "Norway" in changed.text
+
+
+def test_thanks_in_between_do_not_end_a_subject() -> None:
+    assert "Siemens" in after("when was it founded?", *SIEMENS, "thanks!", "You're welcome!").text
+
+
+def test_without_history_nothing_is_rewritten() -> None:
+    assert rewrite("why?", [], "en", names) == Rewritten("why?", reason="no history")
+
+
+def test_lists_of_an_answer() -> None:
+    assert listed("- **Red**: hot\n- Blue - cold\n- Green") == ("Red", "Blue", "Green")
+    assert listed("The members are Alice, Bob and Carol.")[-2:] == ("Bob", "Carol")
+    assert listed("Just a sentence, and another.") == ()
+
+
+# --- on questions that nobody here wrote --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "language"),
+    [
+        ("multilingual_queries/miracl_en_train.jsonl", "en"),
+        ("multilingual_queries/miracl_fr_train.jsonl", "fr"),
+        ("multilingual_queries/miracl_es_train.jsonl", "es"),
+        ("spf_fr/queries.jsonl", "fr"),
+        ("hotpotqa100/queries.jsonl", "en"),
+        ("musique100/queries.jsonl", "en"),
+        ("cranfield/queries.jsonl", "en"),
+    ],
+)
+def test_questions_that_stand_alone_are_not_taken_for_follow_ups(shared_data: Path, path: str, language: str) -> None:
+    with (shared_data / path).open() as lines:
+        questions = [json.loads(line)["text"] for line in lines]
+    wrong = [question for question in questions if reference(question, language, names(question, language))]
+    assert len(wrong) <= 0.01 * len(questions), wrong
+
+
+# --- any input ------------------------------------------------------------------------------------------------------------
+
+WORDS = "it the and what about ? . , second one that policy which his and 2015 Germany - * 1. \n ¿ y et und sein su son l' qu' of"
+PIECES = st.sampled_from(WORDS.split(" "))
+MESSAGES = st.text() | st.lists(PIECES, max_size=30).map(" ".join)
+
+
+@given(MESSAGES, st.lists(MESSAGES, max_size=5), st.sampled_from(["en", "fr", "es", "de", "it", ""]))
+def test_no_input_crashes_and_nothing_is_lost(message: str, said: list[str], language: str) -> None:
+    found = after(message, *said, language=language) if said else rewrite(message, [], language, names)
+    assert len(found.text) <= max(len(message), 700)
+    if not found.carried and found.reason in ("stands alone", "no history"):
+        assert found.text == message
+
+
+@pytest.mark.parametrize(
+    "piece", ["it ", "and ", "A and ", "- a\n", "the second ", "l'", "((", "what about ", "1. x\n", ", "]
+)
+def test_long_messages_take_bounded_time(piece: str) -> None:
+    text = (piece * 20_000)[:20_000]
+    started = time.perf_counter()
+    after(text, text, text, text, text)
+    after("when was it founded?", text, text, text, text)
+    assert time.perf_counter() - started < 5
+
+
+# --- A2.05 ------------------------------------------------------------------------------------------------------------------
+
+
+def passage(title: str, content: str, *headings: str) -> Passage:
+    ids = uuid4(), uuid4()
+    return Passage(*ids, title, title, content, 0, 1, None, headings, 1, 1, "c", "text/plain", {})
+
+
+def test_a_query_after_failed_grading_uses_what_was_retrieved_A2_05() -> None:
+    question = "How is the jaguar fed?"
+    cars = [passage("Jaguar cars", "The jaguar is fed with petrol.") for _ in range(3)]
+    cats = [passage("Big cats", "The jaguar eats meat.", "Feeding in zoos")]
+    first = rewrite_after(question, cats, cars, ())
+    assert {"cats", "zoos"} <= set(first.text.split())
+    again = rewrite_after(question, [], cars, (first.text,))
+    assert again.text not in (question, first.text)
+    tried = [again.text]
+    for _ in range(3):
+        tried.append(rewrite_after(question, [], cars, tried).text)
+    assert tried[-1] == question

@@ -1,0 +1,184 @@
+"""Pure parts of the strategies: merging lists, naming documents, parts of answers, notes, lists of documents."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.answer.aggregate import LISTED, catalogue, mentions
+from app.answer.digest import centrality, representative
+from app.answer.parts import Part, joined, repeats
+from app.domain.answer import Citation, Draft
+from app.domain.library import Holdings, Listed
+from app.domain.passage import Passage
+from app.strategies.converse import difficulty, simplest
+from app.strategies.gather import merge
+from app.strategies.naming import named, topic
+from app.strategies.notes import HEADER_TOKENS, batches
+from app.strategies.replies import question_back
+
+
+def passage(number: int, tokens: int = 100) -> Passage:
+    return Passage(
+        UUID(int=number), UUID(int=100 + number), f"{number}.md", f"Doc {number}", "text", 0, 4, None, (), tokens, 1, "notes",
+        "text/markdown", {},
+    )  # fmt: skip
+
+
+def listed(external_id: str, title: str = "", pages: int | None = None) -> Listed:
+    at = datetime(2026, 11, 22, tzinfo=UTC)
+    return Listed(UUID(int=1), external_id, title or external_id, "text/markdown", "en", pages, at)
+
+
+def cited(quote: str, start: int = 0) -> Citation:
+    return Citation(1, UUID(int=1), "a.md", UUID(int=2), None, "A", (), None, quote, start, start + len(quote), 1)
+
+
+# --- merging --------------------------------------------------------------------------------------------------------
+
+
+def test_a3_02_lists_merge_by_reciprocal_ranks_after_the_first_of_each() -> None:
+    lists = [[passage(1), passage(2), passage(3)], [passage(4), passage(2)], [passage(5), passage(2)]]
+    kept, trace = merge(lists, 4)
+    assert [p.passage_id.int for p in kept] == [1, 4, 5, 2], "2 has the best score, but each part has its best one"
+    assert kept[3].score == pytest.approx(3 / 62)
+    assert trace.leg == "merged"
+    assert trace.fates == ("kept",) * 4 + ("below top_k",)
+
+
+@given(st.lists(st.lists(st.integers(1, 30), unique=True, max_size=10), max_size=5), st.integers(1, 20))
+def test_merging_loses_no_first_and_repeats_nothing(numbers: list[list[int]], limit: int) -> None:
+    lists = [[passage(number) for number in row] for row in numbers]
+    kept, trace = merge(lists, limit)
+    ids = [p.passage_id for p in kept]
+    assert len(ids) == len(set(ids)) == min(limit, len({number for row in numbers for number in row}))
+    assert set(trace.passage_ids[: len(ids)]) == set(ids)
+    firsts = {row[0] for row in numbers if row}
+    if limit >= len(firsts):
+        assert firsts <= {key.int for key in ids}
+
+
+# --- naming ---------------------------------------------------------------------------------------------------------
+
+DOCUMENTS = (
+    listed("leave.md", "Leave"), listed("hr/pay-rules_2024.pdf", "Pay rules 2024"), listed("travel.md", "Travel costs"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Summarize leave.md", ["leave.md"]),
+        ("Summarize the document on leave", ["leave.md"]),
+        ("Give me a summary of pay-rules_2024.pdf please", ["hr/pay-rules_2024.pdf"]),
+        ("Résume le document « Travel costs »", ["travel.md"]),
+        ("summarize the pay rules", ["hr/pay-rules_2024.pdf"]),
+        ("Fasse das Dokument Leave zusammen", ["leave.md"]),
+        ("Summarize parental leave", []),
+        ("Summarize everything", []),
+        ("Resume todos los documentos", []),
+    ],
+)
+def test_a3_09_a_message_names_a_document_or_a_subject(message: str, expected: list[str]) -> None:
+    assert [item.external_id for item in named(message, DOCUMENTS)] == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "about"),
+    [
+        ("How many documents are there?", []),
+        ("Combien de documents y a-t-il ?", []),
+        ("¿Cuántos documentos hay en la colección?", []),
+        ("Wie viele Dokumente gibt es?", []),
+        ("Summarize all the documents, please", []),
+        ("Which documents mention parental leave?", ["parental", "leave"]),
+        ("How many files are about the Antikythera mechanism?", ["Antikythera", "mechanism"]),
+    ],
+)
+def test_words_about_documents_as_such_are_no_topic(message: str, about: list[str]) -> None:
+    assert topic(message) == about
+
+
+# --- parts and digests ----------------------------------------------------------------------------------------------
+
+
+def test_parts_make_one_answer_that_names_what_is_missing() -> None:
+    yes = Draft("Yes. [1]", (cited("Yes."),), True, 0.8)
+    no = Draft("I don't know.", (), False, 0.0)
+    made = joined([Part("Is it?", yes), Part("And why?", no)])
+    assert (made.text, made.found, made.confidence) == ("Yes. [1]", True, 0.4)
+    assert made.insufficiencies == ("Not answered by the documents: And why?",)
+    assert repeats(yes, yes.citations)
+    assert not repeats(yes, ())
+
+
+def test_the_sentence_most_like_the_others_is_central() -> None:
+    rng = np.random.default_rng(1)
+    near = np.array([1.0, 0, 0, 0]) + rng.normal(0, 0.1, (6, 4))
+    vectors = np.vstack([near, [[0, 0, 0, 1.0]]]).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    rank = centrality(vectors)
+    assert rank.sum() == pytest.approx(1)
+    assert int(np.argmin(rank)) == 6
+    chosen = representative(vectors, 3)
+    assert chosen == sorted(chosen)
+    assert len(chosen) == len(set(chosen)) == 3
+    assert representative(vectors[:1], 5) == [0]
+    assert representative(vectors[:0], 5) == []
+    alone = np.eye(4, dtype=np.float32)
+    assert centrality(alone) == pytest.approx(np.full(4, 0.25)), "sentences that share nothing are equally central"
+
+
+def test_a1_24_the_simplest_sentences_are_the_short_ones_with_short_words() -> None:
+    hard = cited("Notwithstanding aforementioned considerations, applicability remains contingent upon authorisation.")
+    easy, middling = cited("You get 30 days.", 200), cited("Employees receive thirty days of annual leave.", 300)
+    assert simplest([hard, easy, middling], 2) == [easy, middling]
+    assert difficulty("You get 30 days.") < difficulty(hard.quote)
+
+
+@given(st.lists(st.integers(1, 500), max_size=30), st.integers(100, 600))
+def test_parts_of_a_long_text_keep_order_and_budget(sizes: list[int], budget: int) -> None:
+    passages = [passage(n, size) for n, size in enumerate(sizes)]
+    parts = batches(passages, budget)
+    assert [p for part in parts for p in part] == passages
+    for part in parts:
+        assert len(part) == 1 or sum(p.token_count + HEADER_TOKENS for p in part) <= budget
+
+
+# --- what is said ---------------------------------------------------------------------------------------------------
+
+
+def holdings(documents: int, **media_types: int) -> Holdings:
+    kinds: Any = {"application/pdf" if name == "pdf" else "text/markdown": n for name, n in media_types.items()}
+    return Holdings(documents, 0, 10, kinds, {})
+
+
+def test_a1_11_a_catalogue_counts_kinds_and_lists_documents() -> None:
+    said = catalogue("en", "hr", holdings(2, pdf=1, md=1), [listed("a.pdf", "Alpha", 12), listed("b.md", "Beta")])
+    assert (
+        said == "The collection “hr” holds 2 documents (1 PDF, 1 Markdown):\n- Alpha (a.pdf, 12 pages)\n- Beta (b.md)"
+    )
+    many = catalogue("de", "hr", holdings(50, md=50), [listed(f"{n}.md") for n in range(LISTED)])
+    assert many.endswith(f"- und {50 - LISTED} weitere")
+    assert catalogue("xx", "hr", holdings(1, md=1), [listed("b.md")]).startswith(
+        "The collection “hr” holds 1 document:"
+    )
+
+
+def test_a1_11_documents_that_mention_something_are_counted_among_all() -> None:
+    assert mentions("fr", ["congé"], [listed("a.md")], 3) == "1 document sur 3 mentionne « congé »:\n- a.md"
+    assert mentions("en", ["leave", "pay"], [], 3) == "0 of 3 documents mention “leave”, “pay”."
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "about"), ("fr", "propos"), ("es", "sobre"), ("de", "Thema")])
+def test_a1_22_a_question_back_is_concrete_and_in_the_language_of_the_message(language: str, word: str) -> None:
+    said = question_back("?", language, ["Leave", "Pay"])
+    assert word in said
+    assert "Leave" in said
+    assert "Leave" not in question_back("?", language, [])
