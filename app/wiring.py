@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -77,8 +78,9 @@ class Services:
         """Load what the first message would wait for: examples of intents, tables of languages. Never raises; what could
         not be had is tried again when it is needed."""
         try:
+            # a daemon: a process that is told to stop meanwhile does not wait for it
+            threading.Thread(target=langid.warm, name="langid", daemon=True).start()
             await self.exemplars.warm()
-            await asyncio.to_thread(langid.warm)
         except CairnError as error:
             log.warning("services.not_warm", problem=error.detail)
 
