@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -79,8 +80,9 @@ class Services:
         self.chat_for(self.settings.current)
         if isinstance(self.retriever.embedder, MiniLM):
             await self.retriever.embedder.warm()
+        # a daemon: a process that is told to stop meanwhile does not wait for it
+        threading.Thread(target=langid.warm, name="langid", daemon=True).start()
         await self.exemplars.warm()
-        await asyncio.to_thread(langid.warm)
 
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
