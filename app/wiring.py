@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
-import structlog
 
 from app.db.embedded import ensure_running
 from app.db.migrate import migrate
@@ -48,7 +47,6 @@ from app.store.cache_ledger import CacheLedger
 from app.store.query_embeddings import QueryEmbeddings
 from app.store.traces import TraceWriter
 
-log = structlog.get_logger(__name__)
 
 LOCAL_MODEL = "all-MiniLM-L6-v2"
 PRECISIONS: tuple[Precision, ...] = ("int8", "fp32")

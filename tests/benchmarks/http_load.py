@@ -46,6 +46,8 @@ async def main(port: int) -> None:
 
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         order = json.loads(line)
+        while idle:  # the server hangs up on those that were silent while others had their turn
+            idle.pop().writer.close()
         latencies, seconds = await drive(ask, setup["bodies"], order["clients"], order["seconds"])
         print(json.dumps({"latencies": latencies, "seconds": seconds}), flush=True)
 
