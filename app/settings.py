@@ -116,7 +116,7 @@ class VectorSettings(Section):
     max_dedicated_indexes: int = Field(
         200, ge=0, le=1000, description="How many of the largest do; each costs every statement planning time."
     )
-    candidates: int = Field(100, ge=20, le=1000, description="Chunks that the vector leg fetches at least.")
+    candidates: int = Field(150, ge=20, le=1000, description="Chunks that the vector leg fetches at least.")
     ef_search: int = Field(80, ge=10, le=1000, description="HNSW search breadth (hnsw.ef_search).")
     max_scan_tuples: int = Field(20000, ge=1000, description="Bound of the iterative scan (hnsw.max_scan_tuples).")
     precision: Literal["int8", "fp32"] = Field("int8", description="Arithmetic of the local ONNX model.")

@@ -131,14 +131,14 @@ async def test_a_collection_that_grows_gets_its_index_and_uses_it(services: Serv
     assert not after.exact
     assert await parts_of(small, after.trace_id) == [
         {"regime": "dedicated", "model": "all-MiniLM-L6-v2:int8", "collections": 1, "visible_chunks": 120,
-         "ef_search": 100, "fell_back": False},
+         "ef_search": 150, "fell_back": False},
     ]  # fmt: skip
     async with small.database.transaction(small.principal) as connection:
         check = await vector_indexes.latest_check(
             connection, small.principal, (await get_collection(small, "large")).id
         )
     assert check is not None
-    assert (check.regime, check.k, check.sample, check.ef_search) == ("dedicated", 10, 20, 100)
+    assert (check.regime, check.k, check.sample, check.ef_search) == ("dedicated", 10, 20, 150)
     assert check.recall > 0.9
 
 
