@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
-
 from app.db.embedded import ensure_running
 from app.db.migrate import migrate
 from app.db.models import ensure_model
@@ -46,7 +45,6 @@ from app.store import vectors
 from app.store.cache_ledger import CacheLedger
 from app.store.query_embeddings import QueryEmbeddings
 from app.store.traces import TraceWriter
-
 
 LOCAL_MODEL = "all-MiniLM-L6-v2"
 PRECISIONS: tuple[Precision, ...] = ("int8", "fp32")
