@@ -71,14 +71,15 @@ class Services:
         return Target(principal, collection_id, found.embedder, found.model, self.settings.current, found.embedders)
 
     async def warm(self) -> None:
-        """Load what the first request would wait for: the local model, the SDK of the chat model, examples of intents,
-        tables of languages. Raises ProviderError; what could not be had is tried again when it is needed."""
+        """Load what the first request would wait for: the local model and its examples of intents, the SDK of the chat
+        model, tables of languages. A remote model is not called before it is needed. Raises ProviderError; what could not
+        be had is tried again when it is needed."""
         self.chat_for(self.settings.current)
-        if isinstance(self.retriever.embedder, MiniLM):
-            await self.retriever.embedder.warm()
         # a daemon: a process that is told to stop meanwhile does not wait for it
         threading.Thread(target=langid.warm, name="langid", daemon=True).start()
-        await self.exemplars.warm()
+        if isinstance(self.retriever.embedder, MiniLM):
+            await self.retriever.embedder.warm()
+            await self.exemplars.warm()
 
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""

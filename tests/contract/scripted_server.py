@@ -47,7 +47,7 @@ class ScriptedServer:
         self.answer = answer
         self.requests: list[Received] = []
         self.released = threading.Event()  # ends every stall
-        self.hung_up = 0  # clients that closed their connection during a stall
+        self.hung_up = 0  # clients that closed their connection before the end of a reply
         self._script: deque[Reply] = deque()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
@@ -107,6 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
             if not self._fail(reply):
                 self._answer(reply, body)
         except OSError:  # the client gave up, which is what some tests are about
+            self.scripted.hung_up += 1
             self.close_connection = True
 
     def _fail(self, reply: Reply) -> bool:
