@@ -4,18 +4,21 @@
 #   PYTHON=/path    which Python makes it (default: the first of python3.11, python3, python3.12 ... that is new enough)
 #   DOCS=/path      what `make demo` reads (default: this project)
 #   ARGS='...'      more arguments for pytest or cairn
+#   WORKERS=2       processes that share the tests, each with a PostgreSQL of its own; 0: none but pytest itself
 
 VENV ?= .venv
 CHECK_VENV ?= $(VENV)-check
 PEERS_VENV ?= $(VENV)-peers
 DOCS ?=
 ARGS ?=
+WORKERS ?= 2
 
 PY := $(VENV)/bin/python
 TOOLS := $(CHECK_VENV)/bin
 STAMPS := $(VENV)/.stamps
 SHARE := $(VENV)/share/cairn
 SCRATCH := $(VENV)/.scratch
+PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile
 PIP := $(PY) -B -m pip --disable-pip-version-check install --quiet --no-compile --no-warn-script-location
 EXTRA = $$($(PY) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$(1)'])")
 
@@ -53,14 +56,14 @@ serve: install ## start the API on http://127.0.0.1:8000
 	@$(VENV)/bin/cairn serve $(ARGS)
 
 test: install $(STAMPS)/test ## run all tests
-	@$(PY) -m pytest $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 check: install $(STAMPS)/test $(CHECK_VENV)/.stamp ## format, lint, types, import contracts, tests
 	$(TOOLS)/ruff format --check .
 	$(TOOLS)/ruff check .
 	$(TOOLS)/mypy
 	$(TOOLS)/lint-imports
-	$(PY) -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 bench: install $(STAMPS)/test ## run the benchmarks: ratios, and a JSON report
 	@BENCH_PEERS="$(abspath $(PEERS_VENV))" $(PY) -m pytest -q -s tests/benchmarks/bench_*.py $(ARGS)
