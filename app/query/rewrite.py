@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from app.domain.conversation import Turn
 from app.domain.words import folded_words
 from app.query.followup import reference
+from app.query.intent import hard_rules
 from app.query.language import by_words
 from app.query.pointing import Reference
 from app.query.references import BY_LANGUAGE, LAST
 from app.query.refocus import refocused
 from app.query.rewritten import MAX_TEXT, Names, Rewritten, appended, distinct, inside
-from app.query.topic import Topic, topic
+from app.query.topic import Topic, listed, said, topic
 from app.query.words import content_words, tokens
 
 MAX_TURN: Final = 2000
@@ -33,19 +35,44 @@ def rewrite(message: str, history: Sequence[Turn], language: str, names: Names) 
 
 
 def topic_of(history: Sequence[Turn], language: str, names: Names) -> Topic | None:
-    """What the conversation is about: each question is resolved with those before it."""
+    """What the conversation is about: the last question that stands alone, and what those after it made of it."""
     current: Topic | None = None
-    for place, turn in enumerate(history):
-        if turn.role != "user" or not turn.content.strip():
+    for text, spoken, answer, goes_on in _since_alone(history, language, names):
+        if goes_on:
+            if current and (items := listed(said(answer))):
+                current = replace(current, items=items)
             continue
-        text = turn.content.strip()[:MAX_TURN]
-        spoken = by_words(text) or language
-        answer = next((after for after in history[place + 1 : place + 2] if after.role == "assistant"), None)
         resolved = resolve(text, current, spoken, names)
-        if current and not content_words(resolved.text):  # "thanks"
+        if current and not content_words(resolved.text):
             continue
         current = topic(resolved.text, spoken, answer, lambda part, code=spoken: names(part, code))  # type: ignore[misc]
     return current
+
+
+_Said = tuple[str, str, Turn | None, bool]
+
+
+def _since_alone(history: Sequence[Turn], language: str, names: Names) -> list[_Said]:
+    """Questions with their language, their answer and whether they only go on, oldest first; what was said before the last
+    one that stands alone is not looked at."""
+    found: list[_Said] = []
+    for place in range(len(history) - 1, -1, -1):
+        text = history[place].content.strip()[:MAX_TURN]
+        if history[place].role != "user" or not text:
+            continue
+        spoken = by_words(text) or language
+        answer = next((after for after in history[place + 1 : place + 2] if after.role == "assistant"), None)
+        goes_on = _goes_on(text)
+        found.append((text, spoken, answer, goes_on))
+        if not goes_on and content_words(text) and reference(text, spoken, names(text, spoken)) is None:
+            break
+    return found[::-1]
+
+
+def _goes_on(message: str) -> bool:
+    """ "thanks", "tell me more" and "why?" leave the topic as it is."""
+    match = hard_rules(message, has_history=True)
+    return match is not None and match.intent not in ("question", "command")
 
 
 def resolve(message: str, about: Topic | None, language: str, names: Names) -> Rewritten:
@@ -105,8 +132,10 @@ def _referent(message: str, found: Reference, about: Topic, language: str) -> Re
         return appended(message, distinct(carried, message), f"{found.cue!r}: what was asked about")
     person = found.cue.casefold() in _PERSONS
     carried = distinct((*asked, *about.names[:3]), message) or distinct(about.subject, message) or about.named[:2]
-    said = repr(found.cue) if found.cue else "no subject"
-    reason = f"{said}: {'the answer' if asked else 'the subject'} of the last question"
+    cue = repr(found.cue) if found.cue else "no subject"
+    reason = f"{cue}: {'the answer' if asked else 'the subject'} of the last question"
+    if not asked and len(about.names) == 1 and _is_beside(about.names[0], about, found.cue):
+        return appended(message, distinct((*about.names, *about.words[:6]), message), reason)
     single = asked[0] if asked and (person or len(asked) == 1) else about.names[0] if len(about.names) == 1 else None
     if single and found.cue and language == "en" and found.kind in ("pronoun", "possessive"):
         rest = tuple(name for name in carried if name != single) if asked else ()
@@ -116,6 +145,17 @@ def _referent(message: str, found: Reference, about: Topic, language: str) -> Re
     return appended(message, carried, reason)
 
 
+def _is_beside(name: str, about: Topic, cue: str) -> bool:
+    """Whether the only name of a question is not what it is about: "days of leave in France" are about leave, and so are
+    "they" after a name and several words more."""
+    before = about.question[: max(about.question.find(name), 0)].split()
+    others = [word for word in about.words if not inside(word, (name,))]
+    placed = len(before) > 3 and before[-1].casefold() in _PLACED
+    return placed or (cue.casefold() in _SEVERAL and len(others) > 2)
+
+
+_PLACED: Final = frozenset(["in", "at", "en", "à", "au", "aux", "im", "bei"])
+_SEVERAL: Final = frozenset(["they", "them", "their"])
 _PERSONS: Final = folded_words("he she him her his hers lui elle il él ella er sie ihn ihm")
 _NAME_ASKED: Final = re.compile(
     r"\b(?:who|whom|whose|which|where|what|qui|quel|quelle|quels|quelles|où|lequel|quién|quien|cuál|cual|qué|dónde|wer|wen|wem|"

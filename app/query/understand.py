@@ -150,9 +150,10 @@ async def _rewritten(
     window = _window(run, run.settings.memory.rewrite)
     with run.step("rewrite"):
         names = _namer(known)
-        ruled = rewrite(run.message, window, language, names)
+        chain = _window(run, run.settings.memory.chain)
+        ruled = rewrite(run.message, chain, language, names)
         if not ruled.carried and intent.intent in ON_THE_LAST_ANSWER:
-            ruled = followed_up(run.message, window, language, names)
+            ruled = followed_up(run.message, chain, language, names)
     by = "rules" if ruled.text != run.message else None
     if not (chat and window and run.settings.rewrite.model and _leans(ruled, run.message)):
         return ruled, (), by

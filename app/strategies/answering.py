@@ -16,7 +16,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
-from app.answer.advice import rephrase
+from app.answer.advice import known_language, rephrase
 from app.answer.context import Context, assemble
 from app.answer.extract import ENOUGH, extract
 from app.answer.generate import generate
@@ -24,6 +24,7 @@ from app.answer.parts import Part, joined, repeats
 from app.domain.answer import Citation, Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
+from app.domain.refusals import REFUSALS
 from app.errors import ProviderError
 from app.strategies.checking import Checked, check, check_settings, disclosure, feedback, note
 from app.strategies.naming import without_names
@@ -218,7 +219,10 @@ async def refused(run: Run, draft: Draft) -> Draft:
         advice = question_back(run.question.text, run.plan.language, titles)
     else:
         advice = rephrase(run.plan.language, titles)
-    return replace(draft, text=f"{draft.text} {advice}".strip())
+    said = draft.text
+    if said in REFUSALS.values():  # "merci bcp" has no word that tells its language, but the plan knows it
+        said = REFUSALS[known_language(run.plan.language)]
+    return replace(draft, text=f"{said} {advice}".strip())
 
 
 def _ambiguous(run: Run) -> bool:
