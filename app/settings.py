@@ -256,12 +256,12 @@ class MemorySettings(Section):
     """How many of the last messages of a conversation each step sees (A12.01)."""
 
     router: int = Field(3, ge=0, le=100, description="Messages that recognising the intent looks at.")
-    rewrite: int = Field(5, ge=0, le=100, description="Messages that a model rewrites a follow-up from.")
+    rewrite: int = Field(5, ge=0, le=100, description="Messages that a follow-up is rewritten from.")
     chain: int = Field(
         20,
         ge=0,
         le=100,
-        description="Messages through which rules follow questions that lean on each other; 0: rules rewrite nothing.",
+        description="Messages through which rules follow what these lean on themselves, as in a chain of “and Italy?”.",
     )
     generation: int = Field(5, ge=0, le=100, description="Messages that the model sees when it writes an answer.")
     context: int = Field(4, ge=0, le=100, description="Messages that simplify, deepen and follow-up work on.")

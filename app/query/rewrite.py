@@ -28,16 +28,23 @@ MAX_TURN: Final = 2000
 """Characters of a past question that are looked at."""
 
 
-def rewrite(message: str, history: Sequence[Turn], language: str, names: Names) -> Rewritten:
-    """By rules. `history` is the window (5 messages, A12.01), oldest first, without the message itself."""
-    found = topic_of(history, language, names)
-    return resolve(message, found, language, names) if found else Rewritten(message, reason="no history")
+def rewrite(
+    message: str, history: Sequence[Turn], language: str, names: Names, *, window: int | None = None
+) -> Rewritten:
+    """By rules. `history` is oldest first, without the message itself. `window`: how many of its last messages the message
+    may lean on (A12.01; None: all); what one of these leans on itself may be older."""
+    if found := topic_of(history, language, names, window=window):
+        return resolve(message, found, language, names)
+    if not history:
+        return Rewritten(message, reason="no history")
+    leans = reference(message, language, names(message, language))
+    return Rewritten(message, reason="nothing to carry") if leans else Rewritten(message)
 
 
-def topic_of(history: Sequence[Turn], language: str, names: Names) -> Topic | None:
+def topic_of(history: Sequence[Turn], language: str, names: Names, *, window: int | None = None) -> Topic | None:
     """What the conversation is about: the last question that stands alone, and what those after it made of it."""
     current: Topic | None = None
-    for text, spoken, answer, goes_on in _since_alone(history, language, names):
+    for text, spoken, answer, goes_on in _since_alone(history, language, names, window):
         if goes_on:
             if current and (items := listed(said(answer))):
                 current = replace(current, items=items)
@@ -52,11 +59,13 @@ def topic_of(history: Sequence[Turn], language: str, names: Names) -> Topic | No
 _Said = tuple[str, str, Turn | None, bool]
 
 
-def _since_alone(history: Sequence[Turn], language: str, names: Names) -> list[_Said]:
+def _since_alone(history: Sequence[Turn], language: str, names: Names, window: int | None) -> list[_Said]:
     """Questions with their language, their answer and whether they only go on, oldest first; what was said before the last
     one that stands alone is not looked at."""
     found: list[_Said] = []
     for place in range(len(history) - 1, -1, -1):
+        if window is not None and len(history) - place > window and all(goes_on for *_, goes_on in found):
+            break
         text = history[place].content.strip()[:MAX_TURN]
         if history[place].role != "user" or not text:
             continue
@@ -104,9 +113,11 @@ def _about_the_last(message: str, found: Reference, about: Topic, language: str)
     return Rewritten(text[:MAX_TEXT], (about.question,), f"{found.cue!r} is about the last question")
 
 
-def followed_up(message: str, history: Sequence[Turn], language: str, names: Names) -> Rewritten:
+def followed_up(
+    message: str, history: Sequence[Turn], language: str, names: Names, *, window: int | None = None
+) -> Rewritten:
     """For "tell me more" and "simpler, please", where no answer is there to work on: the question before."""
-    found = topic_of(history, language, names)
+    found = topic_of(history, language, names, window=window)
     return Rewritten(found.question, (found.question,), "the last question again") if found else Rewritten(message)
 
 

@@ -26,6 +26,7 @@ from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.domain.refusals import REFUSALS
 from app.errors import ProviderError
+from app.retrieve.operators import parse_operators
 from app.strategies.checking import Checked, check, check_settings, disclosure, feedback, note
 from app.strategies.naming import without_names
 from app.strategies.replies import SHOWN, question_back
@@ -205,7 +206,7 @@ async def _extracted(run: Run, material: Material) -> Draft:
 
 async def _extract(run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int) -> Draft:
     settings, embedder = run.settings.answer, run.kit.embedder
-    asked = without_names(text, run.plan.documents) or text
+    asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
     return await extract(asked, passages, embedder, settings, first=first, known=material.known, enough=material.enough)
 
 
