@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from app.domain.conversation import Turn
+from app.domain.plan import Intent
 from app.domain.words import folded_words
 from app.query.followup import reference
 from app.query.intent import hard_rules
@@ -63,25 +64,27 @@ def _since_alone(history: Sequence[Turn], language: str, names: Names, window: i
     """Questions with their language, their answer and whether they only go on, oldest first; what was said before the last
     one that stands alone is not looked at."""
     found: list[_Said] = []
+    leaned = False  # whether one of the window has something before it: "tell me more" has, "thanks" has not
     for place in range(len(history) - 1, -1, -1):
-        if window is not None and len(history) - place > window and all(goes_on for *_, goes_on in found):
+        if window is not None and len(history) - place > window and not leaned:
             break
         text = history[place].content.strip()[:MAX_TURN]
         if history[place].role != "user" or not text:
             continue
         spoken = by_words(text) or language
         answer = next((after for after in history[place + 1 : place + 2] if after.role == "assistant"), None)
-        goes_on = _goes_on(text)
+        aside = _aside(text)
+        goes_on, leaned = aside is not None, leaned or aside not in ("greeting", "gratitude", "garbage", "off_topic")
         found.append((text, spoken, answer, goes_on))
         if not goes_on and content_words(text) and reference(text, spoken, names(text, spoken)) is None:
             break
     return found[::-1]
 
 
-def _goes_on(message: str) -> bool:
-    """ "thanks", "tell me more" and "why?" leave the topic as it is."""
+def _aside(message: str) -> Intent | None:
+    """What leaves the topic as it is: "thanks", "tell me more" and "why?"."""
     match = hard_rules(message, has_history=True)
-    return match is not None and match.intent not in ("question", "command")
+    return match.intent if match and match.intent not in ("question", "command") else None
 
 
 def resolve(message: str, about: Topic | None, language: str, names: Names) -> Rewritten:

@@ -39,7 +39,7 @@ Find = Callable[[Sequence[Wish]], Awaitable[Found]]
 
 NO_RETRIEVAL: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic", "clarify_needed"})
 """A1.22: answered by a fixed reply; where hard rules say so, nothing else is asked."""
-BRIEFLY: Final = 200
+BRIEFLY: Final = 80
 """Characters by which a message without retrieval is typed and scored: pasted garbage costs no more than a greeting."""
 ON_THE_LAST_ANSWER: Final[frozenset[Intent]] = frozenset({"followup", "simplify", "deepen"})
 

@@ -343,3 +343,12 @@ def test_a_person_is_named_in_the_sentence_that_answers() -> None:
 def test_clauses_are_no_list() -> None:
     answer = "The Kittiwake 500 has 500 ampere hours, weighs 49 kilograms and costs 3,900 euros."
     assert listed(answer) == ()
+
+
+def test_a_message_may_lean_on_the_window_and_this_on_what_is_older_A12_01() -> None:
+    more = ["tell me more", "The Louvre is there. [1]"] * 3
+    thanks = ["thanks", "You're welcome!"] * 3
+    history = [turn("assistant" if place % 2 else "user", text) for place, text in enumerate((*FRANCE, *more))]
+    assert rewrite("and Germany?", history, "en", names, window=5).text == "What is the capital of Germany?"
+    history = [turn("assistant" if place % 2 else "user", text) for place, text in enumerate((*FRANCE, *thanks))]
+    assert rewrite("and Germany?", history, "en", names, window=5).text == "and Germany?"
