@@ -257,6 +257,12 @@ class MemorySettings(Section):
 
     router: int = Field(3, ge=0, le=100, description="Messages that recognising the intent looks at.")
     rewrite: int = Field(5, ge=0, le=100, description="Messages that a follow-up is rewritten from.")
+    chain: int = Field(
+        20,
+        ge=0,
+        le=100,
+        description="Messages through which rules follow what these lean on themselves, as in a chain of “and Italy?”.",
+    )
     generation: int = Field(5, ge=0, le=100, description="Messages that the model sees when it writes an answer.")
     context: int = Field(4, ge=0, le=100, description="Messages that simplify, deepen and follow-up work on.")
 

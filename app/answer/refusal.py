@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
-from app.answer.terms import Language, fold, language_of
+from app.answer.terms import fold, language_of
+from app.domain.refusals import REFUSALS
 
-REFUSALS: Final[Mapping[Language, str]] = {
-    "en": "I don't know based on the provided documents.",
-    "fr": "Je ne sais pas d'après les documents fournis.",
-    "es": "No lo sé según los documentos proporcionados.",
-    "de": "Das weiß ich anhand der vorliegenden Dokumente nicht.",
-}
 _OTHER_WORDINGS: Final = ("Insufficient documentation", "The provided documents do not")
 _NOTHING_THERE: Final = re.compile(
     # "The sources do not contain information about ...", "I could not find ...", in the four languages, folded

@@ -20,7 +20,7 @@ async def recall(database: Database, principal: Principal, session_id: str, limi
 
 def widest(settings: MemorySettings) -> int:
     """Messages to recall once for all steps of a run."""
-    return max(settings.router, settings.rewrite, settings.generation, settings.context)
+    return max(settings.router, settings.rewrite, settings.chain, settings.generation, settings.context)
 
 
 def window(history: tuple[Turn, ...], limit: int) -> tuple[Turn, ...]:

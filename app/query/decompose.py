@@ -161,6 +161,8 @@ def _by_comparison(text: str) -> list[str]:
         if match := pattern.search(text):
             tail = (match["tail"] or "").strip(" ,")
             sides = [_ARTICLE.sub("", match[side].strip(" \"'“”«»")).strip() for side in ("a", "b")]
+            if _TOGETHER_ALREADY.match(sides[0]):
+                return []
             if (
                 all(sides)
                 and sides[0].casefold() != sides[1].casefold()
@@ -170,8 +172,26 @@ def _by_comparison(text: str) -> list[str]:
     return []
 
 
+_TOGETHER_ALREADY: Final = re.compile(
+    r"(?:two|three|both|these|those|deux|trois|ces|dos|tres|ambos|ambas|est[oa]s|es[oa]s|zwei|drei|beiden?|diese[nr]?)\b",
+    re.IGNORECASE,
+)
+""" "The two batteries in weight and price" has no sides."""
+_PLACE: Final = r"(?:in|at|for|of|from|under|en|à|au|aux|dans|pour|de|del|para|im|bei|für|von)"
+_PLACED: Final = re.compile(rf"{_PLACE}\s+\S", re.IGNORECASE)
+_HEAD: Final = re.compile(rf"(?P<head>\S.*?\s){_PLACE}\s+\S", re.IGNORECASE)
+_NUMBERED: Final = re.compile(r"(?P<head>.*\w\s+)\d+")
+
+
+def _whole(one: str, other: str) -> str:
+    """The other side with what both share: "leave in Germany" and "in France", "the Clio 4" and "the 5"."""
+    match = _HEAD.match(one) if _PLACED.match(other) else _NUMBERED.fullmatch(one) if other.isdigit() else None
+    return f"{match['head']}{other}" if match else other
+
+
 def _sides(one: str, other: str) -> list[str]:
     """More than two where they are listed, or where the first names two aspects, which the other side shares."""
+    other = _whole(one, other)
     if match := _ASPECTS.match(one):
         return [f"{match['p']} {match['of']}", f"{match['q']} {match['of']}", f"{match['both']} {other}"]
     return [*(part.strip() for part in one.split(",")), other]

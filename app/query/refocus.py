@@ -19,6 +19,8 @@ def refocused(message: str, found: Reference, about: Topic, language: str, names
     question = about.question.strip()
     reason = f"{found.cue!r}: the last question with {rest!r} in it"
     old = _counterpart(rest, about, language, names)
+    if old and old.isdigit():
+        rest = rest.split()[-1]
     if old and (place := question.find(old)) >= 0:
         text = _replaced(question, place, old, rest, language)
         carried = tuple(word for word in about.words if not inside(word, (old,)))
@@ -50,8 +52,11 @@ def _counterpart(rest: str, about: Topic, language: str, names: Names) -> str | 
     if years := _YEAR.search(rest):
         old = _YEAR.search(about.question)
         return old.group() if old and rest.strip(" ").endswith(years.group()) else None
+    if (number := _NUMBERED.fullmatch(rest)) and number["number"] not in about.question:
+        numbers = _NUMBER.findall(about.question)
+        return str(numbers[0]) if len(numbers) == 1 else None
     if not about.names:
-        return None
+        return _last_noun(rest, about.question, language)
     if names(rest, language) or all(word.capital for word in tokens(rest) if word.content):
         return (
             about.names[0]
@@ -62,6 +67,25 @@ def _counterpart(rest: str, about: Topic, language: str, names: Names) -> str | 
 
 
 _YEAR: Final = re.compile(r"\b(?:1[0-9]|20)\d{2}\b")
+
+
+_NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?![\w.,]*\w)")
+_NUMBERED: Final = re.compile(r"(?:\w{1,4}\s+)?(?P<number>\d+)")
+""" "the 500"."""
+
+
+def _last_noun(rest: str, question: str, language: str) -> str | None:
+    """ "and the mileage?" takes the place of the noun at the end of "How high is the daily allowance?". Not where something
+    else of the question may be meant: "How do customers pay the invoice?" "And the suppliers?"."""
+    table = BY_LANGUAGE.get(language, BY_LANGUAGE["en"])
+    new, words = tokens(rest), tokens(question)
+    start = max((place for place, word in enumerate(words) if word.folded in table.determiners), default=0)
+    noun, before = words[start + 1 :], words[:start]
+    phrase = 2 <= len(new) <= 3 and new[0].folded in table.determiners and all(word.content for word in new[1:])
+    if not (phrase and before and 1 <= len(noun) <= 2 and all(word.content for word in noun)):
+        return None
+    alone = sum(word.content for word in before) <= 1 and before[-1].folded not in table.prepositions
+    return question[words[start].start : noun[-1].end] if alone else None
 
 
 def _after_same_preposition(rest: str, about: Topic, language: str) -> str | None:

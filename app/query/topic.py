@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.conversation import Turn
+from app.domain.refusals import REFUSALS
 from app.domain.words import folded_words
 from app.query.references import BY_LANGUAGE
 from app.query.words import content_words, tokens
@@ -48,8 +49,9 @@ class Topic:
 
 def topic(question: str, language: str, answer: Turn | None, names_in: Callable[[str], Sequence[str]]) -> Topic:
     """`names_in` finds the entities of a text."""
-    text = _CITATION.sub("", answer.content[:MAX_ANSWER]) if answer else ""
-    names = tuple(name for name in names_in(question) if any(map(str.isalpha, name)))
+    text = said(answer)
+    plain = (name for name in names_in(question) if any(map(str.isalpha, name)))
+    names = tuple(dict.fromkeys(name for found in plain for name in _numbered(found, question)))
     named = _new_names(text, question, names_in)
     items = listed(text) or named_series(question, names)
     sources = sorted(answer.sources, key=lambda source: (not source.cited, source.n)) if answer else []
@@ -57,15 +59,39 @@ def topic(question: str, language: str, answer: Turn | None, names_in: Callable[
     return Topic(question, language, names, tuple(content_words(question)), text, named, items, titles)
 
 
+def _numbered(name: str, question: str) -> list[str]:
+    """A name with the number behind it, each of several: "the Clio 4 and the Clio 5"."""
+    numbers = re.findall(rf"(?<!\w){re.escape(name)}\s+(\d{{1,4}})(?![\w.,]*\w)", question)
+    return [f"{name} {number}" for number in numbers] or [name]
+
+
+def said(answer: Turn | None) -> str:
+    """What an answer says, without its citations; nothing where it refuses, though it names documents to ask about."""
+    if answer is None or answer.content.startswith(_REFUSALS):
+        return ""
+    return _CITATION.sub("", answer.content[:MAX_ANSWER])
+
+
+_REFUSALS: Final = tuple(REFUSALS.values())
+
+
 def _new_names(answer: str, question: str, names_in: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
-    """Names of the first sentence of the answer that are new: what was asked for."""
-    first = _SENTENCE.split(answer.strip(), maxsplit=1)[0] if answer.strip() else ""
+    """Names that are new in the sentence of the answer which says most of the question's words: what was asked for."""
+    sentences = _SENTENCE.split(answer.strip())[:3]
+    first = sentences[0]
     words = tokens(first)
     short = 0 < len(words) <= 5 and not _ITEM.match(first) and not _VERBS & {word.folded for word in words}
-    if short and words[-1].capital and (len(words) > 1 or not _ASKS_FOR_SEVERAL.match(question)):
+    if (
+        short
+        and words[-1].capital
+        and any(map(str.isalpha, first))
+        and (len(words) > 1 or not _ASKS_FOR_SEVERAL.match(question))
+    ):
         return (first.strip(" .!"),)
     asked = question.casefold()
-    found = [name for name in names_in(first) if any(map(str.isalpha, name)) and name.casefold() not in asked]
+    words_asked = {word.casefold() for word in content_words(question)}
+    telling = max(sentences, key=lambda one: len(words_asked & {word.casefold() for word in content_words(one)}))
+    found = [name for name in names_in(telling) if any(map(str.isalpha, name)) and name.casefold() not in asked]
     return tuple(found[:MAX_NAMES])
 
 
@@ -86,7 +112,8 @@ def listed(answer: str) -> tuple[str, ...]:
         if (match := _SERIES.search(sentence[:400])) and "," in match["head"]:
             head = match["head"].split(",")
             members = [_member(head[0], first=True), *map(_member, head[1:]), _member(match["last"])]
-            best = max(best, [member for member in members if member], key=len)
+            if not any(_VERBS & {word.folded for word in tokens(member)[:1]} for member in members):
+                best = max(best, [member for member in members if member], key=len)
     return tuple(best) if len(best) >= 3 else ()
 
 

@@ -39,6 +39,8 @@ Find = Callable[[Sequence[Wish]], Awaitable[Found]]
 
 NO_RETRIEVAL: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic", "clarify_needed"})
 """A1.22: answered by a fixed reply; where hard rules say so, nothing else is asked."""
+BRIEFLY: Final = 80
+"""Characters by which a message without retrieval is typed and scored: pasted garbage costs no more than a greeting."""
 ON_THE_LAST_ANSWER: Final[frozenset[Intent]] = frozenset({"followup", "simplify", "deepen"})
 
 
@@ -150,9 +152,11 @@ async def _rewritten(
     window = _window(run, run.settings.memory.rewrite)
     with run.step("rewrite"):
         names = _namer(known)
-        ruled = rewrite(run.message, window, language, names)
+        near = run.settings.memory.rewrite
+        chain = _window(run, max(run.settings.memory.chain, near))
+        ruled = rewrite(run.message, chain, language, names, window=near)
         if not ruled.carried and intent.intent in ON_THE_LAST_ANSWER:
-            ruled = followed_up(run.message, window, language, names)
+            ruled = followed_up(run.message, chain, language, names, window=near)
     by = "rules" if ruled.text != run.message else None
     if not (chat and window and run.settings.rewrite.model and _leans(ruled, run.message)):
         return ruled, (), by
@@ -196,7 +200,7 @@ def _plan(
     has_graph: bool, by: str | None = None, found: Found | None = None,
 ) -> QueryPlan:  # fmt: skip
     with run.step("classify"):
-        text = rewritten.text
+        text = rewritten.text[:BRIEFLY] if intent.intent in NO_RETRIEVAL else rewritten.text
         named = entities(text, language, known)
         most = run.settings.rewrite.max_subquestions
         parts = parts or standing_alone(split(text, language, limit=most, names=named), language, _namer(known))
@@ -205,7 +209,7 @@ def _plan(
         restricted: Mapping[str, Any] = found.filters if found else {}
         return QueryPlan(
             message=run.message,
-            text=text,
+            text=rewritten.text,
             language=language,
             intent=intent,
             classification=kind,

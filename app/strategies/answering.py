@@ -16,7 +16,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
-from app.answer.advice import rephrase
+from app.answer.advice import known_language, rephrase
 from app.answer.context import Context, assemble
 from app.answer.extract import ENOUGH, extract
 from app.answer.generate import generate
@@ -24,7 +24,9 @@ from app.answer.parts import Part, joined, repeats
 from app.domain.answer import Citation, Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
+from app.domain.refusals import REFUSALS
 from app.errors import ProviderError
+from app.retrieve.operators import parse_operators
 from app.strategies.checking import Checked, check, check_settings, disclosure, feedback, note
 from app.strategies.naming import without_names
 from app.strategies.replies import SHOWN, question_back
@@ -204,7 +206,7 @@ async def _extracted(run: Run, material: Material) -> Draft:
 
 async def _extract(run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int) -> Draft:
     settings, embedder = run.settings.answer, run.kit.embedder
-    asked = without_names(text, run.plan.documents) or text
+    asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
     return await extract(asked, passages, embedder, settings, first=first, known=material.known, enough=material.enough)
 
 
@@ -218,7 +220,10 @@ async def refused(run: Run, draft: Draft) -> Draft:
         advice = question_back(run.question.text, run.plan.language, titles)
     else:
         advice = rephrase(run.plan.language, titles)
-    return replace(draft, text=f"{draft.text} {advice}".strip())
+    said = draft.text
+    if said in REFUSALS.values():  # "merci bcp" has no word that tells its language, but the plan knows it
+        said = REFUSALS[known_language(run.plan.language)]
+    return replace(draft, text=f"{said} {advice}".strip())
 
 
 def _ambiguous(run: Run) -> bool:

@@ -104,7 +104,8 @@ async def test_recall_gives_the_last_messages_oldest_first(services: Services) -
         await talk(services, text)
     settings = MemorySettings()
     assert (settings.router, settings.rewrite, settings.generation, settings.context) == (3, 5, 5, 4)
-    turns = await recall(services.database, services.principal, "s1", widest(settings))
+    assert widest(settings) == settings.chain == 20
+    turns = await recall(services.database, services.principal, "s1", 5)
     assert [turn.role for turn in turns] == ["assistant", "user", "assistant", "user", "assistant"]
     assert [turn.content for turn in turns if turn.role == "user"] == said[2:]
     assert [turn.at for turn in turns] == sorted(turn.at for turn in turns)

@@ -74,6 +74,36 @@ async def test_a1_24_without_a_context_a_followup_is_asked_back_or_retrieved(ser
     assert lone.answer.endswith("for example about “Leave”, “Pay” or “Travel”.")
 
 
+@pytest.mark.parametrize("message", ["summarize that", "résume ça", "fass das zusammen", "resúmelo"])
+async def test_that_is_summarised_is_the_last_answer_not_the_collection(services: Services, message: str) -> None:
+    await fill(services)
+    await answered(services, LEAVE, session_id="s")
+    made = await answered(services, message, session_id="s")
+    assert made.route["strategy"] == "converse"
+    assert {citation.external_id for citation in made.citations} == {"leave.md"}
+
+
+async def test_what_is_excluded_is_not_reported_as_missing(services: Services) -> None:
+    await fill(services)
+    made = await answered(services, "zebras Oslo -Malta")
+    assert not made.route["found"]
+    assert any("Oslo" in reason for reason in made.insufficiencies)
+    assert not any("Malta" in reason for reason in made.insufficiencies)
+
+
+async def test_a_refusal_is_in_one_language(services: Services) -> None:
+    """The message has no stop word that tells its language."""
+    await fill(services)
+    made = await answered(services, "Ça roule ma poule ?")
+    assert made.route["language"] == "fr"
+    assert made.answer.startswith("Je ne sais pas d'après les documents fournis. Essayez")
+
+
+async def test_pasted_garbage_keeps_its_text_in_the_plan(services: Services) -> None:
+    made = await answered(services, "x" * 3000)
+    assert (made.route["intent"], made.route["rewritten_query"]) == ("garbage", None)
+
+
 async def test_a_deleted_source_is_not_brought_back_by_a_followup(services: Services) -> None:
     from app.actions import delete_document
 

@@ -49,6 +49,10 @@ def test_several_questions_A2_03(message: str, parts: tuple[str, ...]) -> None:
         ("¿Cuál es la diferencia entre los pétalos y las hojas?", ("pétalos", "hojas")),
         ("Was ist der Unterschied zwischen GIN und GiST?", ("GIN", "GiST")),
         ("Vergleiche Berlin mit Hamburg", ("Berlin", "Hamburg")),
+        ("Compare leave in Germany and in France", ("leave in Germany", "leave in France")),
+        ("Vergleiche die Miete in Berlin mit der in Hamburg", ("Miete in Berlin", "Miete in Hamburg")),
+        ("Quelle est la différence entre la Clio 4 et la 5 ?", ("Clio 4", "Clio 5")),
+        ("Compara el peso de la Kittiwake 300 y la 500", ("peso de la Kittiwake 300", "peso de la Kittiwake 500")),
         ("Compare les avantages et inconvenients du processus X par rapport a Y",
          ("avantages du processus X", "inconvenients du processus X", "avantages et inconvenients Y")),
     ],
@@ -113,3 +117,7 @@ def test_long_messages_take_bounded_time(piece: str) -> None:
     split("What is " + (piece * 2000)[:1900], "en")
     split((piece * 20_000)[:20_000], "en")
     assert time.perf_counter() - started < 5
+
+
+def test_what_is_named_together_has_no_sides() -> None:
+    assert split("What's the difference between the two batteries in weight and price?", "en") == ()

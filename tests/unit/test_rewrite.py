@@ -284,3 +284,71 @@ def test_a_query_after_failed_grading_uses_what_was_retrieved_A2_05() -> None:
     for _ in range(3):
         tried.append(rewrite_after(question, [], cars, tried).text)
     assert tried[-1] == question
+
+
+LEAVE = ("How many days of paid leave do employees have?", "They have 27 days. [1]")
+REFUSAL = (
+    "I don't know based on the provided documents. Try other words, or ask about what is there, such as “Canteen”."
+)
+
+
+@pytest.mark.parametrize("aside", ["thanks!", "tell me more", "why?", "simpler please", "go deeper"])
+def test_what_only_goes_on_is_not_what_the_next_question_is_about(aside: str) -> None:
+    found = after("And Germany?", *FRANCE, aside, "You're welcome!")
+    assert found.text == "What is the capital of Germany?"
+
+
+def test_a_chain_of_elliptical_questions_keeps_the_first_one() -> None:
+    chain = (*FRANCE, "and Germany?", "Berlin. [1]", "and Spain?", "Madrid. [1]", "and Norway?", "Oslo. [1]")
+    assert after("and Italy?", *chain).text == "What is the capital of Italy?"
+
+
+def test_nothing_is_carried_out_of_a_refusal() -> None:
+    found = after("what does it cost?", "What is the third stage of a deployment?", REFUSAL)
+    assert "Canteen" not in found.text
+    assert "stage" in found.text
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "text"),
+    [
+        (("What does the Kittiwake 300 weigh?", "31 kg. [1]"), "And the 500?", "What does the Kittiwake 500 weigh?"),
+        (("Wie hoch ist die Tagespauschale?", "28 Euro. [1]"), "Und die Maut?", "Wie hoch ist die Maut?"),
+        (("Combien vaut le ticket restaurant ?", "11 euros. [1]"), "Et le télétravail ?", "Combien vaut le télétravail ?"),
+    ],
+)  # fmt: skip
+def test_a_number_or_noun_takes_the_place_of_the_last_one(said: tuple[str, str], message: str, text: str) -> None:
+    assert after(message, *said).text == text
+
+
+def test_of_two_nouns_none_is_replaced() -> None:
+    text = after("and the suppliers?", "How do customers pay the invoice?", "By card. [1]").text
+    assert "customers" in text
+    assert "invoice" in text
+    assert "suppliers" in text
+
+
+@pytest.mark.parametrize("message", ["When do they expire?", "How many of them can be carried over?"])
+def test_a_place_beside_the_subject_does_not_become_the_subject(message: str) -> None:
+    found = after(message, *LEAVE, "What about France?", "25 days. [1]")
+    assert found.text.startswith(message.rstrip("?"))
+    assert {"France", "leave"} <= set(found.text.rstrip("?").split())
+
+
+def test_a_person_is_named_in_the_sentence_that_answers() -> None:
+    answer = "The board opens an office in Lyon in September. Lucía Ferrer leads the project. [1]"
+    assert "Lucía Ferrer" in after("When did she decide that?", "Who leads the Lyon project?", answer).text
+
+
+def test_clauses_are_no_list() -> None:
+    answer = "The Kittiwake 500 has 500 ampere hours, weighs 49 kilograms and costs 3,900 euros."
+    assert listed(answer) == ()
+
+
+def test_a_message_may_lean_on_the_window_and_this_on_what_is_older_A12_01() -> None:
+    more = ["tell me more", "The Louvre is there. [1]"] * 3
+    thanks = ["thanks", "You're welcome!"] * 3
+    history = [turn("assistant" if place % 2 else "user", text) for place, text in enumerate((*FRANCE, *more))]
+    assert rewrite("and Germany?", history, "en", names, window=5).text == "What is the capital of Germany?"
+    history = [turn("assistant" if place % 2 else "user", text) for place, text in enumerate((*FRANCE, *thanks))]
+    assert rewrite("and Germany?", history, "en", names, window=5).text == "and Germany?"

@@ -226,6 +226,11 @@ def test_t4_short_is_not_ambiguous_with_an_entity_or_a_content_word(text: str) -
         "Welche Dokumente hast du?",
         "Liste alle Dokumente auf",
         "what's in this knowledge base?",
+        "Which documents mention Bremen?",
+        "which files contain the word rollback?",
+        "Quels documents parlent de télétravail ?",
+        "¿Qué documentos mencionan el casco?",
+        "In welchen Dokumenten kommt Bremen vor?",
     ],
 )
 def test_a1_11_questions_about_the_collection(text: str) -> None:
@@ -245,6 +250,7 @@ def test_a1_11_questions_about_the_collection(text: str) -> None:
         "how many pages does the report have?",
         "what is a doc string?",
         "¿Cuántas fuentes hay en París?",
+        "What documents contain personal data and must be shredded?",
     ],
 )
 def test_t4_documents_that_one_needs_are_not_the_collection(text: str) -> None:
