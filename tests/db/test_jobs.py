@@ -532,7 +532,9 @@ def test_backoff_grows_within_bounds(attempts: int, base: float, spread: float) 
     assert longest == MAX_RETRY_SECONDS or longest == pytest.approx(base * 2 ** (attempts - 1), abs=1e-5)
 
 
-@pytest.mark.parametrize("result", [{"text": "a\x00b"}, {"value": object()}, {"text": "\ud800"}], ids=["nul", "object", "surrogate"])
+@pytest.mark.parametrize(
+    "result", [{"text": "a\x00b"}, {"value": object()}, {"text": "\ud800"}], ids=["nul", "object", "surrogate"]
+)
 async def test_a_result_that_cannot_be_stored_is_an_error_of_the_job(world: World, result: dict[str, Any]) -> None:
     async def handler(context: JobContext) -> dict[str, Any]:
         return result
