@@ -52,10 +52,11 @@ def relative_score_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, f
 
 def _relative(result: LegResult, weight: float) -> list[float]:
     """What each hit of a leg counts."""
-    best = max((hit.score for hit in result.hits), default=0.0)
+    scores = [hit.score for hit in result.hits]
+    best = max(scores, default=0.0)
     if best <= 0:
-        return [0.0] * len(result.hits)
-    return [weight * max(0.0, hit.score / best) for hit in result.hits]
+        return [0.0] * len(scores)
+    return [weight * (score / best) if score > 0 else 0.0 for score in scores]
 
 
 def _merged(
