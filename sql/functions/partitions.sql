@@ -18,9 +18,7 @@ BEGIN
         RETURN false;
     END IF;
     -- Made apart and then attached: that does not lock readers and writers out of the parent.
-    -- Rows stay whole on their page: compressing arrays of random ids, and putting them into a second table, cost a fifth
-    -- of the insertion and saved no space.
-    EXECUTE format('CREATE TABLE rag.%I (LIKE %s INCLUDING ALL) WITH (toast_tuple_target = 8160)', part, parent);
+    EXECUTE format('CREATE TABLE rag.%I (LIKE %s INCLUDING ALL)', part, parent);
     PERFORM rag.secure_table(format('rag.%I', part)::regclass);
     IF day IS NULL THEN
         EXECUTE format('ALTER TABLE %s ATTACH PARTITION rag.%I DEFAULT', parent, part);
