@@ -52,10 +52,11 @@ def relative_score_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, f
 
 def _relative(result: LegResult, weight: float) -> list[float]:
     """What each hit of a leg counts."""
-    best = max((hit.score for hit in result.hits), default=0.0)
+    scores = [hit.score for hit in result.hits]
+    best = max(scores, default=0.0)
     if best <= 0:
-        return [0.0] * len(result.hits)
-    return [weight * max(0.0, hit.score / best) for hit in result.hits]
+        return [0.0] * len(scores)
+    return [weight * (score / best) if score > 0 else 0.0 for score in scores]
 
 
 def _merged(
@@ -69,12 +70,13 @@ def _merged(
     shares: dict[UUID, dict[Leg, float]] = {}
     for leg in sorted(legs):
         for rank, (hit, gained) in enumerate(zip(legs[leg].hits, points[leg], strict=True), start=1):
-            known = ranks.get(hit.passage_id)
+            passage_id = hit.passage_id
+            known = ranks.get(passage_id)
             if known is None:
-                ranks[hit.passage_id] = {leg: rank}
-                shares[hit.passage_id] = {**floors, leg: gained}
+                ranks[passage_id] = {leg: rank}
+                shares[passage_id] = {**floors, leg: gained}
             elif leg not in known:
                 known[leg] = rank
-                shares[hit.passage_id][leg] = gained
-    fused = [Fused(key, sum(parts.values()), ranks[key], parts) for key, parts in shares.items()]
-    return sorted(fused, key=lambda item: (-item.score, item.passage_id))
+                shares[passage_id][leg] = gained
+    order = sorted([(-sum(parts.values()), key) for key, parts in shares.items()])
+    return [Fused(key, -score, ranks[key], shares[key]) for score, key in order]

@@ -105,14 +105,10 @@ def leg_traces(found: Found, shortlist: Sequence[Passage], kept: Sequence[Passag
 
 
 def _leg(leg: Leg, result: LegResult, shares: Mapping[UUID, Mapping[Leg, float]]) -> LegTrace:
-    return LegTrace(
-        leg=leg,
-        passage_ids=tuple([hit.passage_id for hit in result.hits]),
-        chunk_ids=tuple([hit.chunk_id for hit in result.hits]),
-        scores=tuple([hit.score for hit in result.hits]),
-        shares=tuple([shares[hit.passage_id][leg] for hit in result.hits]),
-        fates=("",) * len(result.hits),
-    )
+    if not result.hits:
+        return LegTrace(leg, (), (), (), (), ())
+    ids, _, scores, chunks = zip(*result.hits, strict=True)
+    return LegTrace(leg, ids, chunks, scores, tuple([shares[key][leg] for key in ids]), ("",) * len(ids))
 
 
 def _fusion(
@@ -125,22 +121,23 @@ def _fusion(
     reranked = {passage.passage_id: passage.rerank_score for passage in shortlist}
     keep = {passage.passage_id for passage in kept}
     kept_documents = {passage.document_id for passage in kept}
+    ids = tuple([item.passage_id for item in fused])
     fates = []
-    for item in fused:
-        if item.passage_id in keep:
+    for key in ids:
+        if key in keep:
             fates.append("kept")
-        elif item.passage_id not in candidates and documents[item.passage_id] in kept_documents:
+        elif key not in candidates and documents[key] in kept_documents:
             fates.append("same document")
-        elif reranked.get(item.passage_id) is not None:
+        elif reranked.get(key) is not None:
             fates.append("below top_k after reranking")
         else:
             fates.append("below top_k")
     return LegTrace(
         leg="fused",
-        passage_ids=tuple([item.passage_id for item in fused]),
-        chunk_ids=(None,) * len(fused),
+        passage_ids=ids,
+        chunk_ids=(None,) * len(ids),
         scores=tuple([item.score for item in fused]),
-        shares=tuple([_number(reranked.get(item.passage_id)) for item in fused]),
+        shares=tuple([_number(reranked.get(key)) for key in ids]),
         fates=tuple(fates),
     )
 

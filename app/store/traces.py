@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import structlog
+from pydantic_core import to_json
 
 from app.db.queries import load_queries
 from app.domain.principal import Principal
@@ -69,13 +70,21 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 def _array(values: Sequence[UUID | float | str | None]) -> str:
-    """As PostgreSQL writes an array of one dimension."""
-    if not values or not isinstance(values[0], str):
-        return "{" + ",".join(["NULL" if value is None else str(value) for value in values]) + "}"
-    texts = [str(value) for value in values]
-    if any(sign in text for text in set(texts) for sign in '"\\'):
-        texts = [text.replace("\\", "\\\\").replace('"', '\\"') for text in texts]
-    return '{"' + '","'.join(texts) + '"}'
+    """As PostgreSQL writes an array of one dimension. There are over a thousand elements in a trace."""
+    if not values:
+        return "{}"
+    if isinstance(values[0], str):
+        quoted = {value: _quoted(str(value)) for value in set(values)}
+        return "{" + ",".join([quoted[value] for value in values]) + "}"
+    if isinstance(values[0], float):  # Python writes the digits of a float ten times slower
+        return "{" + to_json(values, inf_nan_mode="constants")[1:-1].decode() + "}"
+    return "{" + ",".join(map(str, values)).replace("None", "NULL") + "}"
+
+
+def _quoted(text: str) -> str:
+    if '"' in text or "\\" in text:
+        text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
 
 
 async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace | None:

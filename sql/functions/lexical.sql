@@ -172,8 +172,9 @@ COMMENT ON FUNCTION rag.joined_phrases IS 'Words and phrases of conditions as on
 -- that hold the rarest terms (up to `budget` postings) and so knows a k-th score theta; terms whose summed upper bounds stay
 -- below theta cannot lift another passage into the top k, so the second pass scores what the terms up to there find, if
 -- there are any left, and the best of both passes are the best of all: no passage is scored again for a term it shares.
--- `exact` is false where `cap` postings did not suffice for that. `coverage` is the share of the query's idf mass that the
--- passage holds; words the collection does not know count as its rarest.
+-- The same bounds tell which of the further terms a passage cannot do without.
+-- `exact` is false where `cap` postings did not suffice for that. `coverage`, of the best passage only, is the share of the
+-- query's idf mass that it holds; words the collection does not know count as its rarest.
 --
 -- Several languages in one collection: each passage has the lexemes of its own, but a word of the query has one idf. Its
 -- frequency is that of its lexemes in all languages; where it is a stop word it counts as standing in every passage. With
@@ -194,7 +195,7 @@ DECLARE
   terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
   total integer; first integer := 0; taken integer; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
   scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
-  best uuid[]; distances float8[];
+  best uuid[]; distances float8[]; needs integer[];
 BEGIN
   SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question
     INTO terms, frequencies, idfs, bounds, masses, question
@@ -247,6 +248,10 @@ BEGIN
       postings := postings + frequencies[taken];
     END LOOP;
     IF taken > first THEN
+      -- what is new has none of the rarest terms; of the others it needs each without which the rest stays below theta
+      needs := ARRAY(
+        SELECT o.term FROM unnest(terms[first + 1:], bounds[first + 1:]) AS o (term, bound)
+        WHERE (SELECT sum(b) FROM unnest(bounds[first + 1:]) AS b) * 1.00001 - o.bound < theta);
       SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
         INTO best, distances
       FROM (
@@ -254,6 +259,7 @@ BEGIN
         UNION
         (SELECT l.passage_id, l.weights <#> question FROM lexical_index l
          WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[first + 1:taken]
+           AND l.keys @> needs
            AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
            AND (filter IS NULL OR EXISTS (
              SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
@@ -265,8 +271,9 @@ BEGIN
 
   RETURN QUERY
   SELECT l.passage_id, l.document_id, -b.d,
-         (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (l.keys))
-           / greatest((masses ->> l.regconfig::text)::float8, 1e-9),
+         CASE WHEN b.place = 1 THEN  -- nobody asks it of others, and it would be half of what they cost here
+           (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (l.keys))
+             / greatest((masses ->> l.regconfig::text)::float8, 1e-9) END,
          complete
   FROM unnest(best, distances) WITH ORDINALITY AS b (passage_id, d, place)
   JOIN lexical_index l ON l.tenant_id = tenant AND l.passage_id = b.passage_id

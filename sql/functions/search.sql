@@ -54,7 +54,10 @@ BEGIN
     FROM (
       SELECT DISTINCT ON (c.passage_id) c.passage_id, c.document_id, c.id AS chunk_id, n.distance, n.place
       FROM unnest(ids, distances) WITH ORDINALITY AS n (chunk_id, distance, place)
-      JOIN chunks c ON c.tenant_id = tenant AND c.id = n.chunk_id
+      JOIN (
+        -- one pass over the key's index; 0: not merged into the join, which would look them up one by one
+        SELECT k.id, k.passage_id, k.document_id FROM chunks k WHERE k.tenant_id = tenant AND k.id = ANY (ids) OFFSET 0
+      ) AS c ON c.id = n.chunk_id
       ORDER BY c.passage_id, n.place
     ) AS b;
     complete := coalesce(cardinality(ids), 0) < chunks;
