@@ -9,13 +9,17 @@ from uuid import UUID
 @dataclass(frozen=True, slots=True)
 class WalkLimits:
     """Bounds of a walk: hops 1 to 3; strongest relations taken of each entity; entities kept per hop; index entries read
-    in all; milliseconds after which nothing more is expanded."""
+    in all; milliseconds after which nothing more is expanded; entities returned, seeds included.
+
+    With `beam` at least `top`, a larger beam returns the same entities.
+    """
 
     hops: int = 2
     per_node_cap: int = 30
-    beam: int = 400
+    beam: int = 100
     row_budget: int = 20_000
     time_budget_ms: int = 200
+    top: int = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Entities, best first. `truncated`: time was up before all of them were looked at."""
+    """Entities, best first. `truncated`: the budget of time or rows left something out."""
 
     entities: tuple[Reached, ...]
     truncated: bool = False

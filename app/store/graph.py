@@ -14,7 +14,8 @@ SQL = load_queries("graph")
 
 
 async def walk(connection: Any, collection_id: UUID, seeds: Mapping[UUID, float], limits: WalkLimits) -> list[Step]:
-    """What stands within some hops of the seeds (entity to weight), the seeds themselves at hop 0; in no order."""
+    """What stands within some hops of the seeds (entity to weight), the seeds themselves at hop 0, and what stands on the
+    way; in no order. Seeds that do not exist are left out."""
     rows = await connection.fetch(
         SQL["walk"],
         collection_id,
@@ -25,6 +26,7 @@ async def walk(connection: Any, collection_id: UUID, seeds: Mapping[UUID, float]
         limits.beam,
         limits.row_budget,
         limits.time_budget_ms,
+        limits.top,
     )
     return [Step(*row.values()) for row in rows]
 

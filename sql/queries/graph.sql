@@ -5,7 +5,7 @@ SELECT rag.prepare_graph_stage()
 
 -- name: walk
 SELECT entity_id, score, hop, predecessor_id, relation_id, outgoing, passage_id, truncated
-FROM rag.graph_walk($1, $2::uuid[], $3::float8[], $4, $5, $6, $7, $8)
+FROM rag.graph_walk($1, $2::uuid[], $3::float8[], $4, $5, $6, $7, $8, $9)
 
 -- name: merge
 SELECT rag.merge_entities($1, $2, $3, $4, $5)
