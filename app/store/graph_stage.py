@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
+from app.domain.document import PreparedDocument
 from app.domain.graph_rows import SYMMETRIC, DocumentGraph, EntityKey, entity_id, relation_id
 
 SQL = load_queries("graph")
@@ -23,18 +24,45 @@ UNIT = 1000
 """Strengths are stored in thousandths: whole numbers add up the same in any order."""
 
 
+Rows = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
+
+
 async def stage(connection: Any, collection_id: UUID, graph: DocumentGraph) -> None:
     """Copy the rows; the caller's transaction publishes or forgets them."""
     await connection.execute(SQL["prepare"])
     if not graph.mentions:
         return
+    mentions, evidence = rows_of(collection_id, graph)
+    await connection.copy_records_to_table(
+        "stage_mentions", schema_name="pg_temp", columns=MENTION_COLUMNS, records=mentions
+    )
+    await connection.copy_records_to_table(
+        "stage_evidence", schema_name="pg_temp", columns=EVIDENCE_COLUMNS, records=evidence
+    )
+
+
+async def stored_rows(connection: Any, tenant_id: int, document_id: UUID) -> Rows:
+    """What is stored of a document, in any order: (ordinal of the passage, entity, name, kind, occurrences, start, end)
+    and (ordinal, relation, strength, start, end)."""
+    return (
+        [tuple(row) for row in await connection.fetch(SQL["stored_mentions"], tenant_id, document_id)],
+        [tuple(row) for row in await connection.fetch(SQL["stored_evidence"], tenant_id, document_id)],
+    )
+
+
+def is_stored(collection_id: UUID, document: PreparedDocument, stored: Rows) -> bool:
+    """Whether `stored_rows` are what would be stored of the document now. Pure."""
+    place = {passage.id: passage.draft.ordinal for passage in document.passages}
+    mentions, evidence = rows_of(collection_id, document.graph)
+    fresh_mentions = sorted((place[row[0]], row[1], row[4], row[5], row[7], row[8], row[9]) for row in mentions)
+    fresh_evidence = sorted((place[row[0]], row[1], row[5], row[6], row[7]) for row in evidence)
+    return fresh_mentions == sorted(stored[0]) and fresh_evidence == sorted(stored[1])
+
+
+def rows_of(collection_id: UUID, graph: DocumentGraph) -> Rows:
+    """Rows of the two temporary tables, with the ids of the collection. Pure."""
     ids = _Ids(collection_id)
-    await connection.copy_records_to_table(
-        "stage_mentions", schema_name="pg_temp", columns=MENTION_COLUMNS, records=_mentions(graph, ids)
-    )
-    await connection.copy_records_to_table(
-        "stage_evidence", schema_name="pg_temp", columns=EVIDENCE_COLUMNS, records=_evidence(graph, ids)
-    )
+    return list(_mentions(graph, ids)), list(_evidence(graph, ids))
 
 
 class _Ids(dict[EntityKey, UUID]):

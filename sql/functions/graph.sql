@@ -201,8 +201,11 @@ BEGIN
     SELECT tenant, collection, s.entity_id, coalesce(s.family, ''), coalesce(s.normal, ''), coalesce(k.kind, ''),
       coalesce(n.name, ''), s.delta, s.entity_id
     FROM pg_temp.stage_entities s
-    LEFT JOIN (SELECT DISTINCT ON (entity_id) entity_id, name FROM pg_temp.stage_names GROUP BY entity_id, name
-               ORDER BY entity_id, sum(delta) DESC, name COLLATE "C") AS n ON n.entity_id = s.entity_id
+    LEFT JOIN (SELECT DISTINCT ON (entity_id) entity_id, name FROM pg_temp.stage_names JOIN pg_temp.stage_entities e
+                 USING (entity_id)
+               GROUP BY entity_id, name
+               ORDER BY entity_id, bool_or(form = e.normal) DESC, sum(stage_names.delta) DESC, name COLLATE "C"
+              ) AS n ON n.entity_id = s.entity_id
     LEFT JOIN (SELECT DISTINCT ON (entity_id) entity_id, kind FROM pg_temp.stage_names GROUP BY entity_id, kind
                ORDER BY entity_id, sum(delta) DESC, kind COLLATE "C") AS k ON k.entity_id = s.entity_id
     ON CONFLICT (tenant_id, collection_id, id) DO UPDATE SET passage_count = e.passage_count + excluded.passage_count
@@ -243,17 +246,19 @@ BEGIN
       WHERE a.tenant_id = tenant AND a.collection_id = collection AND a.entity_id = g.entity_id AND a.form = g.form
         AND a.passage_count > 0);
 
-  -- What they are called most.
+  -- What they are called most; "Curie" only where no passage says "Marie Curie".
   UPDATE entities e SET name = best.name, kind = best.kind
   FROM (
     SELECT s.entity_id,
       (SELECT a.name FROM entity_aliases a
        WHERE a.tenant_id = tenant AND a.collection_id = collection AND a.entity_id = s.entity_id
-       GROUP BY a.name ORDER BY sum(a.passage_count) DESC, a.name COLLATE "C" LIMIT 1) AS name,
+       GROUP BY a.name ORDER BY bool_or(a.form = n.normal) DESC, sum(a.passage_count) DESC, a.name COLLATE "C" LIMIT 1
+      ) AS name,
       (SELECT a.kind FROM entity_aliases a
        WHERE a.tenant_id = tenant AND a.collection_id = collection AND a.entity_id = s.entity_id
        GROUP BY a.kind ORDER BY sum(a.passage_count) DESC, a.kind COLLATE "C" LIMIT 1) AS kind
     FROM (SELECT DISTINCT entity_id FROM pg_temp.stage_names) AS s
+    JOIN entities n ON n.tenant_id = tenant AND n.collection_id = collection AND n.id = s.entity_id
   ) AS best
   WHERE e.tenant_id = tenant AND e.collection_id = collection AND e.id = best.entity_id
     AND (e.name, e.kind) <> (best.name, best.kind);

@@ -15,13 +15,14 @@ from app import actions
 from app.domain.document import Indexed, LoadedDocument, PreparedDocument
 from app.domain.graph_rows import DocumentGraph, EntityKey, EvidenceRow, MentionRow
 from app.ingest.prepare import prepare
-from app.settings import ChunkingSettings, IngestSettings, Settings
+from app.settings import ChunkingSettings, GraphSettings, IngestSettings, Settings
 from app.store import documents
 from app.wiring import Services
 from tests.benchmarks.corpus import WordCount
 from tests.documents import text_source
 
 SMALL = Settings(
+    graph=GraphSettings(enabled=False),
     ingest=IngestSettings(detect_language=False),
     chunking=ChunkingSettings(passage_size=200, passage_overlap=0, chunk_size=100, chunk_overlap=0),
 )
@@ -108,7 +109,8 @@ async def contents(services: Services, collection_id: UUID) -> dict[str, list[tu
         for table in TABLES:
             passage = table in ("mentions", "evidence")
             rows = await connection.fetch(
-                f"SELECT to_jsonb(t) - 'passage_id' - 'collection_id' AS row, {'d.external_id, p.ordinal' if passage else '1, 1'} "
+                "SELECT to_jsonb(t) - 'passage_id' - 'collection_id' AS row, "
+                + ("d.external_id, p.ordinal " if passage else "1, 1 ") +
                 f"FROM rag.{table} t " + ("JOIN rag.passages p ON p.id = t.passage_id "
                 "JOIN rag.documents d ON d.id = p.document_id " if passage else "")
                 + "WHERE t.collection_id = $1", collection_id,

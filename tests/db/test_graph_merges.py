@@ -8,7 +8,6 @@ from uuid import UUID
 
 from app import actions
 from app.domain.graph_rows import entity_id
-from app.domain.ids import new_id
 from app.store import graph
 from app.wiring import Services
 from tests.db.graphs import NAMES, contents, key, plain, publish, random_document, remove, with_graph
