@@ -12,7 +12,7 @@ from typing import Final
 from uuid import UUID
 
 from app.domain.document import PreparedPassage
-from app.domain.graph import EntityKind, EntityMention, Extraction, RelationMention
+from app.domain.graph import Alias, EntityKind, EntityMention, Extraction, RelationMention
 from app.domain.graph_rows import SYMMETRIC, DocumentGraph, EntityKey, EvidenceRow, MentionRow
 from app.graph.extract import PassageSpan, extract
 from app.graph.resolve import key_of
@@ -46,6 +46,7 @@ def graph_rows(text: str, extracted: Iterable[tuple[UUID, Extraction]], settings
     for passage_id, extraction in extracted:
         keys: Keys = {}
         found = _mentions(text, passage_id, extraction.entities[: settings.max_mentions], keys)
+        _called(extraction.aliases, keys, found)
         proofs = _evidence(passage_id, extraction.relations[: settings.max_relations], keys, found)
         mentions += found.values()
         evidence += proofs
@@ -78,6 +79,18 @@ def _mentions(text: str, passage_id: UUID, entities: Iterable[EntityMention], ke
             span = (mention.start, mention.end)
             found[place] = MentionRow(passage_id, key, surface, mention.kind, form, *span, 1, mention.confidence)
     return found
+
+
+def _called(aliases: Iterable[Alias], keys: Keys, found: _Found) -> None:
+    """Other names that the document gives entities of the passage: they occur 0 times where they do not stand here."""
+    for alias in aliases:
+        key, form = keys.get(key_of(alias.name)), key_of(alias.alias)
+        if key is None or not form or len(alias.alias) > LONGEST_NAME:
+            continue
+        first = next(row for row in found.values() if row.entity == key)
+        place = (key, alias.alias, first.kind)
+        if place not in found:
+            found[place] = replace(first, name=alias.alias, form=form, occurrences=0)
 
 
 def _evidence(

@@ -14,9 +14,9 @@ from app.domain.document import (
     Source,
     landmark_at,
 )
+from app.domain.graph_rows import NO_GRAPH
 from app.domain.identifiers import identifier_terms
 from app.domain.ids import new_id
-from app.domain.graph_rows import NO_GRAPH
 from app.errors import EmptyDocumentError
 from app.graph.rows import document_graph
 from app.ingest.chunkers import chunk

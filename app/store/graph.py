@@ -7,10 +7,13 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
+from app.domain.graph_link import Candidate, EntitySummary, Mentioned
 from app.domain.graph_walk import Step, WalkLimits
 from app.domain.ids import new_id
+from app.domain.principal import Principal
 
 SQL = load_queries("graph")
+LAST_CODE_POINT = chr(0x10FFFF)
 
 
 async def walk(connection: Any, collection_id: UUID, seeds: Mapping[UUID, float], limits: WalkLimits) -> list[Step]:
@@ -43,7 +46,44 @@ async def unmerge(connection: Any, collection_id: UUID, merge_id: UUID) -> bool:
     return bool(await connection.fetchval(SQL["unmerge"], collection_id, merge_id))
 
 
-async def named(connection: Any, tenant_id: int, collection_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Any]:
-    """Rows of entities (id, name, kind, passage_count, canonical_id) by id."""
-    rows = await connection.fetch(SQL["named"], tenant_id, collection_id, list(ids))
-    return {row["id"]: row for row in rows}
+async def named(
+    connection: Any, principal: Principal, collection_id: UUID, ids: Sequence[UUID]
+) -> dict[UUID, EntitySummary]:
+    """Entities by id; those that are gone are left out."""
+    rows = await connection.fetch(SQL["named"], principal.tenant_id, collection_id, list(ids))
+    return {row["id"]: EntitySummary(**dict(row)) for row in rows}
+
+
+async def candidates(
+    connection: Any,
+    principal: Principal,
+    collection_id: UUID,
+    forms: Sequence[str],
+    words: Sequence[str],
+    per_word: int,
+) -> list[Candidate]:
+    """Entities with a name of one of these normal forms, or with one of the words in it; at most so many of each."""
+    rows = await connection.fetch(SQL["link"], principal.tenant_id, collection_id, forms, words, per_word)
+    return [Candidate(**dict(row)) for row in rows]
+
+
+async def suggest(
+    connection: Any, principal: Principal, collection_id: UUID, prefix: str, limit: int
+) -> list[EntitySummary]:
+    """Entities with a name or a word of a name that begins with a normal form, those most spoken of first."""
+    end = prefix + LAST_CODE_POINT
+    rows = await connection.fetch(SQL["suggest"], principal.tenant_id, collection_id, prefix, end, limit)
+    return [EntitySummary(**dict(row)) for row in rows]
+
+
+async def passages(
+    connection: Any, principal: Principal, collection_id: UUID, ids: Sequence[UUID], per_entity: int
+) -> dict[UUID, list[Mentioned]]:
+    """Passages that mention each entity or what was merged into it, those that do so most first."""
+    rows = await connection.fetch(SQL["passages"], principal.tenant_id, collection_id, list(ids), per_entity)
+    found: dict[UUID, list[Mentioned]] = {}
+    for row in rows:
+        found.setdefault(row["entity_id"], []).append(
+            Mentioned(row["passage_id"], row["occurrences"], row["confidence"])
+        )
+    return found

@@ -14,7 +14,7 @@ SELECT rag.merge_entities($1, $2, $3, $4, $5)
 SELECT rag.unmerge_entities($1, $2)
 
 -- name: named
-SELECT id, name, kind, passage_count, canonical_id FROM rag.entities
+SELECT id, name, kind, passage_count FROM rag.entities
 WHERE tenant_id = $1 AND collection_id = $2 AND id = ANY ($3::uuid[])
 
 -- name: stored_mentions
@@ -26,3 +26,51 @@ WHERE p.tenant_id = $1 AND p.document_id = $2
 SELECT p.ordinal, v.relation_id, v.strength, v.char_start, v.char_end
 FROM rag.passages p JOIN rag.evidence v ON v.tenant_id = $1 AND v.passage_id = p.id
 WHERE p.tenant_id = $1 AND p.document_id = $2
+
+-- name: link
+-- Entities called by one of the forms $3, or whose names hold some of the words $4; of each form and word $5 at most.
+-- `rarity`: names that hold the rarest of the words matched.
+WITH called AS (
+  SELECT a.entity_id, a.form, 0 AS matched, 0 AS words, 1::bigint AS rarity
+  FROM unnest($3::text[]) AS f (form) CROSS JOIN LATERAL (
+    SELECT a.entity_id, a.form FROM rag.entity_aliases a
+    WHERE a.tenant_id = $1 AND a.collection_id = $2 AND a.form = f.form LIMIT $5) AS a
+  GROUP BY a.entity_id, a.form
+), held AS (
+  SELECT h.entity_id, h.form, count(*) AS matched, cardinality(string_to_array(h.form, ' ')) AS words, min(h.holders)
+  FROM unnest($4::text[]) AS q (word) CROSS JOIN LATERAL (
+    SELECT l.entity_id, l.form, count(*) OVER () AS holders FROM (
+      SELECT w.entity_id, w.form FROM rag.entity_words w
+      WHERE w.tenant_id = $1 AND w.collection_id = $2 AND w.word = q.word LIMIT $5) AS l
+  ) AS h
+  GROUP BY h.entity_id, h.form
+)
+SELECT c.id, c.name, c.kind, c.passage_count, f.form, f.form = e.normal AS own, f.matched, f.words, f.rarity
+FROM (SELECT * FROM called UNION ALL SELECT * FROM held) AS f
+JOIN rag.entities e ON e.tenant_id = $1 AND e.collection_id = $2 AND e.id = f.entity_id
+JOIN rag.entities c ON c.tenant_id = $1 AND c.collection_id = $2 AND c.id = e.canonical_id
+
+-- name: suggest
+-- Entities with a name that begins with $3, or has a word that does; those most spoken of first. $4 is the end of the range.
+SELECT c.id, c.name, c.kind, c.passage_count FROM (
+  (SELECT a.entity_id FROM rag.entity_aliases a
+   WHERE a.tenant_id = $1 AND a.collection_id = $2 AND a.form >= $3 AND a.form < $4 ORDER BY a.form LIMIT 500)
+  UNION
+  (SELECT w.entity_id FROM rag.entity_words w
+   WHERE w.tenant_id = $1 AND w.collection_id = $2 AND w.word >= $3 AND w.word < $4 ORDER BY w.word LIMIT 500)
+) AS f
+JOIN rag.entities e ON e.tenant_id = $1 AND e.collection_id = $2 AND e.id = f.entity_id
+JOIN rag.entities c ON c.tenant_id = $1 AND c.collection_id = $2 AND c.id = e.canonical_id
+GROUP BY c.id, c.name, c.kind, c.passage_count
+ORDER BY c.passage_count DESC, c.name COLLATE "C", c.id LIMIT $5
+
+-- name: passages
+-- Passages that mention one of these entities or what was merged into it, those that mention it most first.
+SELECT c.id AS entity_id, m.passage_id, m.occurrences, m.confidence
+FROM unnest($3::uuid[]) AS c (id) CROSS JOIN LATERAL (
+  SELECT m.passage_id, sum(m.occurrences)::integer AS occurrences, max(m.confidence) AS confidence
+  FROM (SELECT c.id UNION SELECT e.id FROM rag.entities e
+        WHERE e.tenant_id = $1 AND e.collection_id = $2 AND e.canonical_id = c.id AND e.canonical_id <> e.id) AS s
+  JOIN rag.mentions m ON m.tenant_id = $1 AND m.collection_id = $2 AND m.entity_id = s.id
+  GROUP BY m.passage_id ORDER BY occurrences DESC, m.passage_id LIMIT $4
+) AS m

@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from app.db.embedded import EmbeddedServer
+from app.db.queries import load_queries
 from app.domain.graph_walk import WalkLimits
 from app.resources import resource_path
 from app.store import graph
@@ -99,3 +100,22 @@ async def test_a_row_budget_bounds_what_is_read(connection: Any, big_graph: tupl
     rows = await graph.walk(connection, big_graph[2], {hub: 1.0}, WalkLimits(hops=3, row_budget=300))
     assert all(row.truncated for row in rows)
     assert 30 <= (await touched(connection, "adjacency"))[1] <= 300 * 1.5
+
+
+async def test_names_are_looked_up_by_key(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
+    """Equality and order of text are open under row security; a word in every name is read up to the bound."""
+    tenant, collection = big_graph[1:]
+    forms, words = ["entity 7", "entity 4000", "nobody"], ["entity", "7", "nobody"]
+    nodes = await plan(connection, load_queries("graph")["link"], tenant, collection, forms, words, 200)
+    assert {"entity_aliases_form_idx", "entity_words_pkey", "entities_pkey"} <= indexes(nodes)
+    assert not scans(nodes) & {"entity_aliases", "entity_words", "entities"}
+    assert max(node["Actual Rows"] for node in nodes) <= 3 * 200 + 10
+
+
+async def test_prefixes_are_a_range_of_an_index(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
+    tenant, collection = big_graph[1:]
+    arguments = (tenant, collection, "entity 12", "entity 12" + graph.LAST_CODE_POINT, 10)
+    nodes = await plan(connection, load_queries("graph")["suggest"], *arguments)
+    assert {"entity_aliases_form_idx", "entity_words_pkey"} <= indexes(nodes)
+    assert not scans(nodes) & {"entity_aliases", "entity_words", "entities"}
+    assert max(node["Actual Rows"] for node in nodes) <= 1_010
