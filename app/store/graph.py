@@ -46,11 +46,9 @@ async def unmerge(connection: Any, collection_id: UUID, merge_id: UUID) -> bool:
     return bool(await connection.fetchval(SQL["unmerge"], collection_id, merge_id))
 
 
-async def named(
-    connection: Any, principal: Principal, collection_id: UUID, ids: Sequence[UUID]
-) -> dict[UUID, EntitySummary]:
+async def named(connection: Any, principal: Principal, ids: Sequence[UUID]) -> dict[UUID, EntitySummary]:
     """Entities by id; those that are gone are left out."""
-    rows = await connection.fetch(SQL["named"], principal.tenant_id, collection_id, list(ids))
+    rows = await connection.fetch(SQL["named"], principal.tenant_id, list(ids))
     return {row["id"]: EntitySummary(**dict(row)) for row in rows}
 
 
@@ -77,10 +75,10 @@ async def suggest(
 
 
 async def passages(
-    connection: Any, principal: Principal, collection_id: UUID, ids: Sequence[UUID], per_entity: int
+    connection: Any, principal: Principal, ids: Sequence[UUID], per_entity: int
 ) -> dict[UUID, list[Mentioned]]:
     """Passages that mention each entity or what was merged into it, those that do so most first."""
-    rows = await connection.fetch(SQL["passages"], principal.tenant_id, collection_id, list(ids), per_entity)
+    rows = await connection.fetch(SQL["passages"], principal.tenant_id, list(ids), per_entity)
     found: dict[UUID, list[Mentioned]] = {}
     for row in rows:
         found.setdefault(row["entity_id"], []).append(

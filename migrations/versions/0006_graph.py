@@ -52,7 +52,7 @@ def upgrade() -> None:
             name=op.f("communities_tenant_id_collection_id_fkey"),
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint("tenant_id", "collection_id", "id", name=op.f("communities_pkey")),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("communities_pkey")),
         schema="rag",
         comment="Groups of closely related entities, with summaries.",
     )
@@ -103,7 +103,7 @@ def upgrade() -> None:
             name=op.f("entities_tenant_id_collection_id_fkey"),
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint("tenant_id", "collection_id", "id", name=op.f("entities_pkey")),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("entities_pkey")),
         sa.UniqueConstraint(
             "tenant_id",
             "collection_id",
@@ -117,7 +117,7 @@ def upgrade() -> None:
     op.create_index(
         "entities_merged_idx",
         "entities",
-        ["tenant_id", "collection_id", "canonical_id"],
+        ["tenant_id", "canonical_id"],
         unique=False,
         schema="rag",
         postgresql_where=sa.text("canonical_id <> id"),
@@ -150,14 +150,14 @@ def upgrade() -> None:
             name=op.f("entity_merges_tenant_id_collection_id_fkey"),
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint("tenant_id", "collection_id", "id", name=op.f("entity_merges_pkey")),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("entity_merges_pkey")),
         schema="rag",
         comment="Log of entities merged by hand or by similarity; each can be undone.",
     )
     op.create_index(
         "entity_merges_entity_idx",
         "entity_merges",
-        ["tenant_id", "collection_id", "entity_id"],
+        ["tenant_id", "entity_id"],
         unique=True,
         schema="rag",
         postgresql_where=sa.text("undone_at IS NULL"),
@@ -165,7 +165,7 @@ def upgrade() -> None:
     op.create_index(
         "entity_merges_into_idx",
         "entity_merges",
-        ["tenant_id", "collection_id", "into_id"],
+        ["tenant_id", "into_id"],
         unique=False,
         schema="rag",
         postgresql_where=sa.text("undone_at IS NULL"),
@@ -203,7 +203,7 @@ def upgrade() -> None:
             name=op.f("relations_tenant_id_collection_id_fkey"),
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint("tenant_id", "collection_id", "id", name=op.f("relations_pkey")),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("relations_pkey")),
         schema="rag",
         comment="Relations between entities, each proved by passages (rag.evidence).",
     )
@@ -227,19 +227,19 @@ def upgrade() -> None:
             comment="Association of the two ends, above 0 and below 1 (rag.association).",
         ),
         sa.ForeignKeyConstraint(
-            ["tenant_id", "collection_id", "relation_id"],
-            ["rag.relations.tenant_id", "rag.relations.collection_id", "rag.relations.id"],
-            name=op.f("adjacency_tenant_id_collection_id_relation_id_fkey"),
+            ["tenant_id", "relation_id"],
+            ["rag.relations.tenant_id", "rag.relations.id"],
+            name=op.f("adjacency_tenant_id_relation_id_fkey"),
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint("tenant_id", "collection_id", "relation_id", "outgoing", name=op.f("adjacency_pkey")),
+        sa.PrimaryKeyConstraint("tenant_id", "relation_id", "outgoing", name=op.f("adjacency_pkey")),
         schema="rag",
         comment="Relations as seen from each end, strongest first: what rag.graph_walk reads.",
     )
     op.create_index(
         "adjacency_node_idx",
         "adjacency",
-        ["tenant_id", "collection_id", "node_id", sa.literal_column("weight DESC"), "neighbour_id"],
+        ["tenant_id", "node_id", sa.literal_column("weight DESC"), "neighbour_id"],
         unique=False,
         schema="rag",
         postgresql_include=["relation_id", "outgoing"],
@@ -251,27 +251,25 @@ def upgrade() -> None:
         sa.Column("community_id", sa.UUID(), nullable=False, comment="The community."),
         sa.Column("entity_id", sa.UUID(), nullable=False, comment="The entity."),
         sa.ForeignKeyConstraint(
-            ["tenant_id", "collection_id", "community_id"],
-            ["rag.communities.tenant_id", "rag.communities.collection_id", "rag.communities.id"],
-            name=op.f("community_members_tenant_id_collection_id_community_id_fkey"),
+            ["tenant_id", "community_id"],
+            ["rag.communities.tenant_id", "rag.communities.id"],
+            name=op.f("community_members_tenant_id_community_id_fkey"),
             ondelete="CASCADE",
         ),
         sa.ForeignKeyConstraint(
-            ["tenant_id", "collection_id", "entity_id"],
-            ["rag.entities.tenant_id", "rag.entities.collection_id", "rag.entities.id"],
-            name=op.f("community_members_tenant_id_collection_id_entity_id_fkey"),
+            ["tenant_id", "entity_id"],
+            ["rag.entities.tenant_id", "rag.entities.id"],
+            name=op.f("community_members_tenant_id_entity_id_fkey"),
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint(
-            "tenant_id", "collection_id", "community_id", "entity_id", name=op.f("community_members_pkey")
-        ),
+        sa.PrimaryKeyConstraint("tenant_id", "community_id", "entity_id", name=op.f("community_members_pkey")),
         schema="rag",
         comment="Which entity belongs to which community.",
     )
     op.create_index(
         "community_members_entity_idx",
         "community_members",
-        ["tenant_id", "collection_id", "entity_id"],
+        ["tenant_id", "entity_id"],
         unique=False,
         schema="rag",
     )
@@ -295,14 +293,12 @@ def upgrade() -> None:
             comment="Passages that mention it by this name as this kind, exact.",
         ),
         sa.ForeignKeyConstraint(
-            ["tenant_id", "collection_id", "entity_id"],
-            ["rag.entities.tenant_id", "rag.entities.collection_id", "rag.entities.id"],
-            name=op.f("entity_aliases_tenant_id_collection_id_entity_id_fkey"),
+            ["tenant_id", "entity_id"],
+            ["rag.entities.tenant_id", "rag.entities.id"],
+            name=op.f("entity_aliases_tenant_id_entity_id_fkey"),
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint(
-            "tenant_id", "collection_id", "entity_id", "name", "kind", name=op.f("entity_aliases_pkey")
-        ),
+        sa.PrimaryKeyConstraint("tenant_id", "entity_id", "name", "kind", name=op.f("entity_aliases_pkey")),
         schema="rag",
         comment="Names of entities, by which questions find them.",
     )
@@ -317,9 +313,9 @@ def upgrade() -> None:
         sa.Column("entity_id", sa.UUID(), nullable=False, comment="The entity."),
         sa.Column("form", sa.Text(collation="C"), nullable=False, comment="The normal form that it is a word of."),
         sa.ForeignKeyConstraint(
-            ["tenant_id", "collection_id", "entity_id"],
-            ["rag.entities.tenant_id", "rag.entities.collection_id", "rag.entities.id"],
-            name=op.f("entity_words_tenant_id_collection_id_entity_id_fkey"),
+            ["tenant_id", "entity_id"],
+            ["rag.entities.tenant_id", "rag.entities.id"],
+            name=op.f("entity_words_tenant_id_entity_id_fkey"),
             ondelete="CASCADE",
         ),
         sa.PrimaryKeyConstraint(
@@ -331,7 +327,7 @@ def upgrade() -> None:
     op.create_index(
         "entity_words_entity_idx",
         "entity_words",
-        ["tenant_id", "collection_id", "entity_id"],
+        ["tenant_id", "entity_id"],
         unique=False,
         schema="rag",
     )
@@ -365,9 +361,7 @@ def upgrade() -> None:
             name=op.f("extractions_tenant_id_document_id_fkey"),
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint(
-            "tenant_id", "collection_id", "document_id", "content_hash", "extractor", name=op.f("extractions_pkey")
-        ),
+        sa.PrimaryKeyConstraint("tenant_id", "document_id", "content_hash", "extractor", name=op.f("extractions_pkey")),
         schema="rag",
         comment="What models extracted, kept so that no text is sent twice.",
     )
@@ -404,7 +398,7 @@ def upgrade() -> None:
     op.create_index(
         "evidence_relation_idx",
         "evidence",
-        ["tenant_id", "collection_id", "relation_id", sa.literal_column("strength DESC"), "passage_id"],
+        ["tenant_id", "relation_id", sa.literal_column("strength DESC"), "passage_id"],
         unique=False,
         schema="rag",
     )
@@ -440,7 +434,7 @@ def upgrade() -> None:
     op.create_index(
         "mentions_entity_idx",
         "mentions",
-        ["tenant_id", "collection_id", "entity_id", "passage_id"],
+        ["tenant_id", "entity_id", "passage_id"],
         unique=False,
         schema="rag",
     )

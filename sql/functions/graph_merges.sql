@@ -14,7 +14,7 @@ BEGIN
   IF merged IS NULL OR target IS NULL OR merged = target THEN RETURN false; END IF;
   -- it may still be merged into what is gone
   UPDATE entity_merges m SET undone_at = now()
-  WHERE m.tenant_id = tenant AND m.collection_id = collection AND m.entity_id = merged AND m.undone_at IS NULL;
+  WHERE m.tenant_id = tenant AND m.entity_id = merged AND m.undone_at IS NULL;
   INSERT INTO entity_merges (tenant_id, collection_id, id, entity_id, into_id, reason)
   VALUES (tenant, collection, merge, merged, target, reason);
   PERFORM redirect_entities(collection, ARRAY[merged]);

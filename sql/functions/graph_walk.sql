@@ -32,14 +32,16 @@ BEGIN
   -- an entity stands where it was merged into
   origins := ARRAY(
     SELECT DISTINCT e.canonical_id FROM entities e
-    WHERE e.tenant_id = tenant AND e.collection_id = collection AND e.id = ANY (seeds));
+    WHERE e.tenant_id = tenant AND e.id = ANY (seeds));
   RETURN QUERY
   -- walk
   WITH RECURSIVE walk AS (
     SELECT e.canonical_id AS node, max(s.weight) AS score, 0 AS hop, NULL::uuid AS predecessor, NULL::uuid AS relation,
       NULL::boolean AS outgoing, count(*) OVER () AS width, row_budget::bigint AS budget
-    FROM unnest(seeds, seed_weights) AS s (id, weight)
-    JOIN entities e ON e.tenant_id = tenant AND e.collection_id = collection AND e.id = s.id
+    FROM unnest(seeds, seed_weights) AS s (id, weight) CROSS JOIN LATERAL (
+      SELECT e.canonical_id, e.collection_id FROM entities e
+      WHERE e.tenant_id = tenant AND e.id = s.id OFFSET 0) AS e
+    WHERE e.collection_id = collection
     GROUP BY e.canonical_id
     UNION ALL
     SELECT node, score, hop, predecessor, relation, outgoing, count(*) OVER (), budget
@@ -52,7 +54,7 @@ BEGIN
           row_number() OVER (PARTITION BY a.neighbour_id ORDER BY w.score * a.weight DESC, a.relation_id) AS nth
         FROM walk w CROSS JOIN LATERAL (
           SELECT a.neighbour_id, a.weight, a.relation_id, a.outgoing FROM adjacency a
-          WHERE a.tenant_id = tenant AND a.collection_id = collection AND a.node_id = w.node
+          WHERE a.tenant_id = tenant AND a.node_id = w.node
           ORDER BY a.weight DESC, a.neighbour_id
           LIMIT CASE WHEN clock_timestamp() < deadline THEN least(per_node_cap, w.budget / w.width) ELSE 0 END
         ) AS a
@@ -72,7 +74,7 @@ BEGIN
   SELECT w.node, w.score, w.hop, w.predecessor, w.relation, w.outgoing, v.passage_id, cut.short
   FROM shown w LEFT JOIN LATERAL (
     SELECT v.passage_id FROM evidence v
-    WHERE v.tenant_id = tenant AND v.collection_id = collection AND v.relation_id = w.relation
+    WHERE v.tenant_id = tenant AND v.relation_id = w.relation
     ORDER BY v.strength DESC, v.passage_id LIMIT 1
   ) AS v ON true
   CROSS JOIN (

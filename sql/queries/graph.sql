@@ -15,7 +15,7 @@ SELECT rag.unmerge_entities($1, $2)
 
 -- name: named
 SELECT id, name, kind, passage_count FROM rag.entities
-WHERE tenant_id = $1 AND collection_id = $2 AND id = ANY ($3::uuid[])
+WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
 
 -- name: stored_mentions
 SELECT p.ordinal, m.entity_id, m.name, m.kind, m.occurrences, m.char_start, m.char_end
@@ -47,8 +47,8 @@ WITH called AS (
 )
 SELECT c.id, c.name, c.kind, c.passage_count, f.form, f.form = e.normal AS own, f.matched, f.words, f.rarity
 FROM (SELECT * FROM called UNION ALL SELECT * FROM held) AS f
-JOIN rag.entities e ON e.tenant_id = $1 AND e.collection_id = $2 AND e.id = f.entity_id
-JOIN rag.entities c ON c.tenant_id = $1 AND c.collection_id = $2 AND c.id = e.canonical_id
+JOIN rag.entities e ON e.tenant_id = $1 AND e.id = f.entity_id
+JOIN rag.entities c ON c.tenant_id = $1 AND c.id = e.canonical_id
 
 -- name: suggest
 -- Entities with a name that begins with $3, or has a word that does; those most spoken of first. $4 is the end of the range.
@@ -59,18 +59,18 @@ SELECT c.id, c.name, c.kind, c.passage_count FROM (
   (SELECT w.entity_id FROM rag.entity_words w
    WHERE w.tenant_id = $1 AND w.collection_id = $2 AND w.word >= $3 AND w.word < $4 ORDER BY w.word LIMIT 500)
 ) AS f
-JOIN rag.entities e ON e.tenant_id = $1 AND e.collection_id = $2 AND e.id = f.entity_id
-JOIN rag.entities c ON c.tenant_id = $1 AND c.collection_id = $2 AND c.id = e.canonical_id
+JOIN rag.entities e ON e.tenant_id = $1 AND e.id = f.entity_id
+JOIN rag.entities c ON c.tenant_id = $1 AND c.id = e.canonical_id
 GROUP BY c.id, c.name, c.kind, c.passage_count
 ORDER BY c.passage_count DESC, c.name COLLATE "C", c.id LIMIT $5
 
 -- name: passages
 -- Passages that mention one of these entities or what was merged into it, those that mention it most first.
 SELECT c.id AS entity_id, m.passage_id, m.occurrences, m.confidence
-FROM unnest($3::uuid[]) AS c (id) CROSS JOIN LATERAL (
+FROM unnest($2::uuid[]) AS c (id) CROSS JOIN LATERAL (
   SELECT m.passage_id, sum(m.occurrences)::integer AS occurrences, max(m.confidence) AS confidence
   FROM (SELECT c.id UNION SELECT e.id FROM rag.entities e
-        WHERE e.tenant_id = $1 AND e.collection_id = $2 AND e.canonical_id = c.id AND e.canonical_id <> e.id) AS s
-  JOIN rag.mentions m ON m.tenant_id = $1 AND m.collection_id = $2 AND m.entity_id = s.id
-  GROUP BY m.passage_id ORDER BY occurrences DESC, m.passage_id LIMIT $4
+        WHERE e.tenant_id = $1 AND e.canonical_id = c.id AND e.canonical_id <> e.id) AS s
+  JOIN rag.mentions m ON m.tenant_id = $1 AND m.entity_id = s.id
+  GROUP BY m.passage_id ORDER BY occurrences DESC, m.passage_id LIMIT $3
 ) AS m

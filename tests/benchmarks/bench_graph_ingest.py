@@ -26,7 +26,7 @@ from tests.benchmarks.timing import ROUNDS, record
 from tests.conftest import REPO, SHARED
 from tests.documents import text_source
 
-DOCUMENTS = int(os.environ.get("BENCH_DOCUMENTS", "150"))
+DOCUMENTS = int(os.environ.get("BENCH_DOCUMENTS", "60"))
 EMBEDDED = int(os.environ.get("BENCH_EMBED_DOCUMENTS", "20"))
 PAGE = 3_000
 WITH, WITHOUT = Settings(), Settings(graph=GraphSettings(enabled=False))

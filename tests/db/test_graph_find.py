@@ -84,11 +84,10 @@ async def test_passages_of_an_entity_include_those_of_what_was_merged_into_it(se
     async with services.database.transaction(services.principal) as connection:
         assert await graph.merge(connection, found.id, maria, curie, "the same person")
     assert len(await _passages(services, curie)) == 2
-    assert [one.name for one in await linked(services, "Who was Maria Skłodowska?")][0] == "Marie Curie"
+    assert (await linked(services, "Who was Maria Skłodowska?"))[0].name == "Marie Curie"
 
 
 async def _passages(services: Services, entity: UUID) -> list[UUID]:
-    found = await actions.get_collection(services, "test")
     async with services.database.transaction(services.principal, readonly=True) as connection:
-        mentioned = await graph.passages(connection, services.principal, found.id, [entity], 10)
+        mentioned = await graph.passages(connection, services.principal, [entity], 10)
     return [one.passage_id for one in mentioned.get(entity, [])]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from app import actions
+from app import actions, model_actions
+from app.settings import GraphSettings, JobsSettings, Settings, SettingsStore
 from app.wiring import Services
 from tests.db.graphs import TABLES, contents, plain, publish, random_document, remove, with_graph
+from tests.documents import index_texts
 
 FRESH = {
     "entities": """
@@ -153,3 +156,22 @@ async def test_deletion_blanks_summaries_that_may_quote(services: Services) -> N
         row = await connection.fetchrow("SELECT title, summary, document_ids, summarised_at FROM rag.communities")
         assert tuple(row) == ("", "", [], None)
         assert await connection.fetchval("SELECT count(*) FROM rag.community_members") == 0
+
+
+async def test_reindexing_gives_older_documents_their_graph(services: Services) -> None:
+    """A collection that is older than the graph, or was indexed without it, has an empty one until then."""
+    off = Settings(graph=GraphSettings(enabled=False), jobs=JobsSettings(retry_seconds=0))
+    without = replace(services, settings=SettingsStore(initial=off))
+    text = "Marie Curie was born in Warsaw. Marie Curie founded the Radium Institute."
+    await index_texts(without, {"a": text, "b": "nothing named here"})
+    collection = await actions.get_collection(services, "test")
+    assert not any((await contents(services, collection.id)).values())
+    for expected in (1, 0):
+        job = await model_actions.start_reindex(services, "test", force=False)
+        await services.worker().run_until_idle()
+        done = await actions.get_job(services, job.id)
+        assert done.result == {"redone": expected, "unchanged": 2 - expected, "overtaken": 0}
+    graph = await contents(services, collection.id)
+    assert any("Marie Curie" in row[0] for row in graph["entities"])
+    assert graph["relations"]
+    assert graph["evidence"]
