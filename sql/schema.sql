@@ -471,6 +471,18 @@ ALTER FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) OWNER TO owner
 
 COMMENT ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) IS 'Whether collections (ids ascending) still have these epochs.';
 
+CREATE FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT a.name FROM rag.entity_aliases a
+  WHERE a.tenant_id = tenant AND a.entity_id = entity
+  GROUP BY a.name ORDER BY bool_or(a.form = normal) DESC, sum(a.passage_count) DESC, a.name COLLATE "C" LIMIT 1
+$$;
+
+ALTER FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) IS 'Name of an entity in most passages, of those with its own normal form if there are any.';
+
 CREATE FUNCTION rag.canonical_entity(collection uuid, entity uuid) RETURNS uuid
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -479,11 +491,11 @@ CREATE FUNCTION rag.canonical_entity(collection uuid, entity uuid) RETURNS uuid
     SELECT entity AS id, 0 AS place
     UNION ALL
     SELECT m.into_id, c.place + 1 FROM chain c
-    JOIN entity_merges m ON m.tenant_id = current_tenant() AND m.collection_id = collection AND m.entity_id = c.id
+    JOIN entity_merges m ON m.tenant_id = current_tenant() AND m.entity_id = c.id
       AND m.undone_at IS NULL
   )
   SELECT c.id FROM chain c
-  JOIN entities e ON e.tenant_id = current_tenant() AND e.collection_id = collection AND e.id = c.id
+  JOIN entities e ON e.tenant_id = current_tenant() AND e.id = c.id
   ORDER BY c.place DESC LIMIT 1
 $$;
 
@@ -844,13 +856,11 @@ ALTER FUNCTION rag.grant_analyst(role_name text, tenant text) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.grant_analyst(role_name text, tenant text) IS 'For the owner: lets a login read one tenant through schema analyst. Grants follow the name of the login.';
 
-CREATE FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer) RETURNS TABLE(entity_id uuid, score double precision, hop integer, predecessor_id uuid, relation_id uuid, outgoing boolean, passage_id uuid, truncated boolean)
+CREATE FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) RETURNS TABLE(entity_id uuid, score double precision, hop integer, predecessor_id uuid, relation_id uuid, outgoing boolean, passage_id uuid, truncated boolean)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 #variable_conflict use_column
@@ -863,14 +873,16 @@ BEGIN
   -- an entity stands where it was merged into
   origins := ARRAY(
     SELECT DISTINCT e.canonical_id FROM entities e
-    WHERE e.tenant_id = tenant AND e.collection_id = collection AND e.id = ANY (seeds));
+    WHERE e.tenant_id = tenant AND e.id = ANY (seeds));
   RETURN QUERY
   -- walk
   WITH RECURSIVE walk AS (
     SELECT e.canonical_id AS node, max(s.weight) AS score, 0 AS hop, NULL::uuid AS predecessor, NULL::uuid AS relation,
       NULL::boolean AS outgoing, count(*) OVER () AS width, row_budget::bigint AS budget
-    FROM unnest(seeds, seed_weights) AS s (id, weight)
-    JOIN entities e ON e.tenant_id = tenant AND e.collection_id = collection AND e.id = s.id
+    FROM unnest(seeds, seed_weights) AS s (id, weight) CROSS JOIN LATERAL (
+      SELECT e.canonical_id, e.collection_id FROM entities e
+      WHERE e.tenant_id = tenant AND e.id = s.id OFFSET 0) AS e
+    WHERE e.collection_id = collection
     GROUP BY e.canonical_id
     UNION ALL
     SELECT node, score, hop, predecessor, relation, outgoing, count(*) OVER (), budget
@@ -883,27 +895,39 @@ BEGIN
           row_number() OVER (PARTITION BY a.neighbour_id ORDER BY w.score * a.weight DESC, a.relation_id) AS nth
         FROM walk w CROSS JOIN LATERAL (
           SELECT a.neighbour_id, a.weight, a.relation_id, a.outgoing FROM adjacency a
-          WHERE a.tenant_id = tenant AND a.collection_id = collection AND a.node_id = w.node
-          ORDER BY a.weight DESC, a.neighbour_id LIMIT least(per_node_cap, w.budget / w.width)
+          WHERE a.tenant_id = tenant AND a.node_id = w.node
+          ORDER BY a.weight DESC, a.neighbour_id
+          LIMIT CASE WHEN clock_timestamp() < deadline THEN least(per_node_cap, w.budget / w.width) ELSE 0 END
         ) AS a
         WHERE w.hop < depth AND a.neighbour_id <> ALL (origins) AND a.neighbour_id IS DISTINCT FROM w.predecessor
-          AND clock_timestamp() < deadline
       ) AS ways WHERE nth = 1
     ) AS ranked WHERE place <= beam
+  ), best AS (
+    SELECT node, hop FROM (
+      SELECT DISTINCT ON (node) node, hop, score FROM walk ORDER BY node, score DESC, hop) AS first
+    ORDER BY score DESC, node LIMIT top
+  ), shown AS (
+    -- with what stands on the way to them
+    SELECT w.* FROM walk w JOIN best b ON b.node = w.node AND b.hop = w.hop
+    UNION
+    SELECT w.* FROM shown s JOIN walk w ON w.node = s.predecessor AND w.hop = s.hop - 1
   )
-  SELECT w.node, w.score, w.hop, w.predecessor, w.relation, w.outgoing, v.passage_id, clock_timestamp() >= deadline
-  FROM walk w LEFT JOIN LATERAL (
+  SELECT w.node, w.score, w.hop, w.predecessor, w.relation, w.outgoing, v.passage_id, cut.short
+  FROM shown w LEFT JOIN LATERAL (
     SELECT v.passage_id FROM evidence v
-    WHERE v.tenant_id = tenant AND v.collection_id = collection AND v.relation_id = w.relation
+    WHERE v.tenant_id = tenant AND v.relation_id = w.relation
     ORDER BY v.strength DESC, v.passage_id LIMIT 1
-  ) AS v ON true;
+  ) AS v ON true
+  CROSS JOIN (
+    SELECT clock_timestamp() >= deadline OR bool_or(w.hop < depth AND w.budget / w.width < per_node_cap) AS short FROM walk w
+  ) AS cut;
   -- end of walk
 END
 $$;
 
-ALTER FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer) OWNER TO owner;
+ALTER FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer) IS 'Entities within 1 to 3 hops of the seeds, with the best way to each and the passage that proves its last step; see sql/functions/graph_walk.sql.';
+COMMENT ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) IS 'Best entities within 1 to 3 hops of the seeds, with the way to each and the passage that proves its last step; see sql/functions/graph_walk.sql.';
 
 CREATE FUNCTION rag.insert_graph(collection uuid) RETURNS void
     LANGUAGE plpgsql
@@ -1269,32 +1293,41 @@ COMMENT ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, cand
 CREATE FUNCTION rag.link_relations(collection uuid, changed uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
   tenant bigint := current_tenant();
+  closed uuid[];
 BEGIN
   -- ends that were merged into one have nothing between them
-  DELETE FROM adjacency a USING unnest(changed) AS c (id), relations r, entities s, entities t
-  WHERE a.tenant_id = tenant AND a.collection_id = collection AND a.relation_id = c.id
-    AND r.tenant_id = tenant AND r.collection_id = collection AND r.id = c.id
-    AND s.tenant_id = tenant AND s.collection_id = collection AND s.id = r.source_id
-    AND t.tenant_id = tenant AND t.collection_id = collection AND t.id = r.target_id
-    AND s.canonical_id = t.canonical_id;
+  closed := ARRAY(
+    SELECT c.id FROM unnest(changed) AS c (id) CROSS JOIN LATERAL (
+      SELECT r.source_id, r.target_id FROM relations r
+      WHERE r.tenant_id = tenant AND r.id = c.id OFFSET 0) AS r
+    WHERE (SELECT s.canonical_id FROM entities s
+           WHERE s.tenant_id = tenant AND s.id = r.source_id)
+        = (SELECT t.canonical_id FROM entities t
+           WHERE t.tenant_id = tenant AND t.id = r.target_id));
+  DELETE FROM adjacency WHERE tenant_id = tenant AND relation_id = ANY (closed);
 
   INSERT INTO adjacency AS a (tenant_id, collection_id, relation_id, outgoing, node_id, neighbour_id, weight)
-  SELECT tenant, collection, r.id, d.outgoing,
+  SELECT tenant, collection, c.id, d.outgoing,
          CASE WHEN d.outgoing THEN s.canonical_id ELSE t.canonical_id END,
          CASE WHEN d.outgoing THEN t.canonical_id ELSE s.canonical_id END,
          association(r.strength, s.passage_count, t.passage_count)
   FROM unnest(changed) AS c (id)
-  JOIN relations r ON r.tenant_id = tenant AND r.collection_id = collection AND r.id = c.id
-  JOIN entities s ON s.tenant_id = tenant AND s.collection_id = collection AND s.id = r.source_id
-  JOIN entities t ON t.tenant_id = tenant AND t.collection_id = collection AND t.id = r.target_id
+  CROSS JOIN LATERAL (
+    SELECT r.source_id, r.target_id, r.strength FROM relations r
+    WHERE r.tenant_id = tenant AND r.id = c.id OFFSET 0) AS r
+  CROSS JOIN LATERAL (
+    SELECT e.canonical_id, e.passage_count FROM entities e
+    WHERE e.tenant_id = tenant AND e.id = r.source_id OFFSET 0) AS s
+  CROSS JOIN LATERAL (
+    SELECT e.canonical_id, e.passage_count FROM entities e
+    WHERE e.tenant_id = tenant AND e.id = r.target_id OFFSET 0) AS t
   CROSS JOIN (VALUES (true), (false)) AS d (outgoing)
   WHERE s.canonical_id <> t.canonical_id
-  ON CONFLICT (tenant_id, collection_id, relation_id, outgoing) DO UPDATE
+  ON CONFLICT (tenant_id, relation_id, outgoing) DO UPDATE
   SET node_id = excluded.node_id, neighbour_id = excluded.neighbour_id, weight = excluded.weight
   WHERE (a.node_id, a.neighbour_id, a.weight) <> (excluded.node_id, excluded.neighbour_id, excluded.weight);
 END
@@ -1338,7 +1371,7 @@ BEGIN
   IF merged IS NULL OR target IS NULL OR merged = target THEN RETURN false; END IF;
   -- it may still be merged into what is gone
   UPDATE entity_merges m SET undone_at = now()
-  WHERE m.tenant_id = tenant AND m.collection_id = collection AND m.entity_id = merged AND m.undone_at IS NULL;
+  WHERE m.tenant_id = tenant AND m.entity_id = merged AND m.undone_at IS NULL;
   INSERT INTO entity_merges (tenant_id, collection_id, id, entity_id, into_id, reason)
   VALUES (tenant, collection, merge, merged, target, reason);
   PERFORM redirect_entities(collection, ARRAY[merged]);
@@ -1378,7 +1411,8 @@ BEGIN
     passage_id uuid, relation_id uuid, source_id uuid, kind text, target_id uuid, strength integer, char_start integer,
     char_end integer
   ) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE stage_entities (entity_id uuid, family text, normal text, delta integer) ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE stage_entities (entity_id uuid, family text, normal text, kind text, name text, delta integer)
+  ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_names (entity_id uuid, name text, kind text, form text, delta integer) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_relations (
     relation_id uuid, source_id uuid, kind text, target_id uuid, delta integer, strength bigint
@@ -1477,12 +1511,12 @@ BEGIN
     SELECT unnest(changed) AS id
     UNION
     SELECT m.entity_id FROM merged u
-    JOIN entity_merges m ON m.tenant_id = tenant AND m.collection_id = collection AND m.into_id = u.id
+    JOIN entity_merges m ON m.tenant_id = tenant AND m.into_id = u.id
       AND m.undone_at IS NULL
   ), redirected AS (
     UPDATE entities e SET canonical_id = target.id
     FROM (SELECT u.id AS entity_id, canonical_entity(collection, u.id) AS id FROM merged u) AS target
-    WHERE e.tenant_id = tenant AND e.collection_id = collection AND e.id = target.entity_id
+    WHERE e.tenant_id = tenant AND e.id = target.entity_id
       AND e.canonical_id <> target.id
     RETURNING e.id
   )
@@ -1492,8 +1526,8 @@ BEGIN
       -- by way of their evidence: where they stand in the adjacency is about to change
       SELECT DISTINCT r.id FROM mentions m
       JOIN evidence v ON v.tenant_id = tenant AND v.passage_id = m.passage_id
-      JOIN relations r ON r.tenant_id = tenant AND r.collection_id = collection AND r.id = v.relation_id
-      WHERE m.tenant_id = tenant AND m.collection_id = collection AND m.entity_id = ANY (moved)
+      JOIN relations r ON r.tenant_id = tenant AND r.id = v.relation_id
+      WHERE m.tenant_id = tenant AND m.entity_id = ANY (moved)
         AND (r.source_id = ANY (moved) OR r.target_id = ANY (moved))));
   END IF;
 END
@@ -1820,27 +1854,30 @@ COMMENT ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uui
 CREATE FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
     AS $$
 #variable_conflict use_column
 DECLARE
   tenant bigint := current_tenant();
   old_passages uuid[] := ARRAY(
     SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = document AND NOT p.id = ANY (keep));
-  crossed uuid[]; came_or_went uuid[]; changed uuid[];
+  renamed uuid[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
 BEGIN
   WITH gone AS (
     DELETE FROM mentions WHERE tenant_id = tenant AND passage_id = ANY (old_passages)
     RETURNING entity_id, name, kind, passage_id
   ), net AS (
-    SELECT entity_id, max(family) AS family, max(normal) AS normal, sum(delta) AS delta FROM (
-      SELECT entity_id, NULL AS family, NULL AS normal, -count(DISTINCT passage_id) AS delta FROM gone GROUP BY entity_id
+    SELECT entity_id, max(family) AS family, max(normal) AS normal, max(kind) AS kind, max(name) AS name,
+      sum(delta) AS delta
+    FROM (
+      SELECT entity_id, NULL AS family, NULL AS normal, NULL AS kind, NULL AS name, -count(DISTINCT passage_id) AS delta
+      FROM gone GROUP BY entity_id
       UNION ALL
-      SELECT entity_id, min(family), min(normal), count(DISTINCT passage_id) FROM pg_temp.stage_mentions GROUP BY entity_id
+      SELECT entity_id, min(family), min(normal), min(kind), min(name), count(DISTINCT passage_id)
+      FROM pg_temp.stage_mentions GROUP BY entity_id
     ) AS both_ GROUP BY entity_id
   ), entity AS (
-    INSERT INTO pg_temp.stage_entities SELECT entity_id, family, normal, delta FROM net WHERE delta <> 0
+    INSERT INTO pg_temp.stage_entities SELECT entity_id, family, normal, kind, name, delta FROM net WHERE delta <> 0
   )
   INSERT INTO pg_temp.stage_names
   SELECT entity_id, name, kind, max(form), sum(delta) FROM (
@@ -1860,37 +1897,36 @@ BEGIN
     SELECT relation_id, source_id, kind, target_id, 1, strength FROM pg_temp.stage_evidence
   ) AS both_ GROUP BY relation_id HAVING sum(delta) <> 0 OR sum(strength) <> 0;
 
-  IF NOT EXISTS (SELECT FROM pg_temp.stage_entities) AND NOT EXISTS (SELECT FROM pg_temp.stage_names)
-    AND NOT EXISTS (SELECT FROM pg_temp.stage_relations) THEN RETURN; END IF;
+  SELECT array_agg(DISTINCT entity_id), array_agg(DISTINCT entity_id) FILTER (WHERE delta < 0) INTO renamed, fewer
+  FROM pg_temp.stage_names;
+  changed := ARRAY(SELECT relation_id FROM pg_temp.stage_relations);
+  IF renamed IS NULL AND cardinality(changed) = 0 AND NOT EXISTS (SELECT FROM pg_temp.stage_entities) THEN RETURN; END IF;
 
-  -- Entities. A new one is named after what is staged, which is all there is of it.
-  WITH counted AS (
-    INSERT INTO entities AS e (tenant_id, collection_id, id, family, normal, kind, name, passage_count, canonical_id)
-    SELECT tenant, collection, s.entity_id, coalesce(s.family, ''), coalesce(s.normal, ''), coalesce(k.kind, ''),
-      coalesce(n.name, ''), s.delta, s.entity_id
-    FROM pg_temp.stage_entities s
-    LEFT JOIN (SELECT DISTINCT ON (entity_id) entity_id, name FROM pg_temp.stage_names GROUP BY entity_id, name
-               ORDER BY entity_id, sum(delta) DESC, name COLLATE "C") AS n ON n.entity_id = s.entity_id
-    LEFT JOIN (SELECT DISTINCT ON (entity_id) entity_id, kind FROM pg_temp.stage_names GROUP BY entity_id, kind
-               ORDER BY entity_id, sum(delta) DESC, kind COLLATE "C") AS k ON k.entity_id = s.entity_id
-    ON CONFLICT (tenant_id, collection_id, id) DO UPDATE SET passage_count = e.passage_count + excluded.passage_count
-    RETURNING e.id, e.passage_count
-  )
-  SELECT array_agg(c.id) FILTER (WHERE c.passage_count > 0 AND c.passage_count > s.delta
-           AND frequency_class(c.passage_count) <> frequency_class(c.passage_count - s.delta)),
-         array_agg(c.id) FILTER (WHERE c.passage_count <= 0 OR c.passage_count = s.delta)
+  -- Entities.
+  SELECT array_agg(s.entity_id) FILTER (WHERE s.before > 0 AND s.before + s.delta > 0
+           AND frequency_class(s.before) <> frequency_class(s.before + s.delta)),
+         array_agg(s.entity_id) FILTER (WHERE s.before = 0 OR s.before + s.delta <= 0)
   INTO crossed, came_or_went
-  FROM counted c JOIN pg_temp.stage_entities s ON s.entity_id = c.id;
+  FROM (
+    SELECT s.entity_id, s.delta, coalesce((
+      SELECT e.passage_count FROM entities e
+      WHERE e.tenant_id = tenant AND e.id = s.entity_id), 0) AS before
+    FROM pg_temp.stage_entities s OFFSET 0) AS s;
+  INSERT INTO entities AS e (tenant_id, collection_id, id, family, normal, kind, name, passage_count, canonical_id)
+  SELECT tenant, collection, entity_id, coalesce(family, ''), coalesce(normal, ''), coalesce(kind, ''), coalesce(name, ''),
+    delta, entity_id
+  FROM pg_temp.stage_entities
+  ON CONFLICT (tenant_id, id) DO UPDATE SET passage_count = e.passage_count + excluded.passage_count;
   DELETE FROM entities
-  WHERE tenant_id = tenant AND collection_id = collection AND id = ANY (came_or_went) AND passage_count <= 0;
+  WHERE tenant_id = tenant AND id = ANY (came_or_went) AND passage_count <= 0;
 
   -- Their names, with the words of new ones. Names of what is gone went along.
   WITH named AS (
     INSERT INTO entity_aliases AS a (tenant_id, collection_id, entity_id, name, kind, form, passage_count)
     SELECT tenant, collection, s.entity_id, s.name, s.kind, coalesce(s.form, ''), s.delta
     FROM pg_temp.stage_names s
-    JOIN entities e ON e.tenant_id = tenant AND e.collection_id = collection AND e.id = s.entity_id
-    ON CONFLICT (tenant_id, collection_id, entity_id, name, kind)
+    WHERE (SELECT true FROM entities e WHERE e.tenant_id = tenant AND e.id = s.entity_id)
+    ON CONFLICT (tenant_id, entity_id, name, kind)
       DO UPDATE SET passage_count = a.passage_count + excluded.passage_count
     RETURNING entity_id, form, xmax = 0 AS fresh
   )
@@ -1898,56 +1934,48 @@ BEGIN
   SELECT DISTINCT tenant, collection, word, n.entity_id, n.form
   FROM named n, unnest(string_to_array(n.form, ' ')) AS word WHERE n.fresh AND word <> ''
   ON CONFLICT DO NOTHING;
-  WITH gone AS (
-    DELETE FROM entity_aliases a USING pg_temp.stage_names s
-    WHERE a.tenant_id = tenant AND a.collection_id = collection AND a.entity_id = s.entity_id AND a.name = s.name
-      AND a.kind = s.kind AND a.passage_count <= 0
-    RETURNING a.entity_id, a.name, a.kind, a.form
-  )
-  DELETE FROM entity_words w USING gone g
-  WHERE w.tenant_id = tenant AND w.collection_id = collection AND w.entity_id = g.entity_id AND w.form = g.form
-    AND NOT EXISTS (
-      SELECT FROM entity_aliases a
-      WHERE a.tenant_id = tenant AND a.collection_id = collection AND a.entity_id = g.entity_id AND a.form = g.form
-        AND a.passage_count > 0);
+  IF fewer IS NOT NULL THEN
+    DELETE FROM entity_aliases
+    WHERE tenant_id = tenant AND entity_id = ANY (fewer) AND passage_count <= 0;
+    DELETE FROM entity_words w
+    WHERE w.tenant_id = tenant AND w.entity_id = ANY (fewer)
+      AND (SELECT true FROM entity_aliases a
+           WHERE a.tenant_id = tenant AND a.entity_id = w.entity_id AND a.form = w.form
+           LIMIT 1) IS NULL;
+  END IF;
 
-  -- What they are called most.
-  UPDATE entities e SET name = best.name, kind = best.kind
-  FROM (
-    SELECT s.entity_id,
-      (SELECT a.name FROM entity_aliases a
-       WHERE a.tenant_id = tenant AND a.collection_id = collection AND a.entity_id = s.entity_id
-       GROUP BY a.name ORDER BY sum(a.passage_count) DESC, a.name COLLATE "C" LIMIT 1) AS name,
-      (SELECT a.kind FROM entity_aliases a
-       WHERE a.tenant_id = tenant AND a.collection_id = collection AND a.entity_id = s.entity_id
-       GROUP BY a.kind ORDER BY sum(a.passage_count) DESC, a.kind COLLATE "C" LIMIT 1) AS kind
-    FROM (SELECT DISTINCT entity_id FROM pg_temp.stage_names) AS s
-  ) AS best
-  WHERE e.tenant_id = tenant AND e.collection_id = collection AND e.id = best.entity_id
-    AND (e.name, e.kind) <> (best.name, best.kind);
+  -- What they are called most; "Curie" only where no passage says "Marie Curie".
+  UPDATE entities e SET name = called_most(e.tenant_id, e.id, e.normal),
+    kind = taken_for_most(e.tenant_id, e.id)
+  WHERE e.tenant_id = tenant AND e.id = ANY (renamed)
+    AND (e.name <> called_most(e.tenant_id, e.id, e.normal)
+      OR e.kind <> taken_for_most(e.tenant_id, e.id));
 
   -- Relations, and how their ends see them. Ends that became a class more or less frequent see all of theirs otherwise.
   INSERT INTO relations AS r (tenant_id, collection_id, id, source_id, kind, target_id, evidence_count, strength)
   SELECT tenant, collection, s.relation_id, coalesce(s.source_id, s.relation_id), coalesce(s.kind, ''),
     coalesce(s.target_id, s.relation_id), s.delta, s.strength
   FROM pg_temp.stage_relations s
-  ON CONFLICT (tenant_id, collection_id, id) DO UPDATE
+  ON CONFLICT (tenant_id, id) DO UPDATE
   SET evidence_count = r.evidence_count + excluded.evidence_count, strength = r.strength + excluded.strength;
-  DELETE FROM relations r USING pg_temp.stage_relations s
-  WHERE r.tenant_id = tenant AND r.collection_id = collection AND r.id = s.relation_id AND r.evidence_count <= 0;
-  changed := ARRAY(SELECT relation_id FROM pg_temp.stage_relations);
+  DELETE FROM relations
+  WHERE tenant_id = tenant AND evidence_count <= 0
+    AND id = ANY (ARRAY(SELECT relation_id FROM pg_temp.stage_relations WHERE delta < 0));
   IF crossed IS NOT NULL THEN
     changed := ARRAY(
       SELECT unnest(changed)
       UNION
-      SELECT a.relation_id FROM entities e
-      JOIN adjacency a ON a.tenant_id = tenant AND a.collection_id = collection AND a.node_id = e.canonical_id
-      WHERE e.tenant_id = tenant AND e.collection_id = collection AND e.id = ANY (crossed));
+      SELECT a.relation_id FROM unnest(crossed) AS c (id) CROSS JOIN LATERAL (
+        SELECT a.relation_id FROM adjacency a
+        WHERE a.tenant_id = tenant AND a.node_id = (
+          SELECT e.canonical_id FROM entities e
+          WHERE e.tenant_id = tenant AND e.id = c.id)
+        OFFSET 0) AS a);
   END IF;
   PERFORM link_relations(collection, changed);
 
   IF EXISTS (SELECT FROM entity_merges m
-    WHERE m.tenant_id = tenant AND m.collection_id = collection AND m.undone_at IS NULL
+    WHERE m.tenant_id = tenant AND m.undone_at IS NULL
       AND (m.entity_id = ANY (came_or_went) OR m.into_id = ANY (came_or_went))) THEN
     PERFORM redirect_entities(collection, came_or_went);
   END IF;
@@ -1963,6 +1991,18 @@ $$;
 ALTER FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) IS 'Removes mentions and evidence of old passages of a document and brings the graph up to date.';
+
+CREATE FUNCTION rag.taken_for_most(tenant bigint, entity uuid) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT a.kind FROM rag.entity_aliases a
+  WHERE a.tenant_id = tenant AND a.entity_id = entity
+  GROUP BY a.kind ORDER BY sum(a.passage_count) DESC, a.kind COLLATE "C" LIMIT 1
+$$;
+
+ALTER FUNCTION rag.taken_for_most(tenant bigint, entity uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) IS 'Kind that an entity is taken for in most passages.';
 
 CREATE FUNCTION rag.unmerge_entities(collection uuid, merge uuid) RETURNS boolean
     LANGUAGE plpgsql
@@ -2444,6 +2484,149 @@ COMMENT ON COLUMN analyst.documents.created_at IS 'When the document was first h
 
 COMMENT ON COLUMN analyst.documents.updated_at IS 'When its row last changed.';
 
+CREATE TABLE rag.adjacency (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    relation_id uuid NOT NULL,
+    outgoing boolean NOT NULL,
+    node_id uuid NOT NULL,
+    neighbour_id uuid NOT NULL,
+    weight real NOT NULL
+);
+
+ALTER TABLE ONLY rag.adjacency FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.adjacency OWNER TO owner;
+
+COMMENT ON TABLE rag.adjacency IS 'Relations as seen from each end, strongest first: what rag.graph_walk reads.';
+
+COMMENT ON COLUMN rag.adjacency.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.adjacency.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.adjacency.relation_id IS 'The relation.';
+
+COMMENT ON COLUMN rag.adjacency.outgoing IS 'Whether the relation goes out from the node.';
+
+COMMENT ON COLUMN rag.adjacency.node_id IS 'An end of the relation: the entity that stands for it after merges.';
+
+COMMENT ON COLUMN rag.adjacency.neighbour_id IS 'The other end, likewise.';
+
+COMMENT ON COLUMN rag.adjacency.weight IS 'Association of the two ends, above 0 and below 1 (rag.association).';
+
+CREATE TABLE rag.entities (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    id uuid NOT NULL,
+    family text NOT NULL,
+    normal text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    name text NOT NULL,
+    passage_count integer NOT NULL,
+    canonical_id uuid NOT NULL
+);
+
+ALTER TABLE ONLY rag.entities FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.entities OWNER TO owner;
+
+COMMENT ON TABLE rag.entities IS 'Things that passages speak of, and symbols of code.';
+
+COMMENT ON COLUMN rag.entities.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.entities.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.entities.id IS 'Hash of collection, family and normal form: the same name has it again after a deletion.';
+
+COMMENT ON COLUMN rag.entities.family IS 'Kinds that may be the same thing share one: a normal form is one entity of a family.';
+
+COMMENT ON COLUMN rag.entities.normal IS 'Normal form of the name, by which mentions are taken for the same thing.';
+
+COMMENT ON COLUMN rag.entities.kind IS 'Most frequent kind of its mentions: person, organisation, place, term, class, function...';
+
+COMMENT ON COLUMN rag.entities.name IS 'Most frequent name of its mentions, as written.';
+
+COMMENT ON COLUMN rag.entities.passage_count IS 'Passages that mention it, exact. It goes with the last one.';
+
+COMMENT ON COLUMN rag.entities.canonical_id IS 'Entity that stands for it in the graph: itself, unless it was merged into another.';
+
+CREATE TABLE rag.entity_aliases (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    entity_id uuid NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    form text NOT NULL COLLATE pg_catalog."C",
+    passage_count integer NOT NULL
+);
+
+ALTER TABLE ONLY rag.entity_aliases FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.entity_aliases OWNER TO owner;
+
+COMMENT ON TABLE rag.entity_aliases IS 'Names of entities, by which questions find them.';
+
+COMMENT ON COLUMN rag.entity_aliases.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.entity_aliases.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.entity_aliases.entity_id IS 'The entity.';
+
+COMMENT ON COLUMN rag.entity_aliases.name IS 'A name of it as written.';
+
+COMMENT ON COLUMN rag.entity_aliases.kind IS 'The kind that it was taken for.';
+
+COMMENT ON COLUMN rag.entity_aliases.form IS 'Normal form of this name; differs from that of the entity for acronyms and the like.';
+
+COMMENT ON COLUMN rag.entity_aliases.passage_count IS 'Passages that mention it by this name as this kind, exact.';
+
+CREATE VIEW analyst.entities AS
+ SELECT t.name AS tenant,
+    c.name AS collection,
+    e.id AS entity_id,
+    e.name,
+    e.kind,
+    e.family,
+    e.normal,
+    e.passage_count,
+    n.names AS other_names,
+    e.canonical_id AS stands_for,
+    ( SELECT count(*) AS count
+           FROM rag.adjacency a
+          WHERE ((a.tenant_id = e.tenant_id) AND (a.node_id = e.id))) AS relation_count
+   FROM (((rag.entities e
+     JOIN rag.tenants t ON ((t.id = e.tenant_id)))
+     JOIN rag.collections c ON (((c.tenant_id = e.tenant_id) AND (c.id = e.collection_id))))
+     CROSS JOIN LATERAL ( SELECT COALESCE(array_agg(DISTINCT a.name) FILTER (WHERE (a.name <> e.name)), '{}'::text[]) AS names
+           FROM rag.entity_aliases a
+          WHERE ((a.tenant_id = e.tenant_id) AND (a.entity_id = e.id))) n);
+
+ALTER VIEW analyst.entities OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.entities IS 'Entities of the knowledge graph: people, places, organisations, terms, identifiers and symbols that passages mention.';
+
+COMMENT ON COLUMN analyst.entities.tenant IS 'Name of the tenant that owns the documents.';
+
+COMMENT ON COLUMN analyst.entities.collection IS 'Name of the collection.';
+
+COMMENT ON COLUMN analyst.entities.entity_id IS 'Id of the entity; the same name in the same collection always has the same.';
+
+COMMENT ON COLUMN analyst.entities.name IS 'What most passages call it.';
+
+COMMENT ON COLUMN analyst.entities.kind IS 'What most passages take it for: person, organisation, place, name, topic, term, identifier, or a kind of code symbol.';
+
+COMMENT ON COLUMN analyst.entities.family IS 'text, identifier or code: the same normal form in two families is two entities.';
+
+COMMENT ON COLUMN analyst.entities.normal IS 'Normal form of the name, by which mentions are taken for the same thing.';
+
+COMMENT ON COLUMN analyst.entities.passage_count IS 'Passages that mention it.';
+
+COMMENT ON COLUMN analyst.entities.other_names IS 'Other names that passages give it.';
+
+COMMENT ON COLUMN analyst.entities.stands_for IS 'Entity that stands for it in the graph: itself, unless it was merged into another.';
+
+COMMENT ON COLUMN analyst.entities.relation_count IS 'Relations that end at it, with those of what was merged into it.';
+
 CREATE TABLE rag.eval_results (
     tenant_id bigint NOT NULL,
     run_id uuid NOT NULL,
@@ -2705,6 +2888,99 @@ COMMENT ON COLUMN analyst.eval_runs.settings IS 'All settings in force (JSON obj
 
 COMMENT ON COLUMN analyst.eval_runs.metrics IS 'All metrics with their intervals (JSON object: metric to mean, low, high).';
 
+CREATE TABLE rag.mentions (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    passage_id uuid NOT NULL,
+    entity_id uuid NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    occurrences integer NOT NULL,
+    char_start integer NOT NULL,
+    char_end integer NOT NULL,
+    confidence real NOT NULL
+);
+
+ALTER TABLE ONLY rag.mentions FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.mentions OWNER TO owner;
+
+COMMENT ON TABLE rag.mentions IS 'Which passage mentions which entity, and where.';
+
+COMMENT ON COLUMN rag.mentions.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.mentions.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.mentions.passage_id IS 'The passage.';
+
+COMMENT ON COLUMN rag.mentions.entity_id IS 'The entity, also when that is merged into another.';
+
+COMMENT ON COLUMN rag.mentions.name IS 'Its name here, as written.';
+
+COMMENT ON COLUMN rag.mentions.kind IS 'What it was taken for here.';
+
+COMMENT ON COLUMN rag.mentions.occurrences IS 'How often it stands in the passage by this name.';
+
+COMMENT ON COLUMN rag.mentions.char_start IS 'First code point of the first occurrence in the document text.';
+
+COMMENT ON COLUMN rag.mentions.char_end IS 'One past its last code point.';
+
+COMMENT ON COLUMN rag.mentions.confidence IS 'How sure the extraction is, 0 to 1.';
+
+CREATE VIEW analyst.mentions AS
+ SELECT t.name AS tenant,
+    c.name AS collection,
+    e.name AS entity,
+    m.name AS written,
+    m.kind,
+    m.occurrences,
+    m.confidence,
+    d.external_id,
+    d.title,
+    m.char_start,
+    m.char_end,
+    m.entity_id,
+    m.passage_id,
+    p.document_id
+   FROM (((((rag.mentions m
+     JOIN rag.tenants t ON ((t.id = m.tenant_id)))
+     JOIN rag.collections c ON (((c.tenant_id = m.tenant_id) AND (c.id = m.collection_id))))
+     JOIN rag.entities e ON (((e.tenant_id = m.tenant_id) AND (e.id = m.entity_id))))
+     JOIN rag.passages p ON (((p.tenant_id = m.tenant_id) AND (p.id = m.passage_id))))
+     JOIN rag.documents d ON (((d.tenant_id = p.tenant_id) AND (d.id = p.document_id))));
+
+ALTER VIEW analyst.mentions OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.mentions IS 'Mentions of entities in passages.';
+
+COMMENT ON COLUMN analyst.mentions.tenant IS 'Name of the tenant that owns the document.';
+
+COMMENT ON COLUMN analyst.mentions.collection IS 'Name of the collection.';
+
+COMMENT ON COLUMN analyst.mentions.entity IS 'Name of the entity (analyst.entities).';
+
+COMMENT ON COLUMN analyst.mentions.written IS 'How the passage writes it.';
+
+COMMENT ON COLUMN analyst.mentions.kind IS 'What it was taken for here.';
+
+COMMENT ON COLUMN analyst.mentions.occurrences IS 'How often it is written so in the passage; 0: only implied, by a title or another name of it.';
+
+COMMENT ON COLUMN analyst.mentions.confidence IS 'How sure the extraction is, 0 to 1.';
+
+COMMENT ON COLUMN analyst.mentions.external_id IS 'The caller''s identity of the document; for files a path.';
+
+COMMENT ON COLUMN analyst.mentions.title IS 'Title of the document.';
+
+COMMENT ON COLUMN analyst.mentions.char_start IS 'First character of the first occurrence in the document''s text, counted from 0 in Unicode code points.';
+
+COMMENT ON COLUMN analyst.mentions.char_end IS 'One past its last character.';
+
+COMMENT ON COLUMN analyst.mentions.entity_id IS 'The entity as it was found, also when it was merged into another.';
+
+COMMENT ON COLUMN analyst.mentions.passage_id IS 'The passage (analyst.passages).';
+
+COMMENT ON COLUMN analyst.mentions.document_id IS 'The document (analyst.documents).';
+
 CREATE VIEW analyst.messages AS
  SELECT t.name AS tenant,
     m.session_id,
@@ -2908,6 +3184,132 @@ COMMENT ON COLUMN analyst.recall_checks.checked_at IS 'When the comparison was m
 
 COMMENT ON COLUMN analyst.recall_checks.check_id IS 'Id of the check.';
 
+CREATE TABLE rag.evidence (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    passage_id uuid NOT NULL,
+    relation_id uuid NOT NULL,
+    strength integer NOT NULL,
+    char_start integer NOT NULL,
+    char_end integer NOT NULL
+);
+
+ALTER TABLE ONLY rag.evidence FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.evidence OWNER TO owner;
+
+COMMENT ON TABLE rag.evidence IS 'Which passage proves which relation, and where.';
+
+COMMENT ON COLUMN rag.evidence.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.evidence.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.evidence.passage_id IS 'The passage that proves it.';
+
+COMMENT ON COLUMN rag.evidence.relation_id IS 'The relation.';
+
+COMMENT ON COLUMN rag.evidence.strength IS 'How much it says, in thousandths: whole numbers add up the same in any order.';
+
+COMMENT ON COLUMN rag.evidence.char_start IS 'First code point of the proof in the document text.';
+
+COMMENT ON COLUMN rag.evidence.char_end IS 'One past its last code point.';
+
+CREATE TABLE rag.relations (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    id uuid NOT NULL,
+    source_id uuid NOT NULL,
+    kind text NOT NULL,
+    target_id uuid NOT NULL,
+    evidence_count integer NOT NULL,
+    strength bigint NOT NULL
+);
+
+ALTER TABLE ONLY rag.relations FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.relations OWNER TO owner;
+
+COMMENT ON TABLE rag.relations IS 'Relations between entities, each proved by passages (rag.evidence).';
+
+COMMENT ON COLUMN rag.relations.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.relations.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.relations.id IS 'Hash of source, kind and target.';
+
+COMMENT ON COLUMN rag.relations.source_id IS 'The entity it goes out from; of a symmetric relation the one with the smaller id.';
+
+COMMENT ON COLUMN rag.relations.kind IS 'co_occurs (symmetric), contains, imports, calls, inherits, or what a pattern or model found.';
+
+COMMENT ON COLUMN rag.relations.target_id IS 'The entity it leads to.';
+
+COMMENT ON COLUMN rag.relations.evidence_count IS 'Passages that prove it, exact. It goes with the last one.';
+
+COMMENT ON COLUMN rag.relations.strength IS 'Sum of the strengths of its evidence, in thousandths.';
+
+CREATE VIEW analyst.relations AS
+ SELECT t.name AS tenant,
+    c.name AS collection,
+    s.name AS source,
+    r.kind AS relation,
+    o.name AS target,
+    a.weight,
+    r.evidence_count,
+    ((v.strength)::numeric / 1000.0) AS strength,
+    d.external_id,
+    d.title,
+    substr(p.content, (GREATEST((v.char_start - p.char_start), 0) + 1), (v.char_end - v.char_start)) AS evidence,
+    r.id AS relation_id,
+    r.source_id,
+    r.target_id,
+    v.passage_id,
+    p.document_id
+   FROM ((((((((rag.relations r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     JOIN rag.collections c ON (((c.tenant_id = r.tenant_id) AND (c.id = r.collection_id))))
+     JOIN rag.entities s ON (((s.tenant_id = r.tenant_id) AND (s.id = r.source_id))))
+     JOIN rag.entities o ON (((o.tenant_id = r.tenant_id) AND (o.id = r.target_id))))
+     JOIN rag.evidence v ON (((v.tenant_id = r.tenant_id) AND (v.relation_id = r.id))))
+     JOIN rag.passages p ON (((p.tenant_id = v.tenant_id) AND (p.id = v.passage_id))))
+     JOIN rag.documents d ON (((d.tenant_id = p.tenant_id) AND (d.id = p.document_id))))
+     LEFT JOIN rag.adjacency a ON (((a.tenant_id = r.tenant_id) AND (a.relation_id = r.id) AND a.outgoing)));
+
+ALTER VIEW analyst.relations OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.relations IS 'Relations between entities, each with the passages that prove it.';
+
+COMMENT ON COLUMN analyst.relations.tenant IS 'Name of the tenant that owns the documents.';
+
+COMMENT ON COLUMN analyst.relations.collection IS 'Name of the collection.';
+
+COMMENT ON COLUMN analyst.relations.source IS 'Entity that the relation goes out from; co_occurs has no direction.';
+
+COMMENT ON COLUMN analyst.relations.relation IS 'Kind of relation: co_occurs, or what the words between the two say.';
+
+COMMENT ON COLUMN analyst.relations.target IS 'Entity that it leads to.';
+
+COMMENT ON COLUMN analyst.relations.weight IS 'Association of the two, above 0 and below 1: together often, apart seldom; null when they were merged into one.';
+
+COMMENT ON COLUMN analyst.relations.evidence_count IS 'Passages that prove it.';
+
+COMMENT ON COLUMN analyst.relations.strength IS 'How much this passage says for it; 1 is a plain statement.';
+
+COMMENT ON COLUMN analyst.relations.external_id IS 'The caller''s identity of the document that proves it; for files a path.';
+
+COMMENT ON COLUMN analyst.relations.title IS 'Title of that document.';
+
+COMMENT ON COLUMN analyst.relations.evidence IS 'What that document says.';
+
+COMMENT ON COLUMN analyst.relations.relation_id IS 'Id of the relation.';
+
+COMMENT ON COLUMN analyst.relations.source_id IS 'Id of the source (analyst.entities).';
+
+COMMENT ON COLUMN analyst.relations.target_id IS 'Id of the target (analyst.entities).';
+
+COMMENT ON COLUMN analyst.relations.passage_id IS 'The passage (analyst.passages).';
+
+COMMENT ON COLUMN analyst.relations.document_id IS 'The document (analyst.documents).';
+
 CREATE VIEW analyst.retrieval_hits AS
  SELECT t.name AS tenant,
     l.run_id,
@@ -3064,36 +3466,6 @@ COMMENT ON COLUMN analyst.retrieval_runs.settings_revision IS 'Which settings we
 COMMENT ON COLUMN analyst.retrieval_runs.epochs IS 'State of each collection that was read (JSON object): grows with every change of its content.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.session_id IS 'The conversation that the question was asked in; null outside of conversations.';
-
-CREATE TABLE rag.adjacency (
-    tenant_id bigint NOT NULL,
-    collection_id uuid NOT NULL,
-    relation_id uuid NOT NULL,
-    outgoing boolean NOT NULL,
-    node_id uuid NOT NULL,
-    neighbour_id uuid NOT NULL,
-    weight real NOT NULL
-);
-
-ALTER TABLE ONLY rag.adjacency FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.adjacency OWNER TO owner;
-
-COMMENT ON TABLE rag.adjacency IS 'Relations as seen from each end, strongest first: what rag.graph_walk reads.';
-
-COMMENT ON COLUMN rag.adjacency.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.adjacency.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.adjacency.relation_id IS 'The relation.';
-
-COMMENT ON COLUMN rag.adjacency.outgoing IS 'Whether the relation goes out from the node.';
-
-COMMENT ON COLUMN rag.adjacency.node_id IS 'An end of the relation: the entity that stands for it after merges.';
-
-COMMENT ON COLUMN rag.adjacency.neighbour_id IS 'The other end, likewise.';
-
-COMMENT ON COLUMN rag.adjacency.weight IS 'Association of the two ends, above 0 and below 1 (rag.association).';
 
 CREATE TABLE rag.alembic_version (
     version_num character varying(32) NOT NULL
@@ -3303,72 +3675,6 @@ COMMENT ON COLUMN rag.embeddings.content_hash IS 'SHA-256 of what was embedded; 
 
 COMMENT ON COLUMN rag.embeddings.embedding IS 'L2-normalised vector of the model''s dimension.';
 
-CREATE TABLE rag.entities (
-    tenant_id bigint NOT NULL,
-    collection_id uuid NOT NULL,
-    id uuid NOT NULL,
-    family text NOT NULL,
-    normal text NOT NULL COLLATE pg_catalog."C",
-    kind text NOT NULL,
-    name text NOT NULL,
-    passage_count integer NOT NULL,
-    canonical_id uuid NOT NULL
-);
-
-ALTER TABLE ONLY rag.entities FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.entities OWNER TO owner;
-
-COMMENT ON TABLE rag.entities IS 'Things that passages speak of, and symbols of code.';
-
-COMMENT ON COLUMN rag.entities.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.entities.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.entities.id IS 'Hash of collection, family and normal form: the same name has it again after a deletion.';
-
-COMMENT ON COLUMN rag.entities.family IS 'Kinds that may be the same thing share one: a normal form is one entity of a family.';
-
-COMMENT ON COLUMN rag.entities.normal IS 'Normal form of the name, by which mentions are taken for the same thing.';
-
-COMMENT ON COLUMN rag.entities.kind IS 'Most frequent kind of its mentions: person, organisation, place, term, class, function...';
-
-COMMENT ON COLUMN rag.entities.name IS 'Most frequent name of its mentions, as written.';
-
-COMMENT ON COLUMN rag.entities.passage_count IS 'Passages that mention it, exact. It goes with the last one.';
-
-COMMENT ON COLUMN rag.entities.canonical_id IS 'Entity that stands for it in the graph: itself, unless it was merged into another.';
-
-CREATE TABLE rag.entity_aliases (
-    tenant_id bigint NOT NULL,
-    collection_id uuid NOT NULL,
-    entity_id uuid NOT NULL,
-    name text NOT NULL,
-    kind text NOT NULL,
-    form text NOT NULL COLLATE pg_catalog."C",
-    passage_count integer NOT NULL
-);
-
-ALTER TABLE ONLY rag.entity_aliases FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.entity_aliases OWNER TO owner;
-
-COMMENT ON TABLE rag.entity_aliases IS 'Names of entities, by which questions find them.';
-
-COMMENT ON COLUMN rag.entity_aliases.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.entity_aliases.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.entity_aliases.entity_id IS 'The entity.';
-
-COMMENT ON COLUMN rag.entity_aliases.name IS 'A name of it as written.';
-
-COMMENT ON COLUMN rag.entity_aliases.kind IS 'The kind that it was taken for.';
-
-COMMENT ON COLUMN rag.entity_aliases.form IS 'Normal form of this name; differs from that of the entity for acronyms and the like.';
-
-COMMENT ON COLUMN rag.entity_aliases.passage_count IS 'Passages that mention it by this name as this kind, exact.';
-
 CREATE TABLE rag.entity_merges (
     tenant_id bigint NOT NULL,
     collection_id uuid NOT NULL,
@@ -3425,36 +3731,6 @@ COMMENT ON COLUMN rag.entity_words.word IS 'A word of the normal form of a name.
 COMMENT ON COLUMN rag.entity_words.entity_id IS 'The entity.';
 
 COMMENT ON COLUMN rag.entity_words.form IS 'The normal form that it is a word of.';
-
-CREATE TABLE rag.evidence (
-    tenant_id bigint NOT NULL,
-    collection_id uuid NOT NULL,
-    passage_id uuid NOT NULL,
-    relation_id uuid NOT NULL,
-    strength integer NOT NULL,
-    char_start integer NOT NULL,
-    char_end integer NOT NULL
-);
-
-ALTER TABLE ONLY rag.evidence FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.evidence OWNER TO owner;
-
-COMMENT ON TABLE rag.evidence IS 'Which passage proves which relation, and where.';
-
-COMMENT ON COLUMN rag.evidence.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.evidence.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.evidence.passage_id IS 'The passage that proves it.';
-
-COMMENT ON COLUMN rag.evidence.relation_id IS 'The relation.';
-
-COMMENT ON COLUMN rag.evidence.strength IS 'How much it says, in thousandths: whole numbers add up the same in any order.';
-
-COMMENT ON COLUMN rag.evidence.char_start IS 'First code point of the proof in the document text.';
-
-COMMENT ON COLUMN rag.evidence.char_end IS 'One past its last code point.';
 
 CREATE TABLE rag.extractions (
     tenant_id bigint NOT NULL,
@@ -3645,45 +3921,6 @@ COMMENT ON COLUMN rag.lexical_terms.document_frequency IS 'Passages of the colle
 
 COMMENT ON COLUMN rag.lexical_terms.max_weight IS 'Upper bound of its weight in any passage; only grows.';
 
-CREATE TABLE rag.mentions (
-    tenant_id bigint NOT NULL,
-    collection_id uuid NOT NULL,
-    passage_id uuid NOT NULL,
-    entity_id uuid NOT NULL,
-    name text NOT NULL,
-    kind text NOT NULL,
-    occurrences integer NOT NULL,
-    char_start integer NOT NULL,
-    char_end integer NOT NULL,
-    confidence real NOT NULL
-);
-
-ALTER TABLE ONLY rag.mentions FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.mentions OWNER TO owner;
-
-COMMENT ON TABLE rag.mentions IS 'Which passage mentions which entity, and where.';
-
-COMMENT ON COLUMN rag.mentions.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.mentions.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.mentions.passage_id IS 'The passage.';
-
-COMMENT ON COLUMN rag.mentions.entity_id IS 'The entity, also when that is merged into another.';
-
-COMMENT ON COLUMN rag.mentions.name IS 'Its name here, as written.';
-
-COMMENT ON COLUMN rag.mentions.kind IS 'What it was taken for here.';
-
-COMMENT ON COLUMN rag.mentions.occurrences IS 'How often it stands in the passage by this name.';
-
-COMMENT ON COLUMN rag.mentions.char_start IS 'First code point of the first occurrence in the document text.';
-
-COMMENT ON COLUMN rag.mentions.char_end IS 'One past its last code point.';
-
-COMMENT ON COLUMN rag.mentions.confidence IS 'How sure the extraction is, 0 to 1.';
-
 CREATE TABLE rag.originals (
     tenant_id bigint NOT NULL,
     document_id uuid NOT NULL,
@@ -3725,39 +3962,6 @@ COMMENT ON COLUMN rag.query_embeddings.query_hash IS 'SHA-256 of the query.';
 COMMENT ON COLUMN rag.query_embeddings.embedding IS 'Its vector.';
 
 COMMENT ON COLUMN rag.query_embeddings.used_at IS 'When it was last used, to 30 s.';
-
-CREATE TABLE rag.relations (
-    tenant_id bigint NOT NULL,
-    collection_id uuid NOT NULL,
-    id uuid NOT NULL,
-    source_id uuid NOT NULL,
-    kind text NOT NULL,
-    target_id uuid NOT NULL,
-    evidence_count integer NOT NULL,
-    strength bigint NOT NULL
-);
-
-ALTER TABLE ONLY rag.relations FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.relations OWNER TO owner;
-
-COMMENT ON TABLE rag.relations IS 'Relations between entities, each proved by passages (rag.evidence).';
-
-COMMENT ON COLUMN rag.relations.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.relations.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.relations.id IS 'Hash of source, kind and target.';
-
-COMMENT ON COLUMN rag.relations.source_id IS 'The entity it goes out from; of a symmetric relation the one with the smaller id.';
-
-COMMENT ON COLUMN rag.relations.kind IS 'co_occurs (symmetric), contains, imports, calls, inherits, or what a pattern or model found.';
-
-COMMENT ON COLUMN rag.relations.target_id IS 'The entity it leads to.';
-
-COMMENT ON COLUMN rag.relations.evidence_count IS 'Passages that prove it, exact. It goes with the last one.';
-
-COMMENT ON COLUMN rag.relations.strength IS 'Sum of the strengths of its evidence, in thousandths.';
 
 CREATE TABLE rag.schema_objects (
     name text NOT NULL,
@@ -3880,7 +4084,7 @@ COMMENT ON COLUMN rag.vector_indexes.ready_at IS 'When it could be used.';
 ALTER TABLE ONLY rag.cache_counters ALTER COLUMN tenant_id SET DEFAULT nextval('rag.cache_counters_tenant_id_seq'::regclass);
 
 ALTER TABLE ONLY rag.adjacency
-    ADD CONSTRAINT adjacency_pkey PRIMARY KEY (tenant_id, collection_id, relation_id, outgoing);
+    ADD CONSTRAINT adjacency_pkey PRIMARY KEY (tenant_id, relation_id, outgoing);
 
 ALTER TABLE ONLY rag.alembic_version
     ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
@@ -3904,10 +4108,10 @@ ALTER TABLE ONLY rag.collections
     ADD CONSTRAINT collections_tenant_id_name_key UNIQUE (tenant_id, name);
 
 ALTER TABLE ONLY rag.communities
-    ADD CONSTRAINT communities_pkey PRIMARY KEY (tenant_id, collection_id, id);
+    ADD CONSTRAINT communities_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY rag.community_members
-    ADD CONSTRAINT community_members_pkey PRIMARY KEY (tenant_id, collection_id, community_id, entity_id);
+    ADD CONSTRAINT community_members_pkey PRIMARY KEY (tenant_id, community_id, entity_id);
 
 ALTER TABLE ONLY rag.document_texts
     ADD CONSTRAINT document_texts_pkey PRIMARY KEY (tenant_id, document_id);
@@ -3928,16 +4132,16 @@ ALTER TABLE ONLY rag.embeddings
     ADD CONSTRAINT embeddings_pkey PRIMARY KEY (tenant_id, chunk_id, model_id);
 
 ALTER TABLE ONLY rag.entities
-    ADD CONSTRAINT entities_pkey PRIMARY KEY (tenant_id, collection_id, id);
+    ADD CONSTRAINT entities_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY rag.entities
     ADD CONSTRAINT entities_tenant_id_collection_id_normal_family_key UNIQUE (tenant_id, collection_id, normal, family);
 
 ALTER TABLE ONLY rag.entity_aliases
-    ADD CONSTRAINT entity_aliases_pkey PRIMARY KEY (tenant_id, collection_id, entity_id, name, kind);
+    ADD CONSTRAINT entity_aliases_pkey PRIMARY KEY (tenant_id, entity_id, name, kind);
 
 ALTER TABLE ONLY rag.entity_merges
-    ADD CONSTRAINT entity_merges_pkey PRIMARY KEY (tenant_id, collection_id, id);
+    ADD CONSTRAINT entity_merges_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY rag.entity_words
     ADD CONSTRAINT entity_words_pkey PRIMARY KEY (tenant_id, collection_id, word, entity_id, form);
@@ -3952,7 +4156,7 @@ ALTER TABLE ONLY rag.evidence
     ADD CONSTRAINT evidence_pkey PRIMARY KEY (tenant_id, passage_id, relation_id);
 
 ALTER TABLE ONLY rag.extractions
-    ADD CONSTRAINT extractions_pkey PRIMARY KEY (tenant_id, collection_id, document_id, content_hash, extractor);
+    ADD CONSTRAINT extractions_pkey PRIMARY KEY (tenant_id, document_id, content_hash, extractor);
 
 ALTER TABLE ONLY rag.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (tenant_id, id);
@@ -3988,7 +4192,7 @@ ALTER TABLE ONLY rag.recall_checks
     ADD CONSTRAINT recall_checks_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY rag.relations
-    ADD CONSTRAINT relations_pkey PRIMARY KEY (tenant_id, collection_id, id);
+    ADD CONSTRAINT relations_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY rag.retrieval_cache
     ADD CONSTRAINT retrieval_cache_pkey PRIMARY KEY (tenant_id, key);
@@ -4020,13 +4224,13 @@ ALTER TABLE ONLY rag.uploads
 ALTER TABLE ONLY rag.vector_indexes
     ADD CONSTRAINT vector_indexes_pkey PRIMARY KEY (tenant_id, collection_id, model_id);
 
-CREATE INDEX adjacency_node_idx ON rag.adjacency USING btree (tenant_id, collection_id, node_id, weight DESC, neighbour_id) INCLUDE (relation_id, outgoing);
+CREATE INDEX adjacency_node_idx ON rag.adjacency USING btree (tenant_id, node_id, weight DESC, neighbour_id) INCLUDE (relation_id, outgoing);
 
 CREATE INDEX chunks_tenant_id_document_id_idx ON rag.chunks USING btree (tenant_id, document_id);
 
 CREATE INDEX chunks_tenant_id_passage_id_idx ON rag.chunks USING btree (tenant_id, passage_id);
 
-CREATE INDEX community_members_entity_idx ON rag.community_members USING btree (tenant_id, collection_id, entity_id);
+CREATE INDEX community_members_entity_idx ON rag.community_members USING btree (tenant_id, entity_id);
 
 CREATE INDEX documents_metadata_idx ON rag.documents USING gin (metadata jsonb_path_ops);
 
@@ -4034,17 +4238,17 @@ CREATE INDEX embeddings_collection_idx ON rag.embeddings USING btree (tenant_id,
 
 CREATE INDEX embeddings_reuse_idx ON rag.embeddings USING btree (tenant_id, model_id, content_hash);
 
-CREATE INDEX entities_merged_idx ON rag.entities USING btree (tenant_id, collection_id, canonical_id) WHERE (canonical_id <> id);
+CREATE INDEX entities_merged_idx ON rag.entities USING btree (tenant_id, canonical_id) WHERE (canonical_id <> id);
 
 CREATE INDEX entity_aliases_form_idx ON rag.entity_aliases USING btree (tenant_id, collection_id, form);
 
-CREATE UNIQUE INDEX entity_merges_entity_idx ON rag.entity_merges USING btree (tenant_id, collection_id, entity_id) WHERE (undone_at IS NULL);
+CREATE UNIQUE INDEX entity_merges_entity_idx ON rag.entity_merges USING btree (tenant_id, entity_id) WHERE (undone_at IS NULL);
 
-CREATE INDEX entity_merges_into_idx ON rag.entity_merges USING btree (tenant_id, collection_id, into_id) WHERE (undone_at IS NULL);
+CREATE INDEX entity_merges_into_idx ON rag.entity_merges USING btree (tenant_id, into_id) WHERE (undone_at IS NULL);
 
-CREATE INDEX entity_words_entity_idx ON rag.entity_words USING btree (tenant_id, collection_id, entity_id);
+CREATE INDEX entity_words_entity_idx ON rag.entity_words USING btree (tenant_id, entity_id);
 
-CREATE INDEX evidence_relation_idx ON rag.evidence USING btree (tenant_id, collection_id, relation_id, strength DESC, passage_id);
+CREATE INDEX evidence_relation_idx ON rag.evidence USING btree (tenant_id, relation_id, strength DESC, passage_id);
 
 CREATE INDEX extractions_document_idx ON rag.extractions USING btree (tenant_id, document_id);
 
@@ -4058,7 +4262,7 @@ CREATE INDEX lexical_index_document_idx ON rag.lexical_index USING btree (tenant
 
 CREATE INDEX lexical_index_keys_idx ON rag.lexical_index USING gin (keys) WITH (fastupdate=off);
 
-CREATE INDEX mentions_entity_idx ON rag.mentions USING btree (tenant_id, collection_id, entity_id, passage_id);
+CREATE INDEX mentions_entity_idx ON rag.mentions USING btree (tenant_id, entity_id, passage_id);
 
 CREATE INDEX messages_document_ids_idx ON rag.messages USING gin (document_ids);
 
@@ -4075,7 +4279,7 @@ CREATE INDEX runs_session_idx ON ONLY rag.runs USING btree (tenant_id, session_i
 CREATE INDEX uploads_tenant_id_job_id_idx ON rag.uploads USING btree (tenant_id, job_id);
 
 ALTER TABLE ONLY rag.adjacency
-    ADD CONSTRAINT adjacency_tenant_id_collection_id_relation_id_fkey FOREIGN KEY (tenant_id, collection_id, relation_id) REFERENCES rag.relations(tenant_id, collection_id, id) ON DELETE CASCADE;
+    ADD CONSTRAINT adjacency_tenant_id_relation_id_fkey FOREIGN KEY (tenant_id, relation_id) REFERENCES rag.relations(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.chunks
     ADD CONSTRAINT chunks_tenant_id_passage_id_fkey FOREIGN KEY (tenant_id, passage_id) REFERENCES rag.passages(tenant_id, id) ON DELETE CASCADE;
@@ -4087,10 +4291,10 @@ ALTER TABLE ONLY rag.communities
     ADD CONSTRAINT communities_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.community_members
-    ADD CONSTRAINT community_members_tenant_id_collection_id_community_id_fkey FOREIGN KEY (tenant_id, collection_id, community_id) REFERENCES rag.communities(tenant_id, collection_id, id) ON DELETE CASCADE;
+    ADD CONSTRAINT community_members_tenant_id_community_id_fkey FOREIGN KEY (tenant_id, community_id) REFERENCES rag.communities(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.community_members
-    ADD CONSTRAINT community_members_tenant_id_collection_id_entity_id_fkey FOREIGN KEY (tenant_id, collection_id, entity_id) REFERENCES rag.entities(tenant_id, collection_id, id) ON DELETE CASCADE;
+    ADD CONSTRAINT community_members_tenant_id_entity_id_fkey FOREIGN KEY (tenant_id, entity_id) REFERENCES rag.entities(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.document_texts
     ADD CONSTRAINT document_texts_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES rag.documents(tenant_id, id) ON DELETE CASCADE;
@@ -4108,13 +4312,13 @@ ALTER TABLE ONLY rag.entities
     ADD CONSTRAINT entities_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.entity_aliases
-    ADD CONSTRAINT entity_aliases_tenant_id_collection_id_entity_id_fkey FOREIGN KEY (tenant_id, collection_id, entity_id) REFERENCES rag.entities(tenant_id, collection_id, id) ON DELETE CASCADE;
+    ADD CONSTRAINT entity_aliases_tenant_id_entity_id_fkey FOREIGN KEY (tenant_id, entity_id) REFERENCES rag.entities(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.entity_merges
     ADD CONSTRAINT entity_merges_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.entity_words
-    ADD CONSTRAINT entity_words_tenant_id_collection_id_entity_id_fkey FOREIGN KEY (tenant_id, collection_id, entity_id) REFERENCES rag.entities(tenant_id, collection_id, id) ON DELETE CASCADE;
+    ADD CONSTRAINT entity_words_tenant_id_entity_id_fkey FOREIGN KEY (tenant_id, entity_id) REFERENCES rag.entities(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.eval_results
     ADD CONSTRAINT eval_results_tenant_id_run_id_fkey FOREIGN KEY (tenant_id, run_id) REFERENCES rag.eval_runs(tenant_id, id) ON DELETE CASCADE;
@@ -4805,6 +5009,11 @@ GRANT ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) TO cair
 GRANT ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) TO cairn_app;
+GRANT ALL ON FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) TO cairn_app;
 GRANT ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) TO cairn_definer;
@@ -4859,10 +5068,10 @@ GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.grant_analyst(role_name text, tenant text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer) TO cairn_app;
-GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer) TO cairn_views;
+REVOKE ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_app;
+GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.insert_graph(collection uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.insert_graph(collection uuid) TO cairn_app;
@@ -4998,6 +5207,11 @@ GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid
 GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) TO cairn_app;
 GRANT ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) TO cairn_definer;
@@ -5043,6 +5257,20 @@ GRANT SELECT ON TABLE analyst.conversations TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.documents TO cairn_analyst;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.adjacency TO cairn_definer;
+GRANT SELECT ON TABLE rag.adjacency TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.adjacency TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entities TO cairn_definer;
+GRANT SELECT ON TABLE rag.entities TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entities TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_aliases TO cairn_definer;
+GRANT SELECT ON TABLE rag.entity_aliases TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_aliases TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.entities TO cairn_analyst;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_results TO cairn_definer;
 GRANT SELECT ON TABLE rag.eval_results TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_results TO cairn_app;
@@ -5054,6 +5282,12 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_runs TO cairn_app;
 GRANT SELECT ON TABLE analyst.eval_results TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.eval_runs TO cairn_analyst;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.mentions TO cairn_definer;
+GRANT SELECT ON TABLE rag.mentions TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.mentions TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.mentions TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.messages TO cairn_analyst;
 
@@ -5069,13 +5303,19 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.recall_checks TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.recall_checks TO cairn_analyst;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.evidence TO cairn_definer;
+GRANT SELECT ON TABLE rag.evidence TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.evidence TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.relations TO cairn_definer;
+GRANT SELECT ON TABLE rag.relations TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.relations TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.relations TO cairn_analyst;
+
 GRANT SELECT ON TABLE analyst.retrieval_hits TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.retrieval_runs TO cairn_analyst;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.adjacency TO cairn_definer;
-GRANT SELECT ON TABLE rag.adjacency TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.adjacency TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.analyst_grant TO cairn_definer;
 GRANT SELECT ON TABLE rag.analyst_grant TO cairn_views;
@@ -5104,14 +5344,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.embeddings TO cairn_definer;
 GRANT SELECT ON TABLE rag.embeddings TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.embeddings TO cairn_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entities TO cairn_definer;
-GRANT SELECT ON TABLE rag.entities TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entities TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_aliases TO cairn_definer;
-GRANT SELECT ON TABLE rag.entity_aliases TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_aliases TO cairn_app;
-
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_merges TO cairn_definer;
 GRANT SELECT ON TABLE rag.entity_merges TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_merges TO cairn_app;
@@ -5119,10 +5351,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_merges TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_words TO cairn_definer;
 GRANT SELECT ON TABLE rag.entity_words TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_words TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.evidence TO cairn_definer;
-GRANT SELECT ON TABLE rag.evidence TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.evidence TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extractions TO cairn_definer;
 GRANT SELECT ON TABLE rag.extractions TO cairn_views;
@@ -5144,10 +5372,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.lexical_terms TO cairn_definer;
 GRANT SELECT ON TABLE rag.lexical_terms TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.lexical_terms TO cairn_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.mentions TO cairn_definer;
-GRANT SELECT ON TABLE rag.mentions TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.mentions TO cairn_app;
-
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.originals TO cairn_definer;
 GRANT SELECT ON TABLE rag.originals TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.originals TO cairn_app;
@@ -5155,10 +5379,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.originals TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.query_embeddings TO cairn_definer;
 GRANT SELECT ON TABLE rag.query_embeddings TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.query_embeddings TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.relations TO cairn_definer;
-GRANT SELECT ON TABLE rag.relations TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.relations TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.uploads TO cairn_definer;
 GRANT SELECT ON TABLE rag.uploads TO cairn_views;

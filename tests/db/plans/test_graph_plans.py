@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -10,13 +11,17 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+from pgvector import HalfVector
 
+from app.actions import get_collection
 from app.db.embedded import EmbeddedServer
 from app.db.queries import load_queries
 from app.domain.graph_walk import WalkLimits
 from app.resources import resource_path
-from app.store import graph
+from app.store import documents, graph
+from app.wiring import Services
 from tests.benchmarks.graph_data import load_graph
+from tests.db.graphs import publish, random_document
 from tests.db.plans.test_hot_queries import indexes, plan, scans
 
 ENTITIES, RELATIONS = 5_000, 25_000
@@ -64,7 +69,8 @@ def walk_statement(tenant: int, collection: UUID, hops: int) -> str:
         "per_node_cap": 30, "beam": 100, "row_budget": 20_000, "deadline": "'infinity'::timestamptz", "top": 50,
     }  # fmt: skip
     found = re.sub(rf"\b({'|'.join(values)})\b", lambda name: str(values[name.group()]), statement.group(1))
-    found = found.replace("= tenant ", f"= {tenant}::bigint ").replace("= collection ", f"= '{collection}'::uuid ")
+    found = re.sub(r"= tenant\b", f"= {tenant}::bigint", found)
+    found = re.sub(r"= collection\b", f"= '{collection}'::uuid", found)
     return re.sub(r"\b(FROM|JOIN) (entities|adjacency|evidence)\b", r"\1 rag.\2", found)
 
 
@@ -119,3 +125,41 @@ async def test_prefixes_are_a_range_of_an_index(connection: Any, big_graph: tupl
     assert {"entity_aliases_form_idx", "entity_words_pkey"} <= indexes(nodes)
     assert not scans(nodes) & {"entity_aliases", "entity_words", "entities"}
     assert max(node["Actual Rows"] for node in nodes) <= 1_010
+
+
+OTHERS = """
+SET session_replication_role = replica;
+INSERT INTO rag.entities (tenant_id, collection_id, id, family, normal, kind, name, passage_count, canonical_id)
+SELECT c.tenant_id, c.id, md5('o' || n)::uuid, 'text', 'other ' || n, 'name', 'Other', 1, md5('o' || n)::uuid
+FROM rag.collections c, generate_series(1, 20000) n;
+INSERT INTO rag.entity_aliases SELECT tenant_id, collection_id, id, name, kind, normal, 1 FROM rag.entities WHERE name = 'Other';
+INSERT INTO rag.relations SELECT tenant_id, collection_id, md5('r' || id)::uuid, id, 'is', id, 1, 1000
+FROM rag.entities WHERE name = 'Other';
+INSERT INTO rag.adjacency SELECT tenant_id, collection_id, md5('r' || id)::uuid, o, id, id, 0.5
+FROM rag.entities, (VALUES (true), (false)) d (o) WHERE name = 'Other';
+"""
+
+
+async def test_a_session_that_began_with_empty_tables_writes_by_key_all_the_same(services: Services) -> None:
+    """Plans are kept for the session, and there are no statistics at first: with keys that began with the collection each
+    staged row was looked for in all of it."""
+    for number in range(8):
+        await publish(services, "c", random_document(f"d{number}", random.Random(number)))
+    owner = await asyncpg.connect(services.owner_dsn)
+    await owner.execute(OTHERS)
+    await owner.close()
+    document = next(
+        d for d in (random_document("d1", random.Random(n)) for n in range(20, 90)) if len(d.graph.evidence) > 8
+    )
+    found = await get_collection(services, "c")
+    vectors = [HalfVector([1.0] + [0.0] * (services.retriever.model.dimensions - 1))] * len(document.chunks)
+    async with services.database.transaction(services.principal) as connection:
+        known = await documents.register(
+            connection, services.principal, found.id, document.source, document.content_hash
+        )
+        model = services.retriever.model.id
+        await documents.publish(connection, found.id, model, known, document, {model: vectors}, keep_original=False)
+        for table in ("entities", "entity_aliases", "relations", "adjacency"):
+            sequential, read = await touched(connection, table)
+            assert sequential == 0, table
+            assert read < 2_000, table
