@@ -56,3 +56,19 @@ class Mentioned:
     passage_id: UUID
     occurrences: int
     confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """An entity that a given passage (`seed_id`) and another one mention, as `passages` of the collection do.
+
+    `topic`: it is a title or heading of the other passage. `spans`: where the given one names it, in code points of its
+    document's text; none where it only implies it.
+    """
+
+    seed_id: UUID
+    passage_id: UUID
+    entity_id: UUID
+    passages: int
+    topic: bool
+    spans: tuple[tuple[int, int], ...]

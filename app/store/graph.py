@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
-from app.domain.graph_link import Candidate, EntitySummary, Mentioned
+from app.domain.graph_link import Bridge, Candidate, EntitySummary, Mentioned
 from app.domain.graph_walk import Step, WalkLimits
 from app.domain.ids import new_id
 from app.domain.principal import Principal
@@ -85,3 +85,9 @@ async def passages(
             Mentioned(row["passage_id"], row["occurrences"], row["confidence"])
         )
     return found
+
+
+async def bridges(connection: Any, principal: Principal, seeds: Sequence[UUID], most: int) -> list[Bridge]:
+    """What joins the given passages with others: entities that at most so many passages mention. In no order."""
+    rows = await connection.fetch(SQL["bridges"], principal.tenant_id, list(seeds), most)
+    return [Bridge(*tuple(row)[:5], tuple((start, end) for start, end in row["spans"] or ())) for row in rows]

@@ -35,6 +35,9 @@ INSERT INTO rag.relations SELECT t.id, md5('graph')::uuid, md5('r' || number)::u
   md5('e' || target)::uuid, 1, strength FROM pair, rag.tenants t;
 INSERT INTO rag.evidence SELECT t.id, md5('graph')::uuid, md5('p' || number % 2000)::uuid, md5('r' || number)::uuid,
   strength, 0, 1 FROM pair, rag.tenants t;
+INSERT INTO rag.mentions SELECT DISTINCT t.id, md5('graph')::uuid, md5('p' || number % 2000)::uuid, md5('e' || node)::uuid,
+  'Entity ' || node, 'term', 1, 0, 1, 1.0
+FROM (SELECT number, source AS node FROM pair UNION ALL SELECT number, target FROM pair) AS ends, rag.tenants t;
 INSERT INTO rag.adjacency (tenant_id, collection_id, relation_id, outgoing, node_id, neighbour_id, weight)
 SELECT r.tenant_id, r.collection_id, r.id, o, CASE WHEN o THEN r.source_id ELSE r.target_id END,
   CASE WHEN o THEN r.target_id ELSE r.source_id END, rag.association(r.strength, s.passage_count, t.passage_count)
@@ -45,7 +48,7 @@ INSERT INTO rag.entity_words SELECT tenant_id, collection_id, word, id, normal
 FROM rag.entities, unnest(string_to_array(normal, ' ')) AS word;
 """
 VACUUM = ", ".join(
-    f"rag.{t}" for t in ("entities", "relations", "evidence", "adjacency", "entity_aliases", "entity_words")
+    f"rag.{t}" for t in ("entities", "relations", "evidence", "adjacency", "mentions", "entity_aliases", "entity_words")
 )
 
 

@@ -163,3 +163,10 @@ async def test_a_session_that_began_with_empty_tables_writes_by_key_all_the_same
             sequential, read = await touched(connection, table)
             assert sequential == 0, table
             assert read < 2_000, table
+
+
+async def test_bridges_go_by_key(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
+    seeds = [row[0] for row in await connection.fetch("SELECT id FROM rag.passages ORDER BY id LIMIT 5")]
+    nodes = await plan(connection, load_queries("graph")["bridges"], big_graph[1], seeds, 50)
+    assert {"mentions_pkey", "mentions_entity_idx", "entities_pkey"} <= indexes(nodes)
+    assert not scans(nodes) & {"mentions", "entities"}
