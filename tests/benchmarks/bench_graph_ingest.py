@@ -98,9 +98,11 @@ async def test_end_to_end(dsn: str) -> None:
         found = {name: await actions.ensure_collection(services, name) for name in rates}
         for turn in range(ROUNDS + 1):
             for name, settings in (("with", WITH), ("without", WITHOUT)):
-                # a mark makes the texts new to the tenant, so that no vector is reused
-                chosen = [f"{name} {turn} {n}. " + texts[(turn * EMBEDDED + n) % len(texts)] for n in range(EMBEDDED)]
-                sources: list[Source] = [text_source(f"{turn}-{n}", text) for n, text in enumerate(chosen)]
+                # the title is embedded with each chunk: it makes all of them new to the tenant, so that no vector is reused
+                sources: list[Source] = [
+                    text_source(f"{turn}-{n}", texts[(turn * EMBEDDED + n) % len(texts)], f"Page {name} {turn} {n}")
+                    for n in range(EMBEDDED)
+                ]
                 target = replace(services.target(services.principal, found[name].id), settings=settings)
                 started = time.perf_counter()
                 outcomes = await ingest(services.database, target, sources)
