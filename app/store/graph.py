@@ -90,4 +90,14 @@ async def passages(
 async def bridges(connection: Any, principal: Principal, seeds: Sequence[UUID], most: int) -> list[Bridge]:
     """What joins the given passages with others: entities that at most so many passages mention. In no order."""
     rows = await connection.fetch(SQL["bridges"], principal.tenant_id, list(seeds), most)
-    return [Bridge(*tuple(row)[:5], tuple((start, end) for start, end in row["spans"] or ())) for row in rows]
+    return [
+        Bridge(
+            row["seed_id"],
+            row["passage_id"],
+            row["entity_id"],
+            row["passages"],
+            row["topic"],
+            tuple((start, end) for start, end in row["spans"] or ()),
+        )
+        for row in rows
+    ]
