@@ -267,6 +267,20 @@ class MemorySettings(Section):
     context: int = Field(4, ge=0, le=100, description="Messages that simplify, deepen and follow-up work on.")
 
 
+class GraphSettings(Section):
+    """The knowledge graph: what is extracted from documents, and how far walks over it go."""
+
+    enabled: bool = Field(True, description="Extract entities and relations when documents are indexed.")
+    max_mentions: int = Field(60, ge=1, le=1000, description="Mentions of entities kept of one passage at most.")
+    max_relations: int = Field(60, ge=0, le=1000, description="Relations kept of one passage at most.")
+    hops: int = Field(2, ge=1, le=3, description="Relations between an entity of the question and what is found.")
+    per_node_cap: int = Field(30, ge=1, le=1000, description="Strongest relations followed from one entity.")
+    beam: int = Field(100, ge=1, le=5000, description="Entities that each hop goes on from; at least `top`: exact.")
+    row_budget: int = Field(20_000, ge=1, description="Relations read by one walk at most; then caps shrink.")
+    time_budget_ms: int = Field(200, ge=1, description="Milliseconds after which a walk goes no further.")
+    top: int = Field(50, ge=1, le=5000, description="Entities that a walk returns.")
+
+
 class JobsSettings(Section):
     lease_seconds: float = Field(30, gt=0, description="A job whose worker is silent this long is taken over.")
     heartbeat_seconds: float = Field(5, gt=0, description="How often a worker renews its lease.")
@@ -308,6 +322,7 @@ class Settings(Section):
     lexical: LexicalSettings = LexicalSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
     cache: CacheSettings = CacheSettings()
+    graph: GraphSettings = GraphSettings()
     rewrite: RewriteSettings = RewriteSettings()
     routing: RoutingSettings = RoutingSettings()
     answer: AnswerSettings = AnswerSettings()

@@ -239,6 +239,22 @@ ALTER FUNCTION rag.add_partition(parent regclass, day date) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.add_partition(parent regclass, day date) IS 'For the owner: makes the partition of a day (UTC; null: the default one) with its row security; true if it was missing.';
 
+CREATE FUNCTION rag.frequency_class(passages integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN (floor(((ln((GREATEST(passages, 1))::double precision) / ln((2)::double precision)) + (0.000000001)::double precision)))::integer;
+
+ALTER FUNCTION rag.frequency_class(passages integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.frequency_class(passages integer) IS 'Exponent of the power of two at or below a number of passages.';
+
+CREATE FUNCTION rag.association(strength bigint, source_passages integer, target_passages integer) RETURNS real
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN (((LEAST((((strength)::double precision / (1000.0)::double precision) / power((2)::double precision, (((rag.frequency_class(source_passages) + rag.frequency_class(target_passages)))::double precision / (2.0)::double precision))), (1)::double precision) * (strength)::double precision) / ((strength)::double precision + (1000.0)::double precision)))::real;
+
+ALTER FUNCTION rag.association(strength bigint, source_passages integer, target_passages integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.association(strength bigint, source_passages integer, target_passages integer) IS 'Weight of a relation, above 0 and below 1: from the strength of its evidence and the passages of its ends.';
+
 CREATE FUNCTION rag.blank_messages(documents uuid[], among uuid[] DEFAULT NULL::uuid[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -454,6 +470,38 @@ $$;
 ALTER FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) IS 'Whether collections (ids ascending) still have these epochs.';
+
+CREATE FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT a.name FROM rag.entity_aliases a
+  WHERE a.tenant_id = tenant AND a.entity_id = entity
+  GROUP BY a.name ORDER BY bool_or(a.form = normal) DESC, sum(a.passage_count) DESC, a.name COLLATE "C" LIMIT 1
+$$;
+
+ALTER FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) IS 'Name of an entity in most passages, of those with its own normal form if there are any.';
+
+CREATE FUNCTION rag.canonical_entity(collection uuid, entity uuid) RETURNS uuid
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+  WITH RECURSIVE chain AS (
+    SELECT entity AS id, 0 AS place
+    UNION ALL
+    SELECT m.into_id, c.place + 1 FROM chain c
+    JOIN entity_merges m ON m.tenant_id = current_tenant() AND m.entity_id = c.id
+      AND m.undone_at IS NULL
+  )
+  SELECT c.id FROM chain c
+  JOIN entities e ON e.tenant_id = current_tenant() AND e.id = c.id
+  ORDER BY c.place DESC LIMIT 1
+$$;
+
+ALTER FUNCTION rag.canonical_entity(collection uuid, entity uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) IS 'Entity of the current tenant that stands for this one after merges; null when neither exists.';
 
 CREATE FUNCTION rag.claim_job(worker text, kinds text[], lease interval) RETURNS TABLE(tenant_id bigint, id uuid)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -910,6 +958,100 @@ ALTER FUNCTION rag.grant_analyst(role_name text, tenant text) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.grant_analyst(role_name text, tenant text) IS 'For the owner: lets a login read one tenant through schema analyst. Grants follow the name of the login.';
 
+CREATE FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) RETURNS TABLE(entity_id uuid, score double precision, hop integer, predecessor_id uuid, relation_id uuid, outgoing boolean, passage_id uuid, truncated boolean)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  deadline timestamptz := clock_timestamp() + make_interval(secs => time_budget_ms / 1000.0);
+  depth integer := least(greatest(hops, 1), 3);
+  origins uuid[];
+BEGIN
+  -- an entity stands where it was merged into
+  origins := ARRAY(
+    SELECT DISTINCT e.canonical_id FROM entities e
+    WHERE e.tenant_id = tenant AND e.id = ANY (seeds));
+  RETURN QUERY
+  -- walk
+  WITH RECURSIVE walk AS (
+    SELECT e.canonical_id AS node, max(s.weight) AS score, 0 AS hop, NULL::uuid AS predecessor, NULL::uuid AS relation,
+      NULL::boolean AS outgoing, count(*) OVER () AS width, row_budget::bigint AS budget
+    FROM unnest(seeds, seed_weights) AS s (id, weight) CROSS JOIN LATERAL (
+      SELECT e.canonical_id, e.collection_id FROM entities e
+      WHERE e.tenant_id = tenant AND e.id = s.id OFFSET 0) AS e
+    WHERE e.collection_id = collection
+    GROUP BY e.canonical_id
+    UNION ALL
+    SELECT node, score, hop, predecessor, relation, outgoing, count(*) OVER (), budget
+    FROM (
+      SELECT node, score, hop, predecessor, relation, outgoing, budget,
+        row_number() OVER (ORDER BY score DESC, node) AS place
+      FROM (
+        SELECT a.neighbour_id AS node, w.score * a.weight AS score, w.hop + 1 AS hop, w.node AS predecessor,
+          a.relation_id AS relation, a.outgoing, w.budget - count(*) OVER () AS budget,
+          row_number() OVER (PARTITION BY a.neighbour_id ORDER BY w.score * a.weight DESC, a.relation_id) AS nth
+        FROM walk w CROSS JOIN LATERAL (
+          SELECT a.neighbour_id, a.weight, a.relation_id, a.outgoing FROM adjacency a
+          WHERE a.tenant_id = tenant AND a.node_id = w.node
+          ORDER BY a.weight DESC, a.neighbour_id
+          LIMIT CASE WHEN clock_timestamp() < deadline THEN least(per_node_cap, w.budget / w.width) ELSE 0 END
+        ) AS a
+        WHERE w.hop < depth AND a.neighbour_id <> ALL (origins) AND a.neighbour_id IS DISTINCT FROM w.predecessor
+      ) AS ways WHERE nth = 1
+    ) AS ranked WHERE place <= beam
+  ), best AS (
+    SELECT node, hop FROM (
+      SELECT DISTINCT ON (node) node, hop, score FROM walk ORDER BY node, score DESC, hop) AS first
+    ORDER BY score DESC, node LIMIT top
+  ), shown AS (
+    -- with what stands on the way to them
+    SELECT w.* FROM walk w JOIN best b ON b.node = w.node AND b.hop = w.hop
+    UNION
+    SELECT w.* FROM shown s JOIN walk w ON w.node = s.predecessor AND w.hop = s.hop - 1
+  )
+  SELECT w.node, w.score, w.hop, w.predecessor, w.relation, w.outgoing, v.passage_id, cut.short
+  FROM shown w LEFT JOIN LATERAL (
+    SELECT v.passage_id FROM evidence v
+    WHERE v.tenant_id = tenant AND v.relation_id = w.relation
+    ORDER BY v.strength DESC, v.passage_id LIMIT 1
+  ) AS v ON true
+  CROSS JOIN (
+    SELECT clock_timestamp() >= deadline OR bool_or(w.hop < depth AND w.budget / w.width < per_node_cap) AS short FROM walk w
+  ) AS cut;
+  -- end of walk
+END
+$$;
+
+ALTER FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) IS 'Best entities within 1 to 3 hops of the seeds, with the way to each and the passage that proves its last step; see sql/functions/graph_walk.sql.';
+
+CREATE FUNCTION rag.insert_graph(collection uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  INSERT INTO mentions (tenant_id, collection_id, passage_id, entity_id, name, kind, occurrences, char_start, char_end,
+    confidence)
+  SELECT tenant, collection, passage_id, entity_id, name, kind, occurrences, char_start, char_end, confidence
+  FROM pg_temp.stage_mentions ORDER BY passage_id, entity_id;
+  INSERT INTO evidence (tenant_id, collection_id, passage_id, relation_id, strength, char_start, char_end)
+  SELECT tenant, collection, passage_id, relation_id, strength, char_start, char_end
+  FROM pg_temp.stage_evidence ORDER BY passage_id, relation_id;
+END
+$$;
+
+ALTER FUNCTION rag.insert_graph(collection uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.insert_graph(collection uuid) IS 'Inserts the staged mentions and evidence of a document.';
+
 CREATE FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -959,12 +1101,14 @@ BEGIN
   INSERT INTO pg_temp.stage_terms
   SELECT term.key, count(*), max(term.weight)
   FROM posting, unnest(keys, key_weights) AS term (key, weight) GROUP BY term.key;
+  PERFORM prepare_graph_stage();
+  PERFORM insert_graph(collection);
 END
 $$;
 
 ALTER FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) IS 'Inserts the staged passages, chunks, vectors and postings of a document.';
+COMMENT ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) IS 'Inserts the staged passages, chunks, vectors, postings, mentions and evidence of a document.';
 
 CREATE FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) RETURNS tsquery
     LANGUAGE plpgsql STABLE
@@ -1273,6 +1417,103 @@ ALTER FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidate
 
 COMMENT ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) IS 'What BM25 says of a passage that is not among the candidates of a run.';
 
+<<<<<<< HEAD
+=======
+CREATE FUNCTION rag.link_relations(collection uuid, changed uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  closed uuid[];
+BEGIN
+  -- ends that were merged into one have nothing between them
+  closed := ARRAY(
+    SELECT c.id FROM unnest(changed) AS c (id) CROSS JOIN LATERAL (
+      SELECT r.source_id, r.target_id FROM relations r
+      WHERE r.tenant_id = tenant AND r.id = c.id OFFSET 0) AS r
+    WHERE (SELECT s.canonical_id FROM entities s
+           WHERE s.tenant_id = tenant AND s.id = r.source_id)
+        = (SELECT t.canonical_id FROM entities t
+           WHERE t.tenant_id = tenant AND t.id = r.target_id));
+  DELETE FROM adjacency WHERE tenant_id = tenant AND relation_id = ANY (closed);
+
+  INSERT INTO adjacency AS a (tenant_id, collection_id, relation_id, outgoing, node_id, neighbour_id, weight)
+  SELECT tenant, collection, c.id, d.outgoing,
+         CASE WHEN d.outgoing THEN s.canonical_id ELSE t.canonical_id END,
+         CASE WHEN d.outgoing THEN t.canonical_id ELSE s.canonical_id END,
+         association(r.strength, s.passage_count, t.passage_count)
+  FROM unnest(changed) AS c (id)
+  CROSS JOIN LATERAL (
+    SELECT r.source_id, r.target_id, r.strength FROM relations r
+    WHERE r.tenant_id = tenant AND r.id = c.id OFFSET 0) AS r
+  CROSS JOIN LATERAL (
+    SELECT e.canonical_id, e.passage_count FROM entities e
+    WHERE e.tenant_id = tenant AND e.id = r.source_id OFFSET 0) AS s
+  CROSS JOIN LATERAL (
+    SELECT e.canonical_id, e.passage_count FROM entities e
+    WHERE e.tenant_id = tenant AND e.id = r.target_id OFFSET 0) AS t
+  CROSS JOIN (VALUES (true), (false)) AS d (outgoing)
+  WHERE s.canonical_id <> t.canonical_id
+  ON CONFLICT (tenant_id, relation_id, outgoing) DO UPDATE
+  SET node_id = excluded.node_id, neighbour_id = excluded.neighbour_id, weight = excluded.weight
+  WHERE (a.node_id, a.neighbour_id, a.weight) <> (excluded.node_id, excluded.neighbour_id, excluded.weight);
+END
+$$;
+
+ALTER FUNCTION rag.link_relations(collection uuid, changed uuid[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) IS 'Brings the adjacency of relations of the current tenant up to date.';
+
+CREATE FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) RETURNS TABLE(result jsonb, age double precision)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+BEGIN
+  PERFORM set_config('app.tenant', tenant::text, true);
+  RETURN QUERY
+  SELECT r.result, extract(epoch FROM clock_timestamp() - r.created_at)::double precision
+  FROM retrieval_cache r
+  WHERE r.tenant_id = tenant AND r.key = wanted AND r.created_at > clock_timestamp() - make_interval(secs => ttl_seconds)
+    AND (r.collection_ids, r.epochs) = (
+      SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id)
+      FROM collections c WHERE c.tenant_id = tenant AND c.name = ANY (names));
+END
+$$;
+
+ALTER FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) IS 'The cached result of a key, if it has not expired and the named collections are as they were when it was found.';
+
+CREATE FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  merged uuid; target uuid;
+BEGIN
+  UPDATE collections c SET epoch = c.epoch + 1 WHERE c.tenant_id = tenant AND c.id = collection;
+  merged := canonical_entity(collection, entity);
+  target := canonical_entity(collection, into_entity);
+  IF merged IS NULL OR target IS NULL OR merged = target THEN RETURN false; END IF;
+  -- it may still be merged into what is gone
+  UPDATE entity_merges m SET undone_at = now()
+  WHERE m.tenant_id = tenant AND m.entity_id = merged AND m.undone_at IS NULL;
+  INSERT INTO entity_merges (tenant_id, collection_id, id, entity_id, into_id, reason)
+  VALUES (tenant, collection, merge, merged, target, reason);
+  PERFORM redirect_entities(collection, ARRAY[merged]);
+  PERFORM forget_cached(collection);
+  RETURN true;
+END
+$$;
+
+ALTER FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) IS 'Merges an entity of the current tenant, with all merged into it, into another; false when either is missing or they are one already.';
+
+>>>>>>> s8-gstore
 CREATE FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) RETURNS text[]
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -1285,6 +1526,33 @@ $$;
 ALTER FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) IS 'Words of a query that a passage does not hold, as they were written.';
+
+CREATE FUNCTION rag.prepare_graph_stage() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+  IF to_regclass('pg_temp.stage_mentions') IS NOT NULL THEN RETURN; END IF;
+  CREATE TEMP TABLE stage_mentions (
+    passage_id uuid, entity_id uuid, family text, normal text, name text, kind text, form text, occurrences integer,
+    char_start integer, char_end integer, confidence real
+  ) ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE stage_evidence (
+    passage_id uuid, relation_id uuid, source_id uuid, kind text, target_id uuid, strength integer, char_start integer,
+    char_end integer
+  ) ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE stage_entities (entity_id uuid, family text, normal text, kind text, name text, delta integer)
+  ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE stage_names (entity_id uuid, name text, kind text, form text, delta integer) ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE stage_relations (
+    relation_id uuid, source_id uuid, kind text, target_id uuid, delta integer, strength bigint
+  ) ON COMMIT DELETE ROWS;
+END
+$$;
+
+ALTER FUNCTION rag.prepare_graph_stage() OWNER TO owner;
+
+COMMENT ON FUNCTION rag.prepare_graph_stage() IS 'Makes the temporary tables of the graph of a document, once per session.';
 
 CREATE FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) RETURNS integer
     LANGUAGE plpgsql
@@ -1360,6 +1628,44 @@ $$;
 ALTER FUNCTION rag.queue_state() OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.queue_state() IS 'Unfinished jobs of all tenants, how many could run now, and since how many seconds the oldest of these waits.';
+
+CREATE FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  moved uuid[];
+BEGIN
+  WITH RECURSIVE merged AS (
+    SELECT unnest(changed) AS id
+    UNION
+    SELECT m.entity_id FROM merged u
+    JOIN entity_merges m ON m.tenant_id = tenant AND m.into_id = u.id
+      AND m.undone_at IS NULL
+  ), redirected AS (
+    UPDATE entities e SET canonical_id = target.id
+    FROM (SELECT u.id AS entity_id, canonical_entity(collection, u.id) AS id FROM merged u) AS target
+    WHERE e.tenant_id = tenant AND e.id = target.entity_id
+      AND e.canonical_id <> target.id
+    RETURNING e.id
+  )
+  SELECT array_agg(id) INTO moved FROM redirected;
+  IF moved IS NOT NULL THEN
+    PERFORM link_relations(collection, ARRAY(
+      -- by way of their evidence: where they stand in the adjacency is about to change
+      SELECT DISTINCT r.id FROM mentions m
+      JOIN evidence v ON v.tenant_id = tenant AND v.passage_id = m.passage_id
+      JOIN relations r ON r.tenant_id = tenant AND r.id = v.relation_id
+      WHERE m.tenant_id = tenant AND m.entity_id = ANY (moved)
+        AND (r.source_id = ANY (moved) OR r.target_id = ANY (moved))));
+  END IF;
+END
+$$;
+
+ALTER FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) IS 'Brings entities of the current tenant, and those merged into them, to the entity that stands for them.';
 
 CREATE FUNCTION rag.remove_document(document uuid, collection uuid) RETURNS boolean
     LANGUAGE plpgsql
@@ -1710,6 +2016,9 @@ BEGIN
   ON CONFLICT (tenant_id, collection_id, regconfig) DO UPDATE
   SET passage_count = s.passage_count + excluded.passage_count, total_length = s.total_length + excluded.total_length;
 
+  PERFORM prepare_graph_stage();
+  PERFORM settle_graph(document, collection, keep);
+
   IF shrinks THEN
     DELETE FROM lexical_terms
     WHERE tenant_id = tenant AND collection_id = collection AND document_frequency <= 0
@@ -1723,7 +2032,183 @@ $$;
 
 ALTER FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) IS 'Removes old passages of a document and brings the BM25 statistics up to date.';
+COMMENT ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) IS 'Removes old passages of a document and brings the BM25 statistics and the graph up to date.';
+
+CREATE FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  old_passages uuid[] := ARRAY(
+    SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = document AND NOT p.id = ANY (keep));
+  renamed uuid[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
+BEGIN
+  WITH gone AS (
+    DELETE FROM mentions WHERE tenant_id = tenant AND passage_id = ANY (old_passages)
+    RETURNING entity_id, name, kind, passage_id
+  ), net AS (
+    SELECT entity_id, max(family) AS family, max(normal) AS normal, max(kind) AS kind, max(name) AS name,
+      sum(delta) AS delta
+    FROM (
+      SELECT entity_id, NULL AS family, NULL AS normal, NULL AS kind, NULL AS name, -count(DISTINCT passage_id) AS delta
+      FROM gone GROUP BY entity_id
+      UNION ALL
+      SELECT entity_id, min(family), min(normal), min(kind), min(name), count(DISTINCT passage_id)
+      FROM pg_temp.stage_mentions GROUP BY entity_id
+    ) AS both_ GROUP BY entity_id
+  ), entity AS (
+    INSERT INTO pg_temp.stage_entities SELECT entity_id, family, normal, kind, name, delta FROM net WHERE delta <> 0
+  )
+  INSERT INTO pg_temp.stage_names
+  SELECT entity_id, name, kind, max(form), sum(delta) FROM (
+    SELECT entity_id, name, kind, NULL AS form, -1 AS delta FROM gone
+    UNION ALL
+    SELECT entity_id, name, kind, form, 1 FROM pg_temp.stage_mentions
+  ) AS both_ GROUP BY entity_id, name, kind HAVING sum(delta) <> 0;
+
+  WITH gone AS (
+    DELETE FROM evidence WHERE tenant_id = tenant AND passage_id = ANY (old_passages) RETURNING relation_id, strength
+  )
+  INSERT INTO pg_temp.stage_relations
+  SELECT relation_id, max(source_id::text)::uuid, max(kind), max(target_id::text)::uuid, sum(delta), sum(strength) FROM (
+    SELECT relation_id, NULL::uuid AS source_id, NULL AS kind, NULL::uuid AS target_id, -1 AS delta, -strength AS strength
+    FROM gone
+    UNION ALL
+    SELECT relation_id, source_id, kind, target_id, 1, strength FROM pg_temp.stage_evidence
+  ) AS both_ GROUP BY relation_id HAVING sum(delta) <> 0 OR sum(strength) <> 0;
+
+  SELECT array_agg(DISTINCT entity_id), array_agg(DISTINCT entity_id) FILTER (WHERE delta < 0) INTO renamed, fewer
+  FROM pg_temp.stage_names;
+  changed := ARRAY(SELECT relation_id FROM pg_temp.stage_relations);
+  IF renamed IS NULL AND cardinality(changed) = 0 AND NOT EXISTS (SELECT FROM pg_temp.stage_entities) THEN RETURN; END IF;
+
+  -- Entities.
+  SELECT array_agg(s.entity_id) FILTER (WHERE s.before > 0 AND s.before + s.delta > 0
+           AND frequency_class(s.before) <> frequency_class(s.before + s.delta)),
+         array_agg(s.entity_id) FILTER (WHERE s.before = 0 OR s.before + s.delta <= 0)
+  INTO crossed, came_or_went
+  FROM (
+    SELECT s.entity_id, s.delta, coalesce((
+      SELECT e.passage_count FROM entities e
+      WHERE e.tenant_id = tenant AND e.id = s.entity_id), 0) AS before
+    FROM pg_temp.stage_entities s OFFSET 0) AS s;
+  INSERT INTO entities AS e (tenant_id, collection_id, id, family, normal, kind, name, passage_count, canonical_id)
+  SELECT tenant, collection, entity_id, coalesce(family, ''), coalesce(normal, ''), coalesce(kind, ''), coalesce(name, ''),
+    delta, entity_id
+  FROM pg_temp.stage_entities
+  ON CONFLICT (tenant_id, id) DO UPDATE SET passage_count = e.passage_count + excluded.passage_count;
+  DELETE FROM entities
+  WHERE tenant_id = tenant AND id = ANY (came_or_went) AND passage_count <= 0;
+
+  -- Their names, with the words of new ones. Names of what is gone went along.
+  WITH named AS (
+    INSERT INTO entity_aliases AS a (tenant_id, collection_id, entity_id, name, kind, form, passage_count)
+    SELECT tenant, collection, s.entity_id, s.name, s.kind, coalesce(s.form, ''), s.delta
+    FROM pg_temp.stage_names s
+    WHERE (SELECT true FROM entities e WHERE e.tenant_id = tenant AND e.id = s.entity_id)
+    ON CONFLICT (tenant_id, entity_id, name, kind)
+      DO UPDATE SET passage_count = a.passage_count + excluded.passage_count
+    RETURNING entity_id, form, xmax = 0 AS fresh
+  )
+  INSERT INTO entity_words (tenant_id, collection_id, word, entity_id, form)
+  SELECT DISTINCT tenant, collection, word, n.entity_id, n.form
+  FROM named n, unnest(string_to_array(n.form, ' ')) AS word WHERE n.fresh AND word <> ''
+  ON CONFLICT DO NOTHING;
+  IF fewer IS NOT NULL THEN
+    DELETE FROM entity_aliases
+    WHERE tenant_id = tenant AND entity_id = ANY (fewer) AND passage_count <= 0;
+    DELETE FROM entity_words w
+    WHERE w.tenant_id = tenant AND w.entity_id = ANY (fewer)
+      AND (SELECT true FROM entity_aliases a
+           WHERE a.tenant_id = tenant AND a.entity_id = w.entity_id AND a.form = w.form
+           LIMIT 1) IS NULL;
+  END IF;
+
+  -- What they are called most; "Curie" only where no passage says "Marie Curie".
+  UPDATE entities e SET name = called_most(e.tenant_id, e.id, e.normal),
+    kind = taken_for_most(e.tenant_id, e.id)
+  WHERE e.tenant_id = tenant AND e.id = ANY (renamed)
+    AND (e.name <> called_most(e.tenant_id, e.id, e.normal)
+      OR e.kind <> taken_for_most(e.tenant_id, e.id));
+
+  -- Relations, and how their ends see them. Ends that became a class more or less frequent see all of theirs otherwise.
+  INSERT INTO relations AS r (tenant_id, collection_id, id, source_id, kind, target_id, evidence_count, strength)
+  SELECT tenant, collection, s.relation_id, coalesce(s.source_id, s.relation_id), coalesce(s.kind, ''),
+    coalesce(s.target_id, s.relation_id), s.delta, s.strength
+  FROM pg_temp.stage_relations s
+  ON CONFLICT (tenant_id, id) DO UPDATE
+  SET evidence_count = r.evidence_count + excluded.evidence_count, strength = r.strength + excluded.strength;
+  DELETE FROM relations
+  WHERE tenant_id = tenant AND evidence_count <= 0
+    AND id = ANY (ARRAY(SELECT relation_id FROM pg_temp.stage_relations WHERE delta < 0));
+  IF crossed IS NOT NULL THEN
+    changed := ARRAY(
+      SELECT unnest(changed)
+      UNION
+      SELECT a.relation_id FROM unnest(crossed) AS c (id) CROSS JOIN LATERAL (
+        SELECT a.relation_id FROM adjacency a
+        WHERE a.tenant_id = tenant AND a.node_id = (
+          SELECT e.canonical_id FROM entities e
+          WHERE e.tenant_id = tenant AND e.id = c.id)
+        OFFSET 0) AS a);
+  END IF;
+  PERFORM link_relations(collection, changed);
+
+  IF EXISTS (SELECT FROM entity_merges m
+    WHERE m.tenant_id = tenant AND m.undone_at IS NULL
+      AND (m.entity_id = ANY (came_or_went) OR m.into_id = ANY (came_or_went))) THEN
+    PERFORM redirect_entities(collection, came_or_went);
+  END IF;
+
+  -- Summaries may quote what is gone.
+  IF cardinality(old_passages) > 0 THEN
+    UPDATE communities SET title = '', summary = '', document_ids = '{}', summarised_at = NULL
+    WHERE tenant_id = tenant AND collection_id = collection AND document = ANY (document_ids);
+  END IF;
+END
+$$;
+
+ALTER FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) IS 'Removes mentions and evidence of old passages of a document and brings the graph up to date.';
+
+CREATE FUNCTION rag.taken_for_most(tenant bigint, entity uuid) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT a.kind FROM rag.entity_aliases a
+  WHERE a.tenant_id = tenant AND a.entity_id = entity
+  GROUP BY a.kind ORDER BY sum(a.passage_count) DESC, a.kind COLLATE "C" LIMIT 1
+$$;
+
+ALTER FUNCTION rag.taken_for_most(tenant bigint, entity uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) IS 'Kind that an entity is taken for in most passages.';
+
+CREATE FUNCTION rag.unmerge_entities(collection uuid, merge uuid) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  merged uuid;
+BEGIN
+  UPDATE collections c SET epoch = c.epoch + 1 WHERE c.tenant_id = tenant AND c.id = collection;
+  UPDATE entity_merges m SET undone_at = now()
+  WHERE m.tenant_id = tenant AND m.collection_id = collection AND m.id = merge AND m.undone_at IS NULL
+  RETURNING m.entity_id INTO merged;
+  IF merged IS NULL THEN RETURN false; END IF;
+  PERFORM redirect_entities(collection, ARRAY[merged]);
+  PERFORM forget_cached(collection);
+  RETURN true;
+END
+$$;
+
+ALTER FUNCTION rag.unmerge_entities(collection uuid, merge uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) IS 'Undoes a merge of the current tenant; false when it is not in force. Earlier and later merges stay.';
 
 CREATE FUNCTION rag.vector_index_plan(above integer, most integer) RETURNS TABLE(tenant_id bigint, collection_id uuid, model_id smallint, dimensions integer, chunk_count integer, wanted boolean, ready boolean)
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -2242,6 +2727,149 @@ COMMENT ON COLUMN analyst.documents.created_at IS 'When the document was first h
 
 COMMENT ON COLUMN analyst.documents.updated_at IS 'When its row last changed.';
 
+CREATE TABLE rag.adjacency (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    relation_id uuid NOT NULL,
+    outgoing boolean NOT NULL,
+    node_id uuid NOT NULL,
+    neighbour_id uuid NOT NULL,
+    weight real NOT NULL
+);
+
+ALTER TABLE ONLY rag.adjacency FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.adjacency OWNER TO owner;
+
+COMMENT ON TABLE rag.adjacency IS 'Relations as seen from each end, strongest first: what rag.graph_walk reads.';
+
+COMMENT ON COLUMN rag.adjacency.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.adjacency.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.adjacency.relation_id IS 'The relation.';
+
+COMMENT ON COLUMN rag.adjacency.outgoing IS 'Whether the relation goes out from the node.';
+
+COMMENT ON COLUMN rag.adjacency.node_id IS 'An end of the relation: the entity that stands for it after merges.';
+
+COMMENT ON COLUMN rag.adjacency.neighbour_id IS 'The other end, likewise.';
+
+COMMENT ON COLUMN rag.adjacency.weight IS 'Association of the two ends, above 0 and below 1 (rag.association).';
+
+CREATE TABLE rag.entities (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    id uuid NOT NULL,
+    family text NOT NULL,
+    normal text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    name text NOT NULL,
+    passage_count integer NOT NULL,
+    canonical_id uuid NOT NULL
+);
+
+ALTER TABLE ONLY rag.entities FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.entities OWNER TO owner;
+
+COMMENT ON TABLE rag.entities IS 'Things that passages speak of, and symbols of code.';
+
+COMMENT ON COLUMN rag.entities.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.entities.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.entities.id IS 'Hash of collection, family and normal form: the same name has it again after a deletion.';
+
+COMMENT ON COLUMN rag.entities.family IS 'Kinds that may be the same thing share one: a normal form is one entity of a family.';
+
+COMMENT ON COLUMN rag.entities.normal IS 'Normal form of the name, by which mentions are taken for the same thing.';
+
+COMMENT ON COLUMN rag.entities.kind IS 'Most frequent kind of its mentions: person, organisation, place, term, class, function...';
+
+COMMENT ON COLUMN rag.entities.name IS 'Most frequent name of its mentions, as written.';
+
+COMMENT ON COLUMN rag.entities.passage_count IS 'Passages that mention it, exact. It goes with the last one.';
+
+COMMENT ON COLUMN rag.entities.canonical_id IS 'Entity that stands for it in the graph: itself, unless it was merged into another.';
+
+CREATE TABLE rag.entity_aliases (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    entity_id uuid NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    form text NOT NULL COLLATE pg_catalog."C",
+    passage_count integer NOT NULL
+);
+
+ALTER TABLE ONLY rag.entity_aliases FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.entity_aliases OWNER TO owner;
+
+COMMENT ON TABLE rag.entity_aliases IS 'Names of entities, by which questions find them.';
+
+COMMENT ON COLUMN rag.entity_aliases.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.entity_aliases.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.entity_aliases.entity_id IS 'The entity.';
+
+COMMENT ON COLUMN rag.entity_aliases.name IS 'A name of it as written.';
+
+COMMENT ON COLUMN rag.entity_aliases.kind IS 'The kind that it was taken for.';
+
+COMMENT ON COLUMN rag.entity_aliases.form IS 'Normal form of this name; differs from that of the entity for acronyms and the like.';
+
+COMMENT ON COLUMN rag.entity_aliases.passage_count IS 'Passages that mention it by this name as this kind, exact.';
+
+CREATE VIEW analyst.entities AS
+ SELECT t.name AS tenant,
+    c.name AS collection,
+    e.id AS entity_id,
+    e.name,
+    e.kind,
+    e.family,
+    e.normal,
+    e.passage_count,
+    n.names AS other_names,
+    e.canonical_id AS stands_for,
+    ( SELECT count(*) AS count
+           FROM rag.adjacency a
+          WHERE ((a.tenant_id = e.tenant_id) AND (a.node_id = e.id))) AS relation_count
+   FROM (((rag.entities e
+     JOIN rag.tenants t ON ((t.id = e.tenant_id)))
+     JOIN rag.collections c ON (((c.tenant_id = e.tenant_id) AND (c.id = e.collection_id))))
+     CROSS JOIN LATERAL ( SELECT COALESCE(array_agg(DISTINCT a.name) FILTER (WHERE (a.name <> e.name)), '{}'::text[]) AS names
+           FROM rag.entity_aliases a
+          WHERE ((a.tenant_id = e.tenant_id) AND (a.entity_id = e.id))) n);
+
+ALTER VIEW analyst.entities OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.entities IS 'Entities of the knowledge graph: people, places, organisations, terms, identifiers and symbols that passages mention.';
+
+COMMENT ON COLUMN analyst.entities.tenant IS 'Name of the tenant that owns the documents.';
+
+COMMENT ON COLUMN analyst.entities.collection IS 'Name of the collection.';
+
+COMMENT ON COLUMN analyst.entities.entity_id IS 'Id of the entity; the same name in the same collection always has the same.';
+
+COMMENT ON COLUMN analyst.entities.name IS 'What most passages call it.';
+
+COMMENT ON COLUMN analyst.entities.kind IS 'What most passages take it for: person, organisation, place, name, topic, term, identifier, or a kind of code symbol.';
+
+COMMENT ON COLUMN analyst.entities.family IS 'text, identifier or code: the same normal form in two families is two entities.';
+
+COMMENT ON COLUMN analyst.entities.normal IS 'Normal form of the name, by which mentions are taken for the same thing.';
+
+COMMENT ON COLUMN analyst.entities.passage_count IS 'Passages that mention it.';
+
+COMMENT ON COLUMN analyst.entities.other_names IS 'Other names that passages give it.';
+
+COMMENT ON COLUMN analyst.entities.stands_for IS 'Entity that stands for it in the graph: itself, unless it was merged into another.';
+
+COMMENT ON COLUMN analyst.entities.relation_count IS 'Relations that end at it, with those of what was merged into it.';
+
 CREATE TABLE rag.eval_results (
     tenant_id bigint NOT NULL,
     run_id uuid NOT NULL,
@@ -2503,6 +3131,99 @@ COMMENT ON COLUMN analyst.eval_runs.settings IS 'All settings in force (JSON obj
 
 COMMENT ON COLUMN analyst.eval_runs.metrics IS 'All metrics with their intervals (JSON object: metric to mean, low, high).';
 
+CREATE TABLE rag.mentions (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    passage_id uuid NOT NULL,
+    entity_id uuid NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    occurrences integer NOT NULL,
+    char_start integer NOT NULL,
+    char_end integer NOT NULL,
+    confidence real NOT NULL
+);
+
+ALTER TABLE ONLY rag.mentions FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.mentions OWNER TO owner;
+
+COMMENT ON TABLE rag.mentions IS 'Which passage mentions which entity, and where.';
+
+COMMENT ON COLUMN rag.mentions.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.mentions.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.mentions.passage_id IS 'The passage.';
+
+COMMENT ON COLUMN rag.mentions.entity_id IS 'The entity, also when that is merged into another.';
+
+COMMENT ON COLUMN rag.mentions.name IS 'Its name here, as written.';
+
+COMMENT ON COLUMN rag.mentions.kind IS 'What it was taken for here.';
+
+COMMENT ON COLUMN rag.mentions.occurrences IS 'How often it stands in the passage by this name.';
+
+COMMENT ON COLUMN rag.mentions.char_start IS 'First code point of the first occurrence in the document text.';
+
+COMMENT ON COLUMN rag.mentions.char_end IS 'One past its last code point.';
+
+COMMENT ON COLUMN rag.mentions.confidence IS 'How sure the extraction is, 0 to 1.';
+
+CREATE VIEW analyst.mentions AS
+ SELECT t.name AS tenant,
+    c.name AS collection,
+    e.name AS entity,
+    m.name AS written,
+    m.kind,
+    m.occurrences,
+    m.confidence,
+    d.external_id,
+    d.title,
+    m.char_start,
+    m.char_end,
+    m.entity_id,
+    m.passage_id,
+    p.document_id
+   FROM (((((rag.mentions m
+     JOIN rag.tenants t ON ((t.id = m.tenant_id)))
+     JOIN rag.collections c ON (((c.tenant_id = m.tenant_id) AND (c.id = m.collection_id))))
+     JOIN rag.entities e ON (((e.tenant_id = m.tenant_id) AND (e.id = m.entity_id))))
+     JOIN rag.passages p ON (((p.tenant_id = m.tenant_id) AND (p.id = m.passage_id))))
+     JOIN rag.documents d ON (((d.tenant_id = p.tenant_id) AND (d.id = p.document_id))));
+
+ALTER VIEW analyst.mentions OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.mentions IS 'Mentions of entities in passages.';
+
+COMMENT ON COLUMN analyst.mentions.tenant IS 'Name of the tenant that owns the document.';
+
+COMMENT ON COLUMN analyst.mentions.collection IS 'Name of the collection.';
+
+COMMENT ON COLUMN analyst.mentions.entity IS 'Name of the entity (analyst.entities).';
+
+COMMENT ON COLUMN analyst.mentions.written IS 'How the passage writes it.';
+
+COMMENT ON COLUMN analyst.mentions.kind IS 'What it was taken for here.';
+
+COMMENT ON COLUMN analyst.mentions.occurrences IS 'How often it is written so in the passage; 0: only implied, by a title or another name of it.';
+
+COMMENT ON COLUMN analyst.mentions.confidence IS 'How sure the extraction is, 0 to 1.';
+
+COMMENT ON COLUMN analyst.mentions.external_id IS 'The caller''s identity of the document; for files a path.';
+
+COMMENT ON COLUMN analyst.mentions.title IS 'Title of the document.';
+
+COMMENT ON COLUMN analyst.mentions.char_start IS 'First character of the first occurrence in the document''s text, counted from 0 in Unicode code points.';
+
+COMMENT ON COLUMN analyst.mentions.char_end IS 'One past its last character.';
+
+COMMENT ON COLUMN analyst.mentions.entity_id IS 'The entity as it was found, also when it was merged into another.';
+
+COMMENT ON COLUMN analyst.mentions.passage_id IS 'The passage (analyst.passages).';
+
+COMMENT ON COLUMN analyst.mentions.document_id IS 'The document (analyst.documents).';
+
 CREATE VIEW analyst.messages AS
  SELECT t.name AS tenant,
     m.session_id,
@@ -2705,6 +3426,132 @@ COMMENT ON COLUMN analyst.recall_checks.ef_search IS 'HNSW search breadth in for
 COMMENT ON COLUMN analyst.recall_checks.checked_at IS 'When the comparison was made.';
 
 COMMENT ON COLUMN analyst.recall_checks.check_id IS 'Id of the check.';
+
+CREATE TABLE rag.evidence (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    passage_id uuid NOT NULL,
+    relation_id uuid NOT NULL,
+    strength integer NOT NULL,
+    char_start integer NOT NULL,
+    char_end integer NOT NULL
+);
+
+ALTER TABLE ONLY rag.evidence FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.evidence OWNER TO owner;
+
+COMMENT ON TABLE rag.evidence IS 'Which passage proves which relation, and where.';
+
+COMMENT ON COLUMN rag.evidence.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.evidence.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.evidence.passage_id IS 'The passage that proves it.';
+
+COMMENT ON COLUMN rag.evidence.relation_id IS 'The relation.';
+
+COMMENT ON COLUMN rag.evidence.strength IS 'How much it says, in thousandths: whole numbers add up the same in any order.';
+
+COMMENT ON COLUMN rag.evidence.char_start IS 'First code point of the proof in the document text.';
+
+COMMENT ON COLUMN rag.evidence.char_end IS 'One past its last code point.';
+
+CREATE TABLE rag.relations (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    id uuid NOT NULL,
+    source_id uuid NOT NULL,
+    kind text NOT NULL,
+    target_id uuid NOT NULL,
+    evidence_count integer NOT NULL,
+    strength bigint NOT NULL
+);
+
+ALTER TABLE ONLY rag.relations FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.relations OWNER TO owner;
+
+COMMENT ON TABLE rag.relations IS 'Relations between entities, each proved by passages (rag.evidence).';
+
+COMMENT ON COLUMN rag.relations.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.relations.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.relations.id IS 'Hash of source, kind and target.';
+
+COMMENT ON COLUMN rag.relations.source_id IS 'The entity it goes out from; of a symmetric relation the one with the smaller id.';
+
+COMMENT ON COLUMN rag.relations.kind IS 'co_occurs (symmetric), contains, imports, calls, inherits, or what a pattern or model found.';
+
+COMMENT ON COLUMN rag.relations.target_id IS 'The entity it leads to.';
+
+COMMENT ON COLUMN rag.relations.evidence_count IS 'Passages that prove it, exact. It goes with the last one.';
+
+COMMENT ON COLUMN rag.relations.strength IS 'Sum of the strengths of its evidence, in thousandths.';
+
+CREATE VIEW analyst.relations AS
+ SELECT t.name AS tenant,
+    c.name AS collection,
+    s.name AS source,
+    r.kind AS relation,
+    o.name AS target,
+    a.weight,
+    r.evidence_count,
+    ((v.strength)::numeric / 1000.0) AS strength,
+    d.external_id,
+    d.title,
+    substr(p.content, (GREATEST((v.char_start - p.char_start), 0) + 1), (v.char_end - v.char_start)) AS evidence,
+    r.id AS relation_id,
+    r.source_id,
+    r.target_id,
+    v.passage_id,
+    p.document_id
+   FROM ((((((((rag.relations r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     JOIN rag.collections c ON (((c.tenant_id = r.tenant_id) AND (c.id = r.collection_id))))
+     JOIN rag.entities s ON (((s.tenant_id = r.tenant_id) AND (s.id = r.source_id))))
+     JOIN rag.entities o ON (((o.tenant_id = r.tenant_id) AND (o.id = r.target_id))))
+     JOIN rag.evidence v ON (((v.tenant_id = r.tenant_id) AND (v.relation_id = r.id))))
+     JOIN rag.passages p ON (((p.tenant_id = v.tenant_id) AND (p.id = v.passage_id))))
+     JOIN rag.documents d ON (((d.tenant_id = p.tenant_id) AND (d.id = p.document_id))))
+     LEFT JOIN rag.adjacency a ON (((a.tenant_id = r.tenant_id) AND (a.relation_id = r.id) AND a.outgoing)));
+
+ALTER VIEW analyst.relations OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.relations IS 'Relations between entities, each with the passages that prove it.';
+
+COMMENT ON COLUMN analyst.relations.tenant IS 'Name of the tenant that owns the documents.';
+
+COMMENT ON COLUMN analyst.relations.collection IS 'Name of the collection.';
+
+COMMENT ON COLUMN analyst.relations.source IS 'Entity that the relation goes out from; co_occurs has no direction.';
+
+COMMENT ON COLUMN analyst.relations.relation IS 'Kind of relation: co_occurs, or what the words between the two say.';
+
+COMMENT ON COLUMN analyst.relations.target IS 'Entity that it leads to.';
+
+COMMENT ON COLUMN analyst.relations.weight IS 'Association of the two, above 0 and below 1: together often, apart seldom; null when they were merged into one.';
+
+COMMENT ON COLUMN analyst.relations.evidence_count IS 'Passages that prove it.';
+
+COMMENT ON COLUMN analyst.relations.strength IS 'How much this passage says for it; 1 is a plain statement.';
+
+COMMENT ON COLUMN analyst.relations.external_id IS 'The caller''s identity of the document that proves it; for files a path.';
+
+COMMENT ON COLUMN analyst.relations.title IS 'Title of that document.';
+
+COMMENT ON COLUMN analyst.relations.evidence IS 'What that document says.';
+
+COMMENT ON COLUMN analyst.relations.relation_id IS 'Id of the relation.';
+
+COMMENT ON COLUMN analyst.relations.source_id IS 'Id of the source (analyst.entities).';
+
+COMMENT ON COLUMN analyst.relations.target_id IS 'Id of the target (analyst.entities).';
+
+COMMENT ON COLUMN analyst.relations.passage_id IS 'The passage (analyst.passages).';
+
+COMMENT ON COLUMN analyst.relations.document_id IS 'The document (analyst.documents).';
 
 CREATE VIEW analyst.retrieval_hits AS
  SELECT t.name AS tenant,
@@ -2947,6 +3794,69 @@ COMMENT ON COLUMN rag.collection_models.state IS 'backfilling, ready, serving or
 
 COMMENT ON COLUMN rag.collection_models.changed_at IS 'When the state last changed.';
 
+CREATE TABLE rag.communities (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    id uuid NOT NULL,
+    level integer NOT NULL,
+    parent_id uuid,
+    title text NOT NULL,
+    summary text NOT NULL,
+    document_ids uuid[] NOT NULL,
+    entity_count integer DEFAULT 0 NOT NULL,
+    epoch bigint NOT NULL,
+    summarised_at timestamp with time zone
+);
+
+ALTER TABLE ONLY rag.communities FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.communities OWNER TO owner;
+
+COMMENT ON TABLE rag.communities IS 'Groups of closely related entities, with summaries.';
+
+COMMENT ON COLUMN rag.communities.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.communities.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.communities.id IS 'Community id.';
+
+COMMENT ON COLUMN rag.communities.level IS '0 is the finest; communities of a level are members of one of the next.';
+
+COMMENT ON COLUMN rag.communities.parent_id IS 'Community of the next level that holds it; null at the top.';
+
+COMMENT ON COLUMN rag.communities.title IS 'What it is about, in a few words.';
+
+COMMENT ON COLUMN rag.communities.summary IS 'What its passages say; empty until it is summarised.';
+
+COMMENT ON COLUMN rag.communities.document_ids IS 'Documents that the summary draws on; their deletion blanks it.';
+
+COMMENT ON COLUMN rag.communities.entity_count IS 'Entities in it.';
+
+COMMENT ON COLUMN rag.communities.epoch IS 'Epoch of the collection that it was made from.';
+
+COMMENT ON COLUMN rag.communities.summarised_at IS 'When the summary was made; null: not yet, or blanked.';
+
+CREATE TABLE rag.community_members (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    community_id uuid NOT NULL,
+    entity_id uuid NOT NULL
+);
+
+ALTER TABLE ONLY rag.community_members FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.community_members OWNER TO owner;
+
+COMMENT ON TABLE rag.community_members IS 'Which entity belongs to which community.';
+
+COMMENT ON COLUMN rag.community_members.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.community_members.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.community_members.community_id IS 'The community.';
+
+COMMENT ON COLUMN rag.community_members.entity_id IS 'The entity.';
+
 CREATE TABLE rag.document_texts (
     tenant_id bigint NOT NULL,
     document_id uuid NOT NULL,
@@ -3007,6 +3917,99 @@ COMMENT ON COLUMN rag.embeddings.collection_id IS 'The collection.';
 COMMENT ON COLUMN rag.embeddings.content_hash IS 'SHA-256 of what was embedded; equal input is not embedded again.';
 
 COMMENT ON COLUMN rag.embeddings.embedding IS 'L2-normalised vector of the model''s dimension.';
+
+CREATE TABLE rag.entity_merges (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    id uuid NOT NULL,
+    entity_id uuid NOT NULL,
+    into_id uuid NOT NULL,
+    reason text NOT NULL,
+    merged_at timestamp with time zone DEFAULT now() NOT NULL,
+    undone_at timestamp with time zone
+);
+
+ALTER TABLE ONLY rag.entity_merges FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.entity_merges OWNER TO owner;
+
+COMMENT ON TABLE rag.entity_merges IS 'Log of entities merged by hand or by similarity; each can be undone.';
+
+COMMENT ON COLUMN rag.entity_merges.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.entity_merges.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.entity_merges.id IS 'Merge id (UUIDv7).';
+
+COMMENT ON COLUMN rag.entity_merges.entity_id IS 'The entity that was merged; it may be gone by now, and is merged again if it comes back.';
+
+COMMENT ON COLUMN rag.entity_merges.into_id IS 'The entity that stands for it.';
+
+COMMENT ON COLUMN rag.entity_merges.reason IS 'Why, or by what method.';
+
+COMMENT ON COLUMN rag.entity_merges.merged_at IS 'When.';
+
+COMMENT ON COLUMN rag.entity_merges.undone_at IS 'When it was undone; null while it is in force.';
+
+CREATE TABLE rag.entity_words (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    word text NOT NULL COLLATE pg_catalog."C",
+    entity_id uuid NOT NULL,
+    form text NOT NULL COLLATE pg_catalog."C"
+);
+
+ALTER TABLE ONLY rag.entity_words FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.entity_words OWNER TO owner;
+
+COMMENT ON TABLE rag.entity_words IS 'Words of names, by which questions find entities that they name in part.';
+
+COMMENT ON COLUMN rag.entity_words.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.entity_words.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.entity_words.word IS 'A word of the normal form of a name.';
+
+COMMENT ON COLUMN rag.entity_words.entity_id IS 'The entity.';
+
+COMMENT ON COLUMN rag.entity_words.form IS 'The normal form that it is a word of.';
+
+CREATE TABLE rag.extractions (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    document_id uuid NOT NULL,
+    content_hash bytea NOT NULL,
+    extractor text NOT NULL,
+    result jsonb NOT NULL,
+    input_tokens integer DEFAULT 0 NOT NULL,
+    output_tokens integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.extractions FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.extractions OWNER TO owner;
+
+COMMENT ON TABLE rag.extractions IS 'What models extracted, kept so that no text is sent twice.';
+
+COMMENT ON COLUMN rag.extractions.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.extractions.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.extractions.document_id IS 'The document; what a model said of it goes with it.';
+
+COMMENT ON COLUMN rag.extractions.content_hash IS 'SHA-256 of what the model read.';
+
+COMMENT ON COLUMN rag.extractions.extractor IS 'Model and version of the prompt.';
+
+COMMENT ON COLUMN rag.extractions.result IS 'Entities and relations as the model gave them, after checking.';
+
+COMMENT ON COLUMN rag.extractions.input_tokens IS 'Tokens that it read.';
+
+COMMENT ON COLUMN rag.extractions.output_tokens IS 'Tokens that it wrote.';
+
+COMMENT ON COLUMN rag.extractions.created_at IS 'When.';
 
 CREATE TABLE rag.jobs (
     tenant_id bigint NOT NULL,
@@ -3323,6 +4326,9 @@ COMMENT ON COLUMN rag.vector_indexes.ready_at IS 'When it could be used.';
 
 ALTER TABLE ONLY rag.cache_counters ALTER COLUMN tenant_id SET DEFAULT nextval('rag.cache_counters_tenant_id_seq'::regclass);
 
+ALTER TABLE ONLY rag.adjacency
+    ADD CONSTRAINT adjacency_pkey PRIMARY KEY (tenant_id, relation_id, outgoing);
+
 ALTER TABLE ONLY rag.alembic_version
     ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
 
@@ -3344,6 +4350,12 @@ ALTER TABLE ONLY rag.collections
 ALTER TABLE ONLY rag.collections
     ADD CONSTRAINT collections_tenant_id_name_key UNIQUE (tenant_id, name);
 
+ALTER TABLE ONLY rag.communities
+    ADD CONSTRAINT communities_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.community_members
+    ADD CONSTRAINT community_members_pkey PRIMARY KEY (tenant_id, community_id, entity_id);
+
 ALTER TABLE ONLY rag.document_texts
     ADD CONSTRAINT document_texts_pkey PRIMARY KEY (tenant_id, document_id);
 
@@ -3362,11 +4374,32 @@ ALTER TABLE ONLY rag.embedding_models
 ALTER TABLE ONLY rag.embeddings
     ADD CONSTRAINT embeddings_pkey PRIMARY KEY (tenant_id, chunk_id, model_id);
 
+ALTER TABLE ONLY rag.entities
+    ADD CONSTRAINT entities_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.entities
+    ADD CONSTRAINT entities_tenant_id_collection_id_normal_family_key UNIQUE (tenant_id, collection_id, normal, family);
+
+ALTER TABLE ONLY rag.entity_aliases
+    ADD CONSTRAINT entity_aliases_pkey PRIMARY KEY (tenant_id, entity_id, name, kind);
+
+ALTER TABLE ONLY rag.entity_merges
+    ADD CONSTRAINT entity_merges_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.entity_words
+    ADD CONSTRAINT entity_words_pkey PRIMARY KEY (tenant_id, collection_id, word, entity_id, form);
+
 ALTER TABLE ONLY rag.eval_results
     ADD CONSTRAINT eval_results_pkey PRIMARY KEY (tenant_id, run_id, query_id);
 
 ALTER TABLE ONLY rag.eval_runs
     ADD CONSTRAINT eval_runs_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.evidence
+    ADD CONSTRAINT evidence_pkey PRIMARY KEY (tenant_id, passage_id, relation_id);
+
+ALTER TABLE ONLY rag.extractions
+    ADD CONSTRAINT extractions_pkey PRIMARY KEY (tenant_id, document_id, content_hash, extractor);
 
 ALTER TABLE ONLY rag.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (tenant_id, id);
@@ -3379,6 +4412,9 @@ ALTER TABLE ONLY rag.lexical_stats
 
 ALTER TABLE ONLY rag.lexical_terms
     ADD CONSTRAINT lexical_terms_pkey PRIMARY KEY (tenant_id, collection_id, key);
+
+ALTER TABLE ONLY rag.mentions
+    ADD CONSTRAINT mentions_pkey PRIMARY KEY (tenant_id, passage_id, entity_id, name, kind);
 
 ALTER TABLE ONLY rag.messages
     ADD CONSTRAINT messages_pkey PRIMARY KEY (tenant_id, id);
@@ -3397,6 +4433,9 @@ ALTER TABLE ONLY rag.query_embeddings
 
 ALTER TABLE ONLY rag.recall_checks
     ADD CONSTRAINT recall_checks_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.relations
+    ADD CONSTRAINT relations_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY rag.retrieval_cache
     ADD CONSTRAINT retrieval_cache_pkey PRIMARY KEY (tenant_id, key);
@@ -3428,15 +4467,35 @@ ALTER TABLE ONLY rag.uploads
 ALTER TABLE ONLY rag.vector_indexes
     ADD CONSTRAINT vector_indexes_pkey PRIMARY KEY (tenant_id, collection_id, model_id);
 
+CREATE INDEX adjacency_node_idx ON rag.adjacency USING btree (tenant_id, node_id, weight DESC, neighbour_id) INCLUDE (relation_id, outgoing);
+
 CREATE INDEX chunks_tenant_id_document_id_idx ON rag.chunks USING btree (tenant_id, document_id);
 
 CREATE INDEX chunks_tenant_id_passage_id_idx ON rag.chunks USING btree (tenant_id, passage_id);
+
+CREATE INDEX community_members_entity_idx ON rag.community_members USING btree (tenant_id, entity_id);
 
 CREATE INDEX documents_metadata_idx ON rag.documents USING gin (metadata jsonb_path_ops);
 
 CREATE INDEX embeddings_collection_idx ON rag.embeddings USING btree (tenant_id, collection_id, model_id);
 
 CREATE INDEX embeddings_reuse_idx ON rag.embeddings USING btree (tenant_id, model_id, content_hash);
+
+CREATE INDEX entities_merged_idx ON rag.entities USING btree (tenant_id, canonical_id) WHERE (canonical_id <> id);
+
+CREATE INDEX entity_aliases_form_idx ON rag.entity_aliases USING btree (tenant_id, collection_id, form);
+
+CREATE UNIQUE INDEX entity_merges_entity_idx ON rag.entity_merges USING btree (tenant_id, entity_id) WHERE (undone_at IS NULL);
+
+CREATE INDEX entity_merges_into_idx ON rag.entity_merges USING btree (tenant_id, into_id) WHERE (undone_at IS NULL);
+
+CREATE INDEX entity_words_entity_idx ON rag.entity_words USING btree (tenant_id, entity_id);
+
+CREATE INDEX evidence_relation_idx ON rag.evidence USING btree (tenant_id, relation_id, strength DESC, passage_id);
+
+CREATE INDEX extractions_document_idx ON rag.extractions USING btree (tenant_id, document_id);
+
+CREATE INDEX extractions_reuse_idx ON rag.extractions USING btree (tenant_id, content_hash, extractor);
 
 CREATE INDEX jobs_claim_idx ON rag.jobs USING btree (run_at) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 
@@ -3445,6 +4504,8 @@ CREATE UNIQUE INDEX jobs_dedupe_idx ON rag.jobs USING btree (tenant_id, dedupe_k
 CREATE INDEX lexical_index_document_idx ON rag.lexical_index USING btree (tenant_id, document_id);
 
 CREATE INDEX lexical_index_keys_idx ON rag.lexical_index USING gin (keys) WITH (fastupdate=off);
+
+CREATE INDEX mentions_entity_idx ON rag.mentions USING btree (tenant_id, entity_id, passage_id);
 
 CREATE INDEX messages_document_ids_idx ON rag.messages USING gin (document_ids);
 
@@ -3460,11 +4521,23 @@ CREATE INDEX runs_session_idx ON ONLY rag.runs USING btree (tenant_id, session_i
 
 CREATE INDEX uploads_tenant_id_job_id_idx ON rag.uploads USING btree (tenant_id, job_id);
 
+ALTER TABLE ONLY rag.adjacency
+    ADD CONSTRAINT adjacency_tenant_id_relation_id_fkey FOREIGN KEY (tenant_id, relation_id) REFERENCES rag.relations(tenant_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY rag.chunks
     ADD CONSTRAINT chunks_tenant_id_passage_id_fkey FOREIGN KEY (tenant_id, passage_id) REFERENCES rag.passages(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.collection_models
     ADD CONSTRAINT collection_models_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.communities
+    ADD CONSTRAINT communities_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.community_members
+    ADD CONSTRAINT community_members_tenant_id_community_id_fkey FOREIGN KEY (tenant_id, community_id) REFERENCES rag.communities(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.community_members
+    ADD CONSTRAINT community_members_tenant_id_entity_id_fkey FOREIGN KEY (tenant_id, entity_id) REFERENCES rag.entities(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.document_texts
     ADD CONSTRAINT document_texts_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES rag.documents(tenant_id, id) ON DELETE CASCADE;
@@ -3478,8 +4551,26 @@ ALTER TABLE ONLY rag.embeddings
 ALTER TABLE ONLY rag.embeddings
     ADD CONSTRAINT embeddings_tenant_id_chunk_id_fkey FOREIGN KEY (tenant_id, chunk_id) REFERENCES rag.chunks(tenant_id, id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY rag.entities
+    ADD CONSTRAINT entities_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.entity_aliases
+    ADD CONSTRAINT entity_aliases_tenant_id_entity_id_fkey FOREIGN KEY (tenant_id, entity_id) REFERENCES rag.entities(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.entity_merges
+    ADD CONSTRAINT entity_merges_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.entity_words
+    ADD CONSTRAINT entity_words_tenant_id_entity_id_fkey FOREIGN KEY (tenant_id, entity_id) REFERENCES rag.entities(tenant_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY rag.eval_results
     ADD CONSTRAINT eval_results_tenant_id_run_id_fkey FOREIGN KEY (tenant_id, run_id) REFERENCES rag.eval_runs(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.evidence
+    ADD CONSTRAINT evidence_tenant_id_passage_id_fkey FOREIGN KEY (tenant_id, passage_id) REFERENCES rag.passages(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.extractions
+    ADD CONSTRAINT extractions_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES rag.documents(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.lexical_index
     ADD CONSTRAINT lexical_index_tenant_id_passage_id_fkey FOREIGN KEY (tenant_id, passage_id) REFERENCES rag.passages(tenant_id, id) ON DELETE CASCADE;
@@ -3489,6 +4580,9 @@ ALTER TABLE ONLY rag.lexical_stats
 
 ALTER TABLE ONLY rag.lexical_terms
     ADD CONSTRAINT lexical_terms_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.mentions
+    ADD CONSTRAINT mentions_tenant_id_passage_id_fkey FOREIGN KEY (tenant_id, passage_id) REFERENCES rag.passages(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.messages
     ADD CONSTRAINT messages_tenant_id_session_id_fkey FOREIGN KEY (tenant_id, session_id) REFERENCES rag.sessions(tenant_id, id) ON DELETE CASCADE;
@@ -3502,6 +4596,9 @@ ALTER TABLE ONLY rag.passages
 ALTER TABLE ONLY rag.recall_checks
     ADD CONSTRAINT recall_checks_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY rag.relations
+    ADD CONSTRAINT relations_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY rag.uploads
     ADD CONSTRAINT uploads_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
@@ -3511,7 +4608,13 @@ ALTER TABLE ONLY rag.uploads
 ALTER TABLE ONLY rag.vector_indexes
     ADD CONSTRAINT vector_indexes_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
+ALTER TABLE rag.adjacency ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.analyst_grant ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY app ON rag.adjacency TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.adjacency IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.analyst_grant TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -3533,6 +4636,14 @@ CREATE POLICY app ON rag.collections TO cairn_app USING ((tenant_id = (NULLIF(cu
 
 COMMENT ON POLICY app ON rag.collections IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.communities TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.communities IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.community_members TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.community_members IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.document_texts TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.document_texts IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -3545,6 +4656,22 @@ CREATE POLICY app ON rag.embeddings TO cairn_app USING ((tenant_id = (NULLIF(cur
 
 COMMENT ON POLICY app ON rag.embeddings IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.entities TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.entities IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.entity_aliases TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.entity_aliases IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.entity_merges TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.entity_merges IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.entity_words TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.entity_words IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.eval_results TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.eval_results IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -3552,6 +4679,14 @@ COMMENT ON POLICY app ON rag.eval_results IS 'TO cairn_app USING (tenant_id = nu
 CREATE POLICY app ON rag.eval_runs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.eval_runs IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.evidence TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.evidence IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.extractions TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.extractions IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.jobs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -3568,6 +4703,10 @@ COMMENT ON POLICY app ON rag.lexical_stats IS 'TO cairn_app USING (tenant_id = n
 CREATE POLICY app ON rag.lexical_terms TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.lexical_terms IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.mentions TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.mentions IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.messages TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -3588,6 +4727,10 @@ COMMENT ON POLICY app ON rag.query_embeddings IS 'TO cairn_app USING (tenant_id 
 CREATE POLICY app ON rag.recall_checks TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.recall_checks IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.relations TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.relations IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.retrieval_cache TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -3625,6 +4768,14 @@ ALTER TABLE rag.collection_models ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.collections ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.communities ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.community_members ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY definer ON rag.adjacency TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.adjacency IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.analyst_grant TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.analyst_grant IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -3645,6 +4796,14 @@ CREATE POLICY definer ON rag.collections TO cairn_definer USING (true) WITH CHEC
 
 COMMENT ON POLICY definer ON rag.collections IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.communities TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.communities IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.community_members TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.community_members IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.document_texts TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.document_texts IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -3657,6 +4816,22 @@ CREATE POLICY definer ON rag.embeddings TO cairn_definer USING (true) WITH CHECK
 
 COMMENT ON POLICY definer ON rag.embeddings IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.entities TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.entities IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.entity_aliases TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.entity_aliases IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.entity_merges TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.entity_merges IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.entity_words TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.entity_words IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.eval_results TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.eval_results IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -3664,6 +4839,14 @@ COMMENT ON POLICY definer ON rag.eval_results IS 'TO cairn_definer USING (true) 
 CREATE POLICY definer ON rag.eval_runs TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.eval_runs IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.evidence TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.evidence IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.extractions TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.extractions IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.jobs TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -3680,6 +4863,10 @@ COMMENT ON POLICY definer ON rag.lexical_stats IS 'TO cairn_definer USING (true)
 CREATE POLICY definer ON rag.lexical_terms TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.lexical_terms IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.mentions TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.mentions IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.messages TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -3700,6 +4887,10 @@ COMMENT ON POLICY definer ON rag.query_embeddings IS 'TO cairn_definer USING (tr
 CREATE POLICY definer ON rag.recall_checks TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.recall_checks IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.relations TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.relations IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.retrieval_cache TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -3735,9 +4926,21 @@ ALTER TABLE rag.documents ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.embeddings ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.entities ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.entity_aliases ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.entity_merges ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.entity_words ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.eval_results ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.eval_runs ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.evidence ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.extractions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.jobs ENABLE ROW LEVEL SECURITY;
 
@@ -3746,6 +4949,8 @@ ALTER TABLE rag.lexical_index ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag.lexical_stats ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.lexical_terms ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.mentions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.messages ENABLE ROW LEVEL SECURITY;
 
@@ -3756,6 +4961,8 @@ ALTER TABLE rag.passages ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag.query_embeddings ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.recall_checks ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.relations ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.retrieval_cache ENABLE ROW LEVEL SECURITY;
 
@@ -3770,6 +4977,12 @@ ALTER TABLE rag.tenants ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag.uploads ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.vector_indexes ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY views ON rag.adjacency FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.adjacency IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.analyst_grant FOR SELECT TO cairn_views USING ((role_name = SESSION_USER));
 
@@ -3799,6 +5012,18 @@ CREATE POLICY views ON rag.collections FOR SELECT TO cairn_views USING ((tenant_
 
 COMMENT ON POLICY views ON rag.collections IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
+CREATE POLICY views ON rag.communities FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.communities IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.community_members FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.community_members IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
 CREATE POLICY views ON rag.document_texts FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
@@ -3817,6 +5042,30 @@ CREATE POLICY views ON rag.embeddings FOR SELECT TO cairn_views USING ((tenant_i
 
 COMMENT ON POLICY views ON rag.embeddings IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
+CREATE POLICY views ON rag.entities FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.entities IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.entity_aliases FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.entity_aliases IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.entity_merges FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.entity_merges IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.entity_words FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.entity_words IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
 CREATE POLICY views ON rag.eval_results FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
@@ -3828,6 +5077,18 @@ CREATE POLICY views ON rag.eval_runs FOR SELECT TO cairn_views USING ((tenant_id
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.eval_runs IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.evidence FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.evidence IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.extractions FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.extractions IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.jobs FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -3852,6 +5113,12 @@ CREATE POLICY views ON rag.lexical_terms FOR SELECT TO cairn_views USING ((tenan
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.lexical_terms IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.mentions FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.mentions IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.messages FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -3882,6 +5149,12 @@ CREATE POLICY views ON rag.recall_checks FOR SELECT TO cairn_views USING ((tenan
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.recall_checks IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.relations FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.relations IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.retrieval_cache FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -3943,6 +5216,16 @@ GRANT ALL ON FUNCTION analyst.similar_chunks(chunk_id uuid, k integer) TO cairn_
 
 REVOKE ALL ON FUNCTION rag.add_partition(parent regclass, day date) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION rag.frequency_class(passages integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.frequency_class(passages integer) TO cairn_app;
+GRANT ALL ON FUNCTION rag.frequency_class(passages integer) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.frequency_class(passages integer) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.association(strength bigint, source_passages integer, target_passages integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.association(strength bigint, source_passages integer, target_passages integer) TO cairn_app;
+GRANT ALL ON FUNCTION rag.association(strength bigint, source_passages integer, target_passages integer) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.association(strength bigint, source_passages integer, target_passages integer) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) TO cairn_app;
 
@@ -3968,6 +5251,16 @@ REVOKE ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) FROM P
 GRANT ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) TO cairn_app;
+GRANT ALL ON FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) TO cairn_app;
@@ -4034,6 +5327,16 @@ GRANT ALL ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores doubl
 
 REVOKE ALL ON FUNCTION rag.grant_analyst(role_name text, tenant text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_app;
+GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.insert_graph(collection uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.insert_graph(collection uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.insert_graph(collection uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.insert_graph(collection uuid) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_app;
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_definer;
@@ -4076,10 +5379,33 @@ GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, ca
 GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) TO cairn_views;
 
+<<<<<<< HEAD
+=======
+REVOKE ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_app;
+GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) TO cairn_app;
+GRANT ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) TO cairn_views;
+
+>>>>>>> s8-gstore
 REVOKE ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.prepare_graph_stage() FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.prepare_graph_stage() TO cairn_app;
+GRANT ALL ON FUNCTION rag.prepare_graph_stage() TO cairn_definer;
+GRANT ALL ON FUNCTION rag.prepare_graph_stage() TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.publish_document(document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text, metadata jsonb, byte_size bigint, body text, original bytea) TO cairn_app;
@@ -4088,6 +5414,11 @@ GRANT ALL ON FUNCTION rag.publish_document(document uuid, collection uuid, model
 
 REVOKE ALL ON FUNCTION rag.queue_state() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.queue_state() TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) TO cairn_app;
@@ -4136,6 +5467,21 @@ GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep u
 GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.vector_index_plan(above integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.vector_index_plan(above integer, most integer) TO cairn_app;
 
@@ -4181,6 +5527,20 @@ GRANT SELECT ON TABLE analyst.conversations TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.documents TO cairn_analyst;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.adjacency TO cairn_definer;
+GRANT SELECT ON TABLE rag.adjacency TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.adjacency TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entities TO cairn_definer;
+GRANT SELECT ON TABLE rag.entities TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entities TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_aliases TO cairn_definer;
+GRANT SELECT ON TABLE rag.entity_aliases TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_aliases TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.entities TO cairn_analyst;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_results TO cairn_definer;
 GRANT SELECT ON TABLE rag.eval_results TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_results TO cairn_app;
@@ -4192,6 +5552,12 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_runs TO cairn_app;
 GRANT SELECT ON TABLE analyst.eval_results TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.eval_runs TO cairn_analyst;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.mentions TO cairn_definer;
+GRANT SELECT ON TABLE rag.mentions TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.mentions TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.mentions TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.messages TO cairn_analyst;
 
@@ -4206,6 +5572,16 @@ GRANT SELECT ON TABLE rag.recall_checks TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.recall_checks TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.recall_checks TO cairn_analyst;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.evidence TO cairn_definer;
+GRANT SELECT ON TABLE rag.evidence TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.evidence TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.relations TO cairn_definer;
+GRANT SELECT ON TABLE rag.relations TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.relations TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.relations TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.retrieval_hits TO cairn_analyst;
 
@@ -4222,6 +5598,14 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collection_models TO cairn_define
 GRANT SELECT ON TABLE rag.collection_models TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collection_models TO cairn_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.communities TO cairn_definer;
+GRANT SELECT ON TABLE rag.communities TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.communities TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.community_members TO cairn_definer;
+GRANT SELECT ON TABLE rag.community_members TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.community_members TO cairn_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_definer;
 GRANT SELECT ON TABLE rag.document_texts TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_app;
@@ -4229,6 +5613,18 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.embeddings TO cairn_definer;
 GRANT SELECT ON TABLE rag.embeddings TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.embeddings TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_merges TO cairn_definer;
+GRANT SELECT ON TABLE rag.entity_merges TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_merges TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_words TO cairn_definer;
+GRANT SELECT ON TABLE rag.entity_words TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_words TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extractions TO cairn_definer;
+GRANT SELECT ON TABLE rag.extractions TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extractions TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.jobs TO cairn_definer;
 GRANT SELECT ON TABLE rag.jobs TO cairn_views;

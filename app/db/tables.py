@@ -633,3 +633,255 @@ query_embeddings = Table(
     PrimaryKeyConstraint("tenant_id", "model_id", "query_hash"),
     comment="Embeddings of repeated queries (A3.14).",
 )
+
+# --- knowledge graph --------------------------------------------------------------------------------------------------
+# Mentions and evidence are the truth and go with their passages; entities, names, words, relations and adjacency are
+# derived from them in the same transaction (sql/functions/graph.sql). Their ids are hashes of what they stand for, so that
+# writers need not look them up and an entity that comes back is the same one (docs/adr/0025-graph-storage.md). Ids hold
+# the collection already, so keys over ids leave it out: two indexes that begin with tenant and collection look alike to
+# a planner without statistics, and it would take either.
+
+
+def _collection_key() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(
+        ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"
+    )
+
+
+def _passage_key() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(
+        ["tenant_id", "passage_id"], ["rag.passages.tenant_id", "rag.passages.id"], ondelete="CASCADE"
+    )
+
+
+def _entity_key(column: str = "entity_id") -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(
+        ["tenant_id", column],
+        ["rag.entities.tenant_id", "rag.entities.id"],
+        ondelete="CASCADE",
+    )
+
+
+def _collection() -> Column[Any]:
+    return _col("collection_id", UUID, "The collection.")
+
+
+ORDERED = Text(collation="C")
+"""Text whose prefixes are a range of an index, whatever the collation of the database."""
+
+entities = Table(
+    "entities",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("id", UUID, "Hash of collection, family and normal form: the same name has it again after a deletion."),
+    _col("family", Text, "Kinds that may be the same thing share one: a normal form is one entity of a family."),
+    _col("normal", ORDERED, "Normal form of the name, by which mentions are taken for the same thing."),
+    _col("kind", Text, "Most frequent kind of its mentions: person, organisation, place, term, class, function..."),
+    _col("name", Text, "Most frequent name of its mentions, as written."),
+    _col("passage_count", Integer, "Passages that mention it, exact. It goes with the last one."),
+    _col("canonical_id", UUID, "Entity that stands for it in the graph: itself, unless it was merged into another."),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("tenant_id", "collection_id", "normal", "family"),
+    _collection_key(),
+    Index(
+        "entities_merged_idx",
+        "tenant_id",
+        "canonical_id",
+        postgresql_where=text("canonical_id <> id"),
+    ),
+    comment="Things that passages speak of, and symbols of code.",
+)
+
+entity_aliases = Table(
+    "entity_aliases",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("entity_id", UUID, "The entity."),
+    _col("name", Text, "A name of it as written."),
+    _col("kind", Text, "The kind that it was taken for."),
+    _col("form", ORDERED, "Normal form of this name; differs from that of the entity for acronyms and the like."),
+    _col("passage_count", Integer, "Passages that mention it by this name as this kind, exact."),
+    PrimaryKeyConstraint("tenant_id", "entity_id", "name", "kind"),
+    _entity_key(),
+    Index("entity_aliases_form_idx", "tenant_id", "collection_id", "form"),
+    comment="Names of entities, by which questions find them.",
+)
+
+entity_words = Table(
+    "entity_words",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("word", ORDERED, "A word of the normal form of a name."),
+    _col("entity_id", UUID, "The entity."),
+    _col("form", ORDERED, "The normal form that it is a word of."),
+    PrimaryKeyConstraint("tenant_id", "collection_id", "word", "entity_id", "form"),
+    _entity_key(),
+    Index("entity_words_entity_idx", "tenant_id", "entity_id"),
+    comment="Words of names, by which questions find entities that they name in part.",
+)
+
+mentions = Table(
+    "mentions",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("passage_id", UUID, "The passage."),
+    _col("entity_id", UUID, "The entity, also when that is merged into another."),
+    _col("name", Text, "Its name here, as written."),
+    _col("kind", Text, "What it was taken for here."),
+    _col("occurrences", Integer, "How often it stands in the passage by this name."),
+    _col("char_start", Integer, "First code point of the first occurrence in the document text."),
+    _col("char_end", Integer, "One past its last code point."),
+    _col("confidence", REAL, "How sure the extraction is, 0 to 1."),
+    PrimaryKeyConstraint("tenant_id", "passage_id", "entity_id", "name", "kind"),
+    _passage_key(),
+    Index("mentions_entity_idx", "tenant_id", "entity_id", "passage_id"),
+    comment="Which passage mentions which entity, and where.",
+)
+
+relations = Table(
+    "relations",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("id", UUID, "Hash of source, kind and target."),
+    _col("source_id", UUID, "The entity it goes out from; of a symmetric relation the one with the smaller id."),
+    _col("kind", Text, "co_occurs (symmetric), contains, imports, calls, inherits, or what a pattern or model found."),
+    _col("target_id", UUID, "The entity it leads to."),
+    _col("evidence_count", Integer, "Passages that prove it, exact. It goes with the last one."),
+    _col("strength", BigInteger, "Sum of the strengths of its evidence, in thousandths."),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    _collection_key(),
+    comment="Relations between entities, each proved by passages (rag.evidence).",
+)
+
+evidence = Table(
+    "evidence",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("passage_id", UUID, "The passage that proves it."),
+    _col("relation_id", UUID, "The relation."),
+    _col("strength", Integer, "How much it says, in thousandths: whole numbers add up the same in any order."),
+    _col("char_start", Integer, "First code point of the proof in the document text."),
+    _col("char_end", Integer, "One past its last code point."),
+    PrimaryKeyConstraint("tenant_id", "passage_id", "relation_id"),
+    _passage_key(),
+    Index("evidence_relation_idx", "tenant_id", "relation_id", text("strength DESC"), "passage_id"),
+    comment="Which passage proves which relation, and where.",
+)
+
+adjacency = Table(
+    "adjacency",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("relation_id", UUID, "The relation."),
+    _col("outgoing", Boolean, "Whether the relation goes out from the node."),
+    _col("node_id", UUID, "An end of the relation: the entity that stands for it after merges."),
+    _col("neighbour_id", UUID, "The other end, likewise."),
+    _col("weight", REAL, "Association of the two ends, above 0 and below 1 (rag.association)."),
+    PrimaryKeyConstraint("tenant_id", "relation_id", "outgoing"),
+    ForeignKeyConstraint(
+        ["tenant_id", "relation_id"],
+        ["rag.relations.tenant_id", "rag.relations.id"],
+        ondelete="CASCADE",
+    ),
+    Index(
+        "adjacency_node_idx",
+        "tenant_id",
+        "node_id",
+        text("weight DESC"),
+        "neighbour_id",
+        postgresql_include=["relation_id", "outgoing"],
+    ),
+    comment="Relations as seen from each end, strongest first: what rag.graph_walk reads.",
+)
+
+entity_merges = Table(
+    "entity_merges",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("id", UUID, "Merge id (UUIDv7)."),
+    _col("entity_id", UUID, "The entity that was merged; it may be gone by now, and is merged again if it comes back."),
+    _col("into_id", UUID, "The entity that stands for it."),
+    _col("reason", Text, "Why, or by what method."),
+    _time("merged_at", "When.", server_default=NOW),
+    _time("undone_at", "When it was undone; null while it is in force.", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    _collection_key(),
+    Index(
+        "entity_merges_entity_idx",
+        "tenant_id",
+        "entity_id",
+        unique=True,
+        postgresql_where=text("undone_at IS NULL"),
+    ),
+    Index(
+        "entity_merges_into_idx",
+        "tenant_id",
+        "into_id",
+        postgresql_where=text("undone_at IS NULL"),
+    ),
+    comment="Log of entities merged by hand or by similarity; each can be undone.",
+)
+
+communities = Table(
+    "communities",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("id", UUID, "Community id."),
+    _col("level", Integer, "0 is the finest; communities of a level are members of one of the next."),
+    _col("parent_id", UUID, "Community of the next level that holds it; null at the top.", nullable=True),
+    _col("title", Text, "What it is about, in a few words."),
+    _col("summary", Text, "What its passages say; empty until it is summarised."),
+    _col("document_ids", ARRAY(UUID), "Documents that the summary draws on; their deletion blanks it."),
+    _count("entity_count", "Entities in it."),
+    _col("epoch", BigInteger, "Epoch of the collection that it was made from."),
+    _time("summarised_at", "When the summary was made; null: not yet, or blanked.", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    _collection_key(),
+    comment="Groups of closely related entities, with summaries.",
+)
+
+community_members = Table(
+    "community_members",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("community_id", UUID, "The community."),
+    _col("entity_id", UUID, "The entity."),
+    PrimaryKeyConstraint("tenant_id", "community_id", "entity_id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "community_id"],
+        ["rag.communities.tenant_id", "rag.communities.id"],
+        ondelete="CASCADE",
+    ),
+    _entity_key(),
+    Index("community_members_entity_idx", "tenant_id", "entity_id"),
+    comment="Which entity belongs to which community.",
+)
+
+extractions = Table(
+    "extractions",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("document_id", UUID, "The document; what a model said of it goes with it."),
+    _col("content_hash", LargeBinary, "SHA-256 of what the model read."),
+    _col("extractor", Text, "Model and version of the prompt."),
+    _col("result", JSONB, "Entities and relations as the model gave them, after checking."),
+    _count("input_tokens", "Tokens that it read."),
+    _count("output_tokens", "Tokens that it wrote."),
+    _time("created_at", "When.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "document_id", "content_hash", "extractor"),
+    _document_key(),
+    Index("extractions_reuse_idx", "tenant_id", "content_hash", "extractor"),
+    Index("extractions_document_idx", "tenant_id", "document_id"),
+    comment="What models extracted, kept so that no text is sent twice.",
+)

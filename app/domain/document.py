@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
+from app.domain.graph_rows import NO_GRAPH, DocumentGraph
+
 Markup = Literal["markdown", "plain", "code"]
 Status = Literal["pending", "parsing", "embedding", "indexed", "failed"]
 
@@ -157,6 +159,7 @@ class PreparedDocument:
     token_counter: str
     passages: tuple[PreparedPassage, ...]
     chunks: tuple[PreparedChunk, ...]
+    graph: DocumentGraph = NO_GRAPH
 
     @property
     def token_count(self) -> int:

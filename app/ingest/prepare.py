@@ -1,4 +1,4 @@
-"""From a loaded document to passages and chunks that can be embedded and stored. Pure."""
+"""From a loaded document to passages, chunks and a graph that can be embedded and stored. Pure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from app.domain.document import (
     Source,
     landmark_at,
 )
+from app.domain.graph_rows import NO_GRAPH
 from app.domain.identifiers import identifier_terms
 from app.domain.ids import new_id
 from app.errors import EmptyDocumentError
+from app.graph.rows import document_graph
 from app.ingest.chunkers import chunk
 from app.ingest.language import detect_language, passage_configuration
 from app.providers.protocols import TokenCounter
@@ -64,6 +66,9 @@ def prepare(
         passage = PreparedPassage(new_id(), draft, content, terms, spoken)
         passages.append(passage)
         chunks.extend(_chunks(loaded.text, title, passage.id, draft, len(chunks)))
+    graph = NO_GRAPH
+    if settings.graph.enabled and loaded.markup != "code":
+        graph = document_graph(loaded.text, passages, title=title or "", language=language, settings=settings.graph)
     return PreparedDocument(
         source=source,
         title=title or source.name,
@@ -74,6 +79,7 @@ def prepare(
         token_counter=tokens.name,
         passages=tuple(passages),
         chunks=tuple(chunks),
+        graph=graph,
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from app.domain.document import LoadedDocument, Markup, PageStart, PreparedDocument, Source
 from app.ingest.embed import Target, embed_documents, in_use
 from app.ingest.prepare import embed_text, prepare
-from app.store import documents, lexical
+from app.store import documents, graph_stage, lexical
 from app.store.session import Database
 
 Redone = Literal["redone", "unchanged", "overtaken"]
@@ -31,7 +31,7 @@ _CODE = "text/x-"
 
 
 async def reindex_document(database: Database, target: Target, stored: documents.Stored, *, force: bool) -> Redone:
-    """Replace its passages, chunks and vectors in one transaction; the version stays, and the old ones are found until
+    """Replace its passages, chunks, vectors and graph in one transaction; the version stays, and the old ones are found until
     then. Raises what reading and embedding raise."""
     while True:
         used = await in_use(database, target)
@@ -39,11 +39,13 @@ async def reindex_document(database: Database, target: Target, stored: documents
         async with database.transaction(target.principal, readonly=True) as connection:
             text = await documents.text(connection, target.principal, stored.id)
             passages, chunks = await documents.indexed_pieces(connection, target.principal, stored.id, now.model.id)
+            graph = await graph_stage.stored_rows(connection, target.principal.tenant_id, stored.id)
             dominant = await lexical.dominant(connection, target.principal, target.collection_id)
         if text is None or text[0] != stored.version:
             return "overtaken"
         ready = await asyncio.to_thread(_prepare, now, stored, text[1], passages, chunks, dominant)
-        if not force and _same(ready, passages, chunks):
+        known = graph_stage.is_stored(target.collection_id, ready, graph)
+        if not force and known and _same(ready, passages, chunks):
             return "unchanged"
         [made] = await embed_documents(database, target.principal, used, [ready])
         try:

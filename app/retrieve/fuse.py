@@ -1,16 +1,23 @@
 """Merging the legs into one list of passages. Pure; neither form depends on the order of the legs (W3).
 
 Two forms, chosen by `retrieve.fusion`: reciprocal ranks, as the source documents describe it, and relative scores, the
-default by measurement (docs/adr/0008-fusion.md).
+default by measurement (docs/adr/0008-fusion.md). The graph, which starts from what the text legs found, is added to either
+(docs/adr/0024-graph-leg.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 from uuid import UUID
 
 from app.domain.passage import Fused, Leg, LegResult
+from app.domain.plan import FusionWeights
+from app.retrieve.weigh import cap
 from app.settings import Settings
+
+KEPT: Final = 1
+"""Best passages of the text legs that the graph does not move."""
 
 
 def weights(legs: Collection[Leg], settings: Settings) -> dict[Leg, float]:
@@ -48,6 +55,40 @@ def relative_score_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, f
     points = {leg: _relative(result, weights.get(leg, 1.0)) for leg, result in legs.items()}
     floors = {leg: 0.0 if legs[leg].complete else min(points[leg], default=0.0) for leg in sorted(legs)}
     return _merged(legs, points, floors)
+
+
+def with_graph(text: Sequence[Fused], graph: LegResult, weight: float = 1.0) -> list[Fused]:
+    """The order of the text legs, with what the graph knows added: score(d) = text(d) / best text + weight * graph(d).
+
+    Scores of the graph are absolute (app/graph/rank.py), so a weak link moves nothing. The best passage of the text legs
+    stays first: a question with one answer loses nothing by a graph that knows no better. What the text legs did not
+    find counts as their last entry does. Without a text leg it is the order of the graph.
+    """
+    best = max((item.score for item in text), default=0.0)
+    scale = 1 / best if best > 0 else 0.0
+    floor = min((item.score for item in text), default=0.0) * scale
+    found = {hit.passage_id: (rank, weight * max(0.0, hit.score)) for rank, hit in enumerate(graph.hits, start=1)}
+    merged = [_added(item, scale, found.pop(item.passage_id, None)) for item in text]
+    merged += [Fused(key, floor + share, {"graph": rank}, {"graph": share}) for key, (rank, share) in found.items()]
+    kept = {item.passage_id for item in text[:KEPT]}
+    return sorted(merged, key=lambda item: (item.passage_id not in kept, -item.score, item.passage_id))
+
+
+def with_graph_capped(text: Sequence[Fused], graph: LegResult, weights: FusionWeights, places: int) -> list[Fused]:
+    """The same passages by quota (A6.05): of `places` each side brings its share, text first; the rest follow as they were."""
+    order = [item.passage_id for item in text]
+    linked = [hit.passage_id for hit in graph.hits]
+    brought = [*order[: cap(places, weights.text)], *linked[: cap(places, weights.graph)]]
+    place = {key: at for at, key in enumerate(dict.fromkeys([*brought, *order, *linked]))}
+    return sorted(with_graph(text, graph), key=lambda item: place[item.passage_id])
+
+
+def _added(item: Fused, scale: float, graph: tuple[int, float] | None) -> Fused:
+    shares = {leg: share * scale for leg, share in item.shares.items()}
+    if graph is None:
+        return Fused(item.passage_id, item.score * scale, item.ranks, shares)
+    rank, share = graph
+    return Fused(item.passage_id, item.score * scale + share, {**item.ranks, "graph": rank}, {**shares, "graph": share})
 
 
 def _relative(result: LegResult, weight: float) -> list[float]:

@@ -15,6 +15,7 @@ from app.db.queries import load_queries
 from app.domain.document import Document, Indexed, PreparedChunk, PreparedDocument, PreparedPassage, Source, Status
 from app.domain.ids import new_id
 from app.domain.principal import Principal
+from app.store import graph_stage
 
 SQL = load_queries("documents")
 
@@ -115,7 +116,7 @@ async def publish(
 
     Raises ModelsChangedError when the collection has come to need vectors of other models.
     """
-    await _stage(connection, model_id, document, vectors)
+    await _stage(connection, collection_id, model_id, document, vectors)
     source = document.source
     version = await _published(
         connection,
@@ -155,7 +156,7 @@ async def republish(
 
     Raises ModelsChangedError.
     """
-    await _stage(connection, model_id, document, vectors)
+    await _stage(connection, collection_id, model_id, document, vectors)
     arguments = (stored.id, collection_id, model_id, stored.version, document.language)
     return bool(await _published(connection, SQL["republish"], *arguments))
 
@@ -169,7 +170,9 @@ async def _published(connection: Any, statement: str, *arguments: Any) -> Any:
         raise
 
 
-async def _stage(connection: Any, model_id: int, document: PreparedDocument, vectors: VectorsByModel) -> None:
+async def _stage(
+    connection: Any, collection_id: UUID, model_id: int, document: PreparedDocument, vectors: VectorsByModel
+) -> None:
     """Binary COPY into temporary tables: COPY into a table with row security is not possible."""
     await connection.execute(SQL["create_stage"])
     await connection.copy_records_to_table(
@@ -195,6 +198,7 @@ async def _stage(connection: Any, model_id: int, document: PreparedDocument, vec
     ]
     if others:
         await connection.copy_records_to_table("stage_vectors", schema_name="pg_temp", records=others)
+    await graph_stage.stage(connection, collection_id, document.graph)
 
 
 def _passage_row(passage: PreparedPassage) -> tuple[Any, ...]:

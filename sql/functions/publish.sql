@@ -6,7 +6,7 @@
 -- postings go, statistics change by one net delta, and the old passages go. A separate decrement and increment would lock
 -- the same statistics rows in different orders and deadlock.
 
--- Inserts the staged passages, chunks, vectors and postings of a new version.
+-- Inserts the staged passages, chunks, vectors, postings, mentions and evidence of a new version.
 CREATE OR REPLACE FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 DECLARE
@@ -54,12 +54,14 @@ BEGIN
   INSERT INTO pg_temp.stage_terms
   SELECT term.key, count(*), max(term.weight)
   FROM posting, unnest(keys, key_weights) AS term (key, weight) GROUP BY term.key;
+  PERFORM prepare_graph_stage();
+  PERFORM insert_graph(collection);
 END
 $$;
-COMMENT ON FUNCTION rag.insert_staged IS 'Inserts the staged passages, chunks, vectors and postings of a document.';
+COMMENT ON FUNCTION rag.insert_staged IS 'Inserts the staged passages, chunks, vectors, postings, mentions and evidence of a document.';
 
--- Removes every passage of the document that is not in `keep`, and applies what is staged to the statistics. The caller
--- holds the collection's row.
+-- Removes every passage of the document that is not in `keep`, and applies what is staged to the statistics and the graph.
+-- The caller holds the collection's row.
 CREATE OR REPLACE FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 DECLARE
@@ -88,6 +90,9 @@ BEGIN
   ON CONFLICT (tenant_id, collection_id, regconfig) DO UPDATE
   SET passage_count = s.passage_count + excluded.passage_count, total_length = s.total_length + excluded.total_length;
 
+  PERFORM prepare_graph_stage();
+  PERFORM settle_graph(document, collection, keep);
+
   IF shrinks THEN
     DELETE FROM lexical_terms
     WHERE tenant_id = tenant AND collection_id = collection AND document_frequency <= 0
@@ -98,7 +103,7 @@ BEGIN
   END IF;
 END
 $$;
-COMMENT ON FUNCTION rag.settle_document IS 'Removes old passages of a document and brings the BM25 statistics up to date.';
+COMMENT ON FUNCTION rag.settle_document IS 'Removes old passages of a document and brings the BM25 statistics and the graph up to date.';
 
 -- Weights passages with the average length on record, and raises the bounds that pruning relies on. The caller holds the
 -- collection's row.

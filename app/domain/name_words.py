@@ -1,23 +1,23 @@
-"""What tells names from other capitalised words, folded."""
+"""What tells names from other capitalised words: tables of English, French, Spanish and German, folded."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from app.query.patterns.text import folded_set
+from app.domain.words import folded_words
 
-CONNECTORS: Final = folded_set(
+CONNECTORS: Final = folded_words(
     "of the de la le les du des del los las el da do dos di van von der den vom zu zur al bin ibn af d l aux auf"
 )
 """Small words inside a name: Bank of America, Universidad de Chile, Ludwig van Beethoven."""
 
-CONNECTORS_DE: Final = folded_set("von van de of la di del da do dos el al zu")
+CONNECTORS_DE: Final = folded_words("von van de of la di del da do dos el al zu")
 
-ADDRESSES: Final = folded_set(
+ADDRESSES: Final = folded_words(
     "i i'm i'd i've i'll mr mrs ms dr monsieur madame señor señora herr frau sie ihr ihre ihnen ihren ihrem ihrer"
 )
 
-COMMON_OPENERS: Final = folded_set(
+COMMON_OPENERS: Final = folded_words(
     "compare describe explain summarize summarise list give show tell find name define discuss analyze analyse evaluate "
     "outline identify write translate please hi hello hey thanks according during besides although given since though "
     "how many both either neither each every many several compare-moi what's according "
@@ -30,7 +30,7 @@ COMMON_OPENERS: Final = folded_set(
 )
 """Words that begin sentences and are no names, though a capitalised word may follow."""
 
-DETERMINERS_DE: Final = folded_set(
+DETERMINERS_DE: Final = folded_words(
     "der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner keines dieser diese dieses "
     "diesen diesem jener jene jenes jenen jenem jeder jede jedes jeden jedem welcher welche welches welchen welchem mein "
     "meine meinen meinem meiner dein deine deinen deinem deiner sein seine seinen seinem seiner ihr ihre ihren ihrem ihrer "
@@ -49,7 +49,7 @@ NOUN_ENDINGS_DE: Final = (
     "regierung", "gebiet", "gebiete", "partei", "parteien", "ler", "lern", "iker", "ismen", "enz", "anz", "ur", "uren", "ik",
     "iken", "ieren", "erung", "bau", "gang", "gange", "wert", "werte", "satz", "satze", "stelle", "stellen", "linie", "linien",
 )  # fmt: skip
-NOUNS_DE: Final = folded_set(
+NOUNS_DE: Final = folded_words(
     "mensch menschen person personen leute mann männer frau frauen kind kinder kindern vater mutter bruder schwester sohn "
     "tochter "
     "stadt städte land länder ort orte region regionen staat staaten welt erde meer fluss flüsse berg berge insel wasser luft "
@@ -75,3 +75,9 @@ NOUNS_DE: Final = folded_set(
     "temperatur druck kraft masse feld fläche volumen dauer geschwindigkeit gewicht farbe farben stoff stoffe boden gestein wald "
     "tor tore abwehr angriff saison liga turnier trainer sieg niederlage runde finale kritik kritiker rezeption"
 )
+
+ABBREVIATIONS: Final = folded_words(
+    "mr mrs ms dr prof st jr sr vs no inc ltd co corp gen col capt sen gov rev vol ed pp fig approx ca bzw usw nr bd mme "
+    "mlle av sra dra ud art"
+)
+"""A full stop after these ends no sentence."""

@@ -1,0 +1,74 @@
+"""Which entities a question names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+How = Literal["name", "alias", "words"]
+"""By its normal form; by another name of it; by some of the words of a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An entity that the words of a question may mean. `form`: the name that was found; `own`: it is the entity's own
+    normal form. Found by words alone: `matched` of its `words`, of which the rarest stands in `rarity` names."""
+
+    id: UUID
+    name: str
+    kind: str
+    passage_count: int
+    form: str
+    own: bool
+    matched: int
+    words: int
+    rarity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An entity of the collection that a question names. `score` above 0 and at most 1: how surely."""
+
+    entity_id: UUID
+    name: str
+    kind: str
+    passage_count: int
+    score: float
+    how: How
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySummary:
+    """An entity as lists show it."""
+
+    id: UUID
+    name: str
+    kind: str
+    passage_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    """A passage that mentions an entity so many times (0: by implication), with the confidence 0 to 1 of the extraction."""
+
+    passage_id: UUID
+    occurrences: int
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """An entity that a given passage (`seed_id`) and another one mention, as `passages` of the collection do.
+
+    `topic`: it is a title or heading of the other passage. `spans`: where the given one names it, in code points of its
+    document's text; none where it only implies it.
+    """
+
+    seed_id: UUID
+    passage_id: UUID
+    entity_id: UUID
+    passages: int
+    topic: bool
+    spans: tuple[tuple[int, int], ...]

@@ -1,0 +1,216 @@
+"""What a document's passages speak of and how it is related, by rules and statistics. Pure; no model, no list of names.
+
+    names, identifiers, quoted titles, acronyms, phrases    over the whole document, once
+    -> one name for each entity (aliases)                   resolve.py
+    -> mentions of each passage, its title and headings
+    -> relations within sentences                           relations.py
+
+Reading the document as a whole tells more than a passage could: a capitalised word at the beginning of a sentence is a
+name where it is capitalised elsewhere too, and "Snow" is the "Hank Snow" of the first line.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from app.domain.graph import Alias, EntityKind, EntityMention, Extraction
+from app.domain.names import Reading, Token, identifiers, loud, names, quoted, tokens_of, without_quoted
+from app.domain.words import fold
+from app.graph.cues import (
+    ALONE,
+    ASSERTS,
+    CALENDAR,
+    OPENERS,
+    ORGANISATIONS,
+    PERSON_TITLES,
+    PLACE_PREPOSITIONS,
+    PLACES,
+    STOPS,
+)
+from app.graph.relations import related
+from app.graph.resolve import LONGEST_KEY, acronyms, bare_title, key_of, surnames
+
+MOST_ENTITIES: Final = 60
+"""Mentions of one passage; a table of names says little about each of them."""
+MOST_TERMS: Final = 10
+"""Phrases of one document."""
+_TERM_TIMES: Final = 3
+"""How often a document says a phrase before it is a term."""
+_LIFE: Final = re.compile(
+    r"\s*\((?:born|b\.|née?|nacid[oa]|geboren|\*|(?:\d{1,2} )?(?:\w+ )?(?:\d{1,2}, )?\d{4}\s*[–-])"
+)
+_CONFIDENCE: Final[Mapping[EntityKind, float]] = {"topic": 1.0, "identifier": 0.9, "term": 0.5}
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSpan:
+    """Where a passage stands in the document's text, and the headings above it, outermost first."""
+
+    start: int
+    end: int
+    headings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    start: int
+    end: int
+    name: str
+    kind: EntityKind
+
+
+def extract(
+    text: str, passages: Sequence[PassageSpan], *, title: str = "", language: str | None = None
+) -> list[Extraction]:
+    """What each passage contributes, in the order of `passages`. `language` is the document's ISO 639-1 code.
+
+    A title is a topic of the first passage and of those that name it, a heading of the first passage under it.
+    """
+    found = _entities(text, language)
+    aliases = _aliases(text, title, found)
+    renamed = {fold(alias.alias): alias.name for alias in aliases}
+    found = [replace(one, name=renamed.get(fold(one.name), one.name)) for one in found]
+    starts = [one.start for one in found]
+    seen: set[str] = set()
+    made = []
+    for number, passage in enumerate(passages):
+        inside = [one for one in found[bisect_left(starts, passage.start) :] if one.start < passage.end]
+        topics = _topics(title if number == 0 else "", passage, seen)
+        mentions = [*topics, *_mentions(inside, passage)][:MOST_ENTITIES]
+        relations = related(text, passage.start, passage.end, mentions, topic=bare_title(title) if title else None)
+        named = {key_of(mention.name) for mention in mentions}
+        made.append(Extraction(tuple(mentions), relations, tuple(a for a in aliases if key_of(a.name) in named)))
+    return made
+
+
+def _topics(title: str, passage: PassageSpan, seen: set[str]) -> Iterator[EntityMention]:
+    for heading in (bare_title(title), *passage.headings[-1:]):
+        key = key_of(heading)
+        if key and key not in seen and len(heading) < LONGEST_KEY and not key.replace(" ", "").isdigit():
+            seen.add(key)
+            yield EntityMention(heading.strip(), "topic", passage.start, passage.start)
+
+
+def _mentions(found: Sequence[_Named], passage: PassageSpan) -> Iterator[EntityMention]:
+    for one in found:
+        if one.end <= passage.end:
+            yield EntityMention(one.name, one.kind, one.start, one.end, _CONFIDENCE.get(one.kind, 0.8))
+
+
+def _entities(text: str, language: str | None) -> list[_Named]:
+    """Everything that the text names, in order, none inside another."""
+    bare = without_quoted(text)
+    tokens = tokens_of(bare)
+    found = [_Named(start, end, name, "name") for start, end, name in quoted(text) if _is_work(name)]
+    found += [_Named(start, end, name, "identifier") for start, end, name in identifiers(tokens) if _is_name(name)]
+    if not loud(bare):
+        found += _proper_names(tokens, bare, german=language == "de")
+    taken = sorted(found, key=lambda one: (one.start, -one.end))
+    taken += _terms(tokens, bare, {(one.start, one.end) for one in taken})
+    return sorted(_apart(taken), key=lambda one: one.start)
+
+
+def _is_work(quotation: str) -> bool:
+    """A title is short and begins with a capital or holds no space; the rest of quotations is speech."""
+    return quotation[:1].isupper() and len(quotation.split()) <= 8 and not quotation.endswith((".", ",", "!"))
+
+
+def _is_name(name: str) -> bool:
+    return 1 < len(name) <= LONGEST_KEY and any(c.isalpha() for c in name)
+
+
+def _proper_names(tokens: Sequence[Token], text: str, *, german: bool) -> Iterator[_Named]:
+    lower = {token.folded for token in tokens if not token.capital}
+    known = _known(tokens, text) - lower - STOPS - CALENDAR - OPENERS
+    reading = Reading(stops=STOPS, questions=CALENDAR, openers=OPENERS, known=frozenset(known), german=german)
+    opening = {token.start: token for token in tokens if token.opens}
+    for start, end, spelled in names(tokens, text, reading):
+        first = opening.get(start)
+        at, name = start, spelled
+        if first and first.folded in lower and " " in spelled:  # "Actor Tom Hanks" beginning a sentence
+            at, name = start + len(first.word) + 1, spelled[len(first.word) + 1 :].lstrip()
+        if len(name) > 1 and name[:1].isupper() and fold(name) not in STOPS | ALONE:
+            yield _Named(at, end, name, _kind(text, at, end, name))
+
+
+def _known(tokens: Sequence[Token], text: str) -> set[str]:
+    """Capitalised words that are names even at the beginning of a sentence: written so within one, beginning several,
+    or followed there by what is said of names."""
+    inside = {token.folded for token in tokens if token.capital and not token.opens}
+    openers = Counter(token.folded for token in tokens if token.capital and token.opens)
+    asserted = {
+        token.folded
+        for token, after in pairwise(tokens)
+        if token.opens and token.capital and after.folded in ASSERTS and text[token.end : after.start] == " "
+    }
+    return inside | asserted | {word for word, times in openers.items() if times > 1}
+
+
+def _kind(text: str, start: int, end: int, name: str) -> EntityKind:
+    """By the words of the name and around it; "name" where nothing tells."""
+    words = [fold(word) for word in re.findall(r"[^\W_]+", name)]
+    before = text[max(0, start - 16) : start].rstrip(" .").casefold().rsplit(maxsplit=1)
+    last = before[-1] if before else ""
+    if _LIFE.match(text, end) or last in PERSON_TITLES or (len(words) > 1 and words[0] in PERSON_TITLES):
+        return "person"
+    if any(word in ORGANISATIONS for word in words):
+        return "organisation"
+    if any(word in PLACES for word in words):
+        return "place"
+    return "place" if last in PLACE_PREPOSITIONS else "name"
+
+
+def _terms(tokens: Sequence[Token], text: str, taken: set[tuple[int, int]]) -> Iterator[_Named]:
+    """Phrases of two or three words without a stop word that the document keeps saying (after RAKE, Rose et al. 2010)."""
+    held = {start for start, _ in taken}
+    runs: dict[str, list[tuple[int, int]]] = {}
+    for at, first in enumerate(tokens):
+        for length in (2, 3):
+            run = tokens[at : at + length]
+            if len(run) == length and first.start not in held and _is_phrase(run, text):
+                phrase = " ".join(token.word for token in run)
+                runs.setdefault(key_of(phrase, "term"), []).append((first.start, run[-1].end))
+    counts = Counter({key: len(spans) for key, spans in runs.items() if len(spans) >= _TERM_TIMES})
+    for key, _ in counts.most_common(MOST_TERMS):
+        yield from (_Named(start, end, key, "term") for start, end in runs[key])
+
+
+def _is_phrase(run: Sequence[Token], text: str) -> bool:
+    return all(len(token.word) > 2 and token.word.isalpha() and token.folded not in STOPS for token in run) and all(
+        text[a.end : b.start] == " " for a, b in pairwise(run)
+    )
+
+
+def _apart(found: Sequence[_Named]) -> Iterator[_Named]:
+    """Without what overlaps something that came before it."""
+    ends: list[int] = []
+    starts: list[int] = []
+    for one in found:
+        at = bisect_left(starts, one.end)
+        if at and ends[at - 1] > one.start:
+            continue
+        starts.insert(at, one.start)
+        ends.insert(at, one.end)
+        yield one
+
+
+def _aliases(text: str, title: str, found: Sequence[_Named]) -> list[Alias]:
+    """Acronyms, surnames, and a title in full for what it names."""
+    spelled = {one.name: one.kind for one in found if one.kind not in ("identifier", "term")}
+    topic = bare_title(title)
+    if topic:
+        spelled = {topic: "name", **spelled}
+    made = [Alias(expansion, acronym, "acronym") for expansion, acronym, _ in acronyms(text)]
+    made += surnames(spelled.items())
+    if topic and topic != title.strip():
+        made.append(Alias(topic, title.strip(), "title"))
+    unique: dict[str, Alias] = {}
+    for alias in made:
+        unique.setdefault(fold(alias.alias), alias)
+    return [*unique.values()]

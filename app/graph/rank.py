@@ -1,0 +1,118 @@
+"""Which passages the graph adds to what the text legs found, and how good they are. Pure (docs/adr/0024-graph-leg.md).
+
+A question in several steps names the first thing and asks about the last: "Who is the spouse of the director of Big
+Eyes?" The text legs find the passage about Big Eyes, which mentions Tim Burton; the passage about him shares no word
+with the question but "spouse". So the best passages of the text legs are seeds, the entities that they mention are
+bridges, and a passage that mentions a bridge is as good as
+
+    seed^2 * rarity of the bridge * (what it adds + half of what the seed says about the bridge + constants)
+
+    seed     how good the seed is, relative to the best one; half of that where the seed mentions nothing that the
+             question names
+    rarity   sqrt(2 / passages that mention the bridge): two passages alone share it: 1; a hub: little
+    adds     share of the question, by weight of its words, that the passage holds and the seed does not
+    says     share of the question in the sentences of the seed that mention the bridge
+
+and of several ways to a passage the best counts. Everything that is needed comes from one statement: mentions of the
+seeds -> entities of at most `MOST_PASSAGES` passages -> mentions -> passages, each with the question's words it holds
+(`lexical_index.keys` of the question).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+SEEDS: Final = 5
+"""Best passages of the text legs that are walked from; 3 and 10 do about as well."""
+MOST_PASSAGES: Final = 50
+"""Passages that mention an entity beyond which it is a hub and joins nothing; any cap from 10 to 300 does as well."""
+SAID: Final = 0.5
+TOPIC: Final = 0.125
+"""A passage whose title or heading is the bridge is about it."""
+LINKED: Final = 0.025
+"""What a link alone is worth."""
+UNNAMED: Final = 0.5
+"""A seed that mentions nothing that the question names may be about something else."""
+
+Term = Hashable
+"""A word of the question as the lexical index knows it: a key, or a stem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A passage to walk from. `score` 0..1 relative to the best of the text legs, `terms` the question's words that it
+    holds; `named`: it mentions an entity that the question names."""
+
+    passage_id: UUID
+    score: float
+    terms: frozenset[Term]
+    named: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A seed and another passage that mention the same entity, which `passages` of the collection do.
+
+    `said`: the question's words in the sentences of the seed that mention it; `topic`: it is a title or heading of the
+    other passage.
+    """
+
+    seed_id: UUID
+    passage_id: UUID
+    entity_id: UUID
+    passages: int
+    topic: bool
+    said: frozenset[Term]
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A passage that the graph found: how good it is, 0..1, from which seed and over which bridge."""
+
+    passage_id: UUID
+    score: float
+    seed_id: UUID
+    entity_id: UUID
+
+
+def rank(
+    weights: Mapping[Term, float],
+    seeds: Sequence[Seed],
+    links: Sequence[Link],
+    terms: Mapping[UUID, frozenset[Term]],
+) -> list[Linked]:
+    """Linked passages, best first, ties by id; seeds that are linked with each other are among them.
+
+    `weights` are the words of the question with their idf (a word that the collection lacks has the highest), `terms`
+    those of them that each linked passage holds; a passage that is missing there holds none.
+    """
+    total = sum(weights.values())
+    known = {seed.passage_id: seed for seed in seeds}
+    best: dict[UUID, Linked] = {}
+    for link in links:
+        seed = known.get(link.seed_id)
+        if seed is None or link.passage_id == link.seed_id or not 2 <= link.passages <= MOST_PASSAGES:
+            continue
+        score = _worth(seed, link, terms.get(link.passage_id, frozenset()), weights, total)
+        found = Linked(link.passage_id, score, link.seed_id, link.entity_id)
+        present = best.get(link.passage_id)
+        if present is None or _order(found) < _order(present):
+            best[link.passage_id] = found
+    return sorted(best.values(), key=_order)
+
+
+def _worth(seed: Seed, link: Link, held: frozenset[Term], weights: Mapping[Term, float], total: float) -> float:
+    def share(some: frozenset[Term]) -> float:
+        return sum(weights.get(term, 0.0) for term in some) / total if total > 0 else 0.0
+
+    way = seed.score**2 * (1.0 if seed.named else UNNAMED) * math.sqrt(2 / link.passages)
+    value = share(held - seed.terms) + SAID * share(link.said) + TOPIC * link.topic + LINKED
+    return min(way * value, 1.0)
+
+
+def _order(item: Linked) -> tuple[float, UUID, UUID, UUID]:
+    return -item.score, item.passage_id, item.seed_id, item.entity_id

@@ -1,0 +1,103 @@
+"""The knowledge graph as it is read: walks, names, passages of entities; and merges. Writing is app/store/graph_stage.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from app.db.queries import load_queries
+from app.domain.graph_link import Bridge, Candidate, EntitySummary, Mentioned
+from app.domain.graph_walk import Step, WalkLimits
+from app.domain.ids import new_id
+from app.domain.principal import Principal
+
+SQL = load_queries("graph")
+LAST_CODE_POINT = chr(0x10FFFF)
+
+
+async def walk(connection: Any, collection_id: UUID, seeds: Mapping[UUID, float], limits: WalkLimits) -> list[Step]:
+    """What stands within some hops of the seeds (entity to weight), the seeds themselves at hop 0, and what stands on the
+    way; in no order. Seeds that do not exist are left out."""
+    rows = await connection.fetch(
+        SQL["walk"],
+        collection_id,
+        list(seeds),
+        list(seeds.values()),
+        limits.hops,
+        limits.per_node_cap,
+        limits.beam,
+        limits.row_budget,
+        limits.time_budget_ms,
+        limits.top,
+    )
+    return [Step(*row.values()) for row in rows]
+
+
+async def merge(connection: Any, collection_id: UUID, entity_id: UUID, into_id: UUID, reason: str) -> UUID | None:
+    """Let one entity, with all merged into it, be another; the id of the merge, None where that changes nothing."""
+    merge_id = new_id()
+    done = await connection.fetchval(SQL["merge"], collection_id, merge_id, entity_id, into_id, reason)
+    return merge_id if done else None
+
+
+async def unmerge(connection: Any, collection_id: UUID, merge_id: UUID) -> bool:
+    """Undo a merge; False when it is not in force."""
+    return bool(await connection.fetchval(SQL["unmerge"], collection_id, merge_id))
+
+
+async def named(connection: Any, principal: Principal, ids: Sequence[UUID]) -> dict[UUID, EntitySummary]:
+    """Entities by id; those that are gone are left out."""
+    rows = await connection.fetch(SQL["named"], principal.tenant_id, list(ids))
+    return {row["id"]: EntitySummary(**dict(row)) for row in rows}
+
+
+async def candidates(
+    connection: Any,
+    principal: Principal,
+    collection_id: UUID,
+    forms: Sequence[str],
+    words: Sequence[str],
+    per_word: int,
+) -> list[Candidate]:
+    """Entities with a name of one of these normal forms, or with one of the words in it; at most so many of each."""
+    rows = await connection.fetch(SQL["link"], principal.tenant_id, collection_id, forms, words, per_word)
+    return [Candidate(**dict(row)) for row in rows]
+
+
+async def suggest(
+    connection: Any, principal: Principal, collection_id: UUID, prefix: str, limit: int
+) -> list[EntitySummary]:
+    """Entities with a name or a word of a name that begins with a normal form, those most spoken of first."""
+    end = prefix + LAST_CODE_POINT
+    rows = await connection.fetch(SQL["suggest"], principal.tenant_id, collection_id, prefix, end, limit)
+    return [EntitySummary(**dict(row)) for row in rows]
+
+
+async def passages(
+    connection: Any, principal: Principal, ids: Sequence[UUID], per_entity: int
+) -> dict[UUID, list[Mentioned]]:
+    """Passages that mention each entity or what was merged into it, those that do so most first."""
+    rows = await connection.fetch(SQL["passages"], principal.tenant_id, list(ids), per_entity)
+    found: dict[UUID, list[Mentioned]] = {}
+    for row in rows:
+        found.setdefault(row["entity_id"], []).append(
+            Mentioned(row["passage_id"], row["occurrences"], row["confidence"])
+        )
+    return found
+
+
+async def bridges(connection: Any, principal: Principal, seeds: Sequence[UUID], most: int) -> list[Bridge]:
+    """What joins the given passages with others: entities that at most so many passages mention. In no order."""
+    rows = await connection.fetch(SQL["bridges"], principal.tenant_id, list(seeds), most)
+    return [
+        Bridge(
+            row["seed_id"],
+            row["passage_id"],
+            row["entity_id"],
+            row["passages"],
+            row["topic"],
+            tuple((start, end) for start, end in row["spans"] or ()),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,172 @@
+"""The graph is read by key, from indexes alone where it is walked, and a walk touches no more rows than its caps allow."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+from pgvector import HalfVector
+
+from app.actions import get_collection
+from app.db.embedded import EmbeddedServer
+from app.db.queries import load_queries
+from app.domain.graph_walk import WalkLimits
+from app.resources import resource_path
+from app.store import documents, graph
+from app.wiring import Services
+from tests.benchmarks.graph_data import load_graph
+from tests.db.graphs import publish, random_document
+from tests.db.plans.test_hot_queries import indexes, plan, scans
+
+ENTITIES, RELATIONS = 5_000, 25_000
+HUB = "md5('e0')::uuid"
+
+
+@pytest.fixture(scope="module")
+def big_graph(server: EmbeddedServer, psql: Any, template: str) -> Iterator[tuple[str, int, UUID]]:
+    """DSN, tenant and collection of a graph with a hub."""
+    psql(f"CREATE DATABASE graph_plans TEMPLATE {template} STRATEGY file_copy")
+    dsn = server.dsn("graph_plans")
+    yield (dsn, *asyncio.run(load_graph(dsn, ENTITIES, RELATIONS)))
+    psql("DROP DATABASE graph_plans WITH (FORCE)")
+
+
+@pytest.fixture
+async def connection(big_graph: tuple[str, int, UUID]) -> AsyncIterator[Any]:
+    """A transaction as cairn_app with the tenant set, as the pool gives it."""
+    dsn, tenant, _ = big_graph
+    opened = await asyncpg.connect(dsn)
+    async with opened.transaction():
+        await opened.execute("SET LOCAL ROLE cairn_app")
+        await opened.execute("SELECT set_config('app.tenant', $1, true)", str(tenant))
+        yield opened
+    await opened.close()
+
+
+async def touched(connection: Any, table: str) -> tuple[int, int]:
+    """(sequential scans, index entries and rows read) of this transaction."""
+    row = await connection.fetchrow(
+        "SELECT seq_scan, pg_stat_get_xact_tuples_fetched(relid) + "
+        "(SELECT coalesce(sum(pg_stat_get_xact_tuples_returned(indexrelid)), 0) FROM pg_index WHERE indrelid = relid) "
+        "AS read FROM pg_stat_xact_user_tables WHERE schemaname = 'rag' AND relname = $1", table,
+    )  # fmt: skip
+    return row["seq_scan"], int(row["read"])
+
+
+def walk_statement(tenant: int, collection: UUID, hops: int) -> str:
+    """The statement inside rag.graph_walk, with values for its variables."""
+    text = (resource_path("sql") / "functions" / "graph_walk.sql").read_text()
+    statement = re.search(r"-- walk\n(.*?);\n  -- end of walk", text, re.DOTALL)
+    assert statement
+    values = {
+        "seeds": f"ARRAY[{HUB}]", "seed_weights": "ARRAY[1::float8]", "origins": f"ARRAY[{HUB}]", "depth": hops,
+        "per_node_cap": 30, "beam": 100, "row_budget": 20_000, "deadline": "'infinity'::timestamptz", "top": 50,
+    }  # fmt: skip
+    found = re.sub(rf"\b({'|'.join(values)})\b", lambda name: str(values[name.group()]), statement.group(1))
+    found = re.sub(r"= tenant\b", f"= {tenant}::bigint", found)
+    found = re.sub(r"= collection\b", f"= '{collection}'::uuid", found)
+    return re.sub(r"\b(FROM|JOIN) (entities|adjacency|evidence)\b", r"\1 rag.\2", found)
+
+
+async def test_walk_reads_the_covering_index_alone(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
+    """Row security leaves equality and order on the index open, so the walk needs no definer's rights."""
+    nodes = await plan(connection, walk_statement(*big_graph[1:], 3))
+    assert {"adjacency_node_idx", "evidence_relation_idx", "entities_pkey"} <= indexes(nodes)
+    assert not scans(nodes) & {"adjacency", "evidence", "entities", "relations"}
+    walked = [node for node in nodes if node.get("Index Name") == "adjacency_node_idx"]
+    assert {node["Node Type"] for node in walked} == {"Index Only Scan"}
+    assert sum(node["Heap Fetches"] for node in walked) == 0
+    assert all(node["Actual Rows"] <= 31 for node in walked), "a hub is read up to the cap, per node"
+
+
+@pytest.mark.parametrize(("hops", "most"), [(1, 30), (2, 30 + 30 * 30), (3, 30 + 30 * 30 + 100 * 30)])
+async def test_rows_that_a_walk_touches_are_bounded(
+    connection: Any, big_graph: tuple[str, int, UUID], hops: int, most: int
+) -> None:
+    hub = await connection.fetchval(f"SELECT {HUB}")
+    degree = await connection.fetchval(f"SELECT count(*) FROM rag.adjacency WHERE node_id = {HUB}")
+    before = await touched(connection, "adjacency")
+    rows = await graph.walk(connection, big_graph[2], {hub: 1.0}, WalkLimits(hops=hops))
+    after = await touched(connection, "adjacency")
+    assert degree > 500, "or it is no hub"
+    assert 30 <= len({row.entity_id for row in rows}) <= 60
+    assert after[0] == before[0]
+    # one more than the cap may be looked at in each node
+    assert 30 <= after[1] - before[1] <= most * 1.1 + 5
+
+
+async def test_a_row_budget_bounds_what_is_read(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
+    hub = await connection.fetchval(f"SELECT {HUB}")
+    rows = await graph.walk(connection, big_graph[2], {hub: 1.0}, WalkLimits(hops=3, row_budget=300))
+    assert all(row.truncated for row in rows)
+    assert 30 <= (await touched(connection, "adjacency"))[1] <= 300 * 1.5
+
+
+async def test_names_are_looked_up_by_key(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
+    """Equality and order of text are open under row security; a word in every name is read up to the bound."""
+    tenant, collection = big_graph[1:]
+    forms, words = ["entity 7", "entity 4000", "nobody"], ["entity", "7", "nobody"]
+    nodes = await plan(connection, load_queries("graph")["link"], tenant, collection, forms, words, 200)
+    assert {"entity_aliases_form_idx", "entity_words_pkey", "entities_pkey"} <= indexes(nodes)
+    assert not scans(nodes) & {"entity_aliases", "entity_words", "entities"}
+    assert max(node["Actual Rows"] for node in nodes) <= 3 * 200 + 10
+
+
+async def test_prefixes_are_a_range_of_an_index(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
+    tenant, collection = big_graph[1:]
+    arguments = (tenant, collection, "entity 12", "entity 12" + graph.LAST_CODE_POINT, 10)
+    nodes = await plan(connection, load_queries("graph")["suggest"], *arguments)
+    assert {"entity_aliases_form_idx", "entity_words_pkey"} <= indexes(nodes)
+    assert not scans(nodes) & {"entity_aliases", "entity_words", "entities"}
+    assert max(node["Actual Rows"] for node in nodes) <= 1_010
+
+
+OTHERS = """
+SET session_replication_role = replica;
+INSERT INTO rag.entities (tenant_id, collection_id, id, family, normal, kind, name, passage_count, canonical_id)
+SELECT c.tenant_id, c.id, md5('o' || n)::uuid, 'text', 'other ' || n, 'name', 'Other', 1, md5('o' || n)::uuid
+FROM rag.collections c, generate_series(1, 20000) n;
+INSERT INTO rag.entity_aliases SELECT tenant_id, collection_id, id, name, kind, normal, 1 FROM rag.entities WHERE name = 'Other';
+INSERT INTO rag.relations SELECT tenant_id, collection_id, md5('r' || id)::uuid, id, 'is', id, 1, 1000
+FROM rag.entities WHERE name = 'Other';
+INSERT INTO rag.adjacency SELECT tenant_id, collection_id, md5('r' || id)::uuid, o, id, id, 0.5
+FROM rag.entities, (VALUES (true), (false)) d (o) WHERE name = 'Other';
+"""
+
+
+async def test_a_session_that_began_with_empty_tables_writes_by_key_all_the_same(services: Services) -> None:
+    """Plans are kept for the session, and there are no statistics at first: with keys that began with the collection each
+    staged row was looked for in all of it."""
+    for number in range(8):
+        await publish(services, "c", random_document(f"d{number}", random.Random(number)))
+    owner = await asyncpg.connect(services.owner_dsn)
+    await owner.execute(OTHERS)
+    await owner.close()
+    document = next(
+        d for d in (random_document("d1", random.Random(n)) for n in range(20, 90)) if len(d.graph.evidence) > 8
+    )
+    found = await get_collection(services, "c")
+    vectors = [HalfVector([1.0] + [0.0] * (services.retriever.model.dimensions - 1))] * len(document.chunks)
+    async with services.database.transaction(services.principal) as connection:
+        known = await documents.register(
+            connection, services.principal, found.id, document.source, document.content_hash
+        )
+        model = services.retriever.model.id
+        await documents.publish(connection, found.id, model, known, document, {model: vectors}, keep_original=False)
+        for table in ("entities", "entity_aliases", "relations", "adjacency"):
+            sequential, read = await touched(connection, table)
+            assert sequential == 0, table
+            assert read < 2_000, table
+
+
+async def test_bridges_go_by_key(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
+    seeds = [row[0] for row in await connection.fetch("SELECT id FROM rag.passages ORDER BY id LIMIT 5")]
+    nodes = await plan(connection, load_queries("graph")["bridges"], big_graph[1], seeds, 50)
+    assert {"mentions_pkey", "mentions_entity_idx", "entities_pkey"} <= indexes(nodes)
+    assert not scans(nodes) & {"mentions", "entities"}

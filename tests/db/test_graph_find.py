@@ -1,0 +1,117 @@
+"""Questions find the entities that they name, however they write them; texts go through the whole write path."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from app import actions
+from app.domain.graph_link import Link
+from app.domain.graph_rows import entity_id
+from app.graph.find import find_entities
+from app.graph.rows import entity_key
+from app.store import graph
+from app.wiring import Services
+from tests.documents import index_texts
+
+TEXTS = {
+    "curie": "Marie Curie was born in Warsaw. Curie discovered polonium with Pierre Curie. Later Marie Curie founded the "
+    "Radium Institute in Paris.",
+    "who": "The World Health Organization (WHO) was founded in Geneva in 1948. The WHO publishes reports about malaria.",
+    "times": "The New York Times is printed in New York. Adolph Ochs bought the New York Times in 1896.",
+    "oxford": "Oxford University is in Oxford. Cambridge University is in Cambridge, and Durham University in Durham.",
+    "code": "The function pg_stat_io shows reads and writes. Call pg_stat_io as Ada Lovelace did.",
+}
+
+
+async def linked(services: Services, question: str) -> list[Link]:
+    found = await actions.get_collection(services, "test")
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await find_entities(connection, services.principal, found.id, question)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected", "how"),
+    [
+        ("Who was Marie Curie?", "Marie Curie", "name"),
+        ("who was marie curie", "Marie Curie", "name"),
+        ("What did MARIE CURIE’s husband do?", "Marie Curie", "name"),
+        ("When was the WHO founded?", "World Health Organization", "alias"),
+        ("When was the World Health Organization founded?", "World Health Organization", "name"),
+        ("Who bought the New York Times?", "New York Times", "name"),
+        ("what does pg_stat_io show?", "pg_stat_io", "name"),
+        ("Was Lovelace a programmer?", "Ada Lovelace", "words"),
+    ],
+)
+async def test_a_question_finds_what_it_names(services: Services, question: str, expected: str, how: str) -> None:
+    await index_texts(services, TEXTS)
+    found = await linked(services, question)
+    assert found, question
+    assert (found[0].name, found[0].how) == (expected, how)
+    assert all(0 < one.score <= 1 for one in found)
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+
+
+async def test_a_longer_name_beats_those_inside_it(services: Services) -> None:
+    await index_texts(services, TEXTS)
+    assert "New York" not in [one.name for one in await linked(services, "Who bought the New York Times?")]
+    both = [one.name for one in await linked(services, "Is the New York Times printed in New York?")]
+    assert {"New York Times", "New York"} <= set(both)
+
+
+async def test_what_names_nothing_finds_nothing(services: Services) -> None:
+    await index_texts(services, TEXTS)
+    for question in ("", "?", "who is it and why", "How tall is Mount Everest?", "the " * 500, "\x00", "'; DROP TABLE"):
+        assert await linked(services, question) == [], question
+
+
+async def test_prefixes_suggest_entities(services: Services) -> None:
+    """A6.09: exact or partial name."""
+    await index_texts(services, TEXTS)
+    found = await actions.get_collection(services, "test")
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        names = [e.name for e in await graph.suggest(connection, services.principal, found.id, "cur", 10)]
+        assert "Marie Curie" in names
+        assert await graph.suggest(connection, services.principal, found.id, "xyz", 10) == []
+
+
+async def test_passages_of_an_entity_include_those_of_what_was_merged_into_it(services: Services) -> None:
+    await index_texts(services, {"a": "Marie Curie met Ben Cross.", "b": "Maria Skłodowska met Dora Evans."})
+    found = await actions.get_collection(services, "test")
+    curie, maria = (entity_id(found.id, entity_key(n, "name")) for n in ("Marie Curie", "Maria Skłodowska"))
+    assert len(await _passages(services, curie)) == 1
+    async with services.database.transaction(services.principal) as connection:
+        assert await graph.merge(connection, found.id, maria, curie, "the same person")
+    assert len(await _passages(services, curie)) == 2
+    assert (await linked(services, "Who was Maria Skłodowska?"))[0].name == "Marie Curie"
+
+
+async def _passages(services: Services, entity: UUID) -> list[UUID]:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        mentioned = await graph.passages(connection, services.principal, [entity], 10)
+    return [one.passage_id for one in mentioned.get(entity, [])]
+
+
+async def test_bridges_join_passages_that_mention_the_same(services: Services) -> None:
+    """From the passage about the film to that about its director; hubs join nothing."""
+    await index_texts(
+        services,
+        {
+            "film": "The film Big Eyes was directed by Tim Burton in Canada.",
+            "director": "In 2001 Tim Burton married in secret.",
+            **{f"hub{n}": f"Somebody number {n} lives in Canada." for n in range(5)},
+        },
+    )
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        rows = await connection.fetch(
+            "SELECT p.id, d.external_id, p.content, p.char_start FROM rag.passages p JOIN rag.documents d ON d.id = p.document_id"
+        )
+        passages = {row["external_id"]: row for row in rows}
+        found = await graph.bridges(connection, services.principal, [passages["film"]["id"]], 4)
+        names = await graph.named(connection, services.principal, [one.entity_id for one in found])
+    assert [(names[one.entity_id].name, one.passage_id, one.passages) for one in found] == [
+        ("Tim Burton", passages["director"]["id"], 2)
+    ]
+    [(start, end)] = found[0].spans
+    assert passages["film"]["content"][start:end] == "Tim Burton"
