@@ -18,18 +18,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
-from uuid import UUID
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 import numpy as np
 
 from app.domain.document import LoadedDocument
-from app.domain.passage import Fused, Hit, LegResult
+from app.domain.passage import Fused, Hit, Leg, LegResult
 from app.domain.words import ALL_STOP_WORDS, fold
 from app.evals.datasets import RetrievalSet, load
 from app.evals.metrics import estimate, ndcg, recall
 from app.graph.extract import PassageSpan, extract
 from app.graph.link import keys_of
-from app.graph.rank import MOST_PASSAGES, SEEDS, Link, Linked, Seed, rank
+from app.graph.rank import MOST_PASSAGES, SEEDS, Link, Linked, Named, Seed, Term, rank
 from app.graph.relations import sentences
 from app.graph.resolve import key_of
 from app.ingest.prepare import prepare
@@ -94,7 +94,7 @@ class Index:
         asked = Counter(stems(question))
         scores = {passage: self._bm25(asked, held) for passage, held in self.words.items()}
         lexical = {passage: score for passage, score in scores.items() if score > 0}
-        legs = {"vector": _leg("vector", cosines), "lexical": _leg("lexical", lexical)}
+        legs: dict[Leg, LegResult] = {"vector": _leg("vector", cosines), "lexical": _leg("lexical", lexical)}
         return relative_score_fusion(legs, {"vector": 0.7, "lexical": 0.3})
 
     def _bm25(self, asked: Mapping[str, int], held: Mapping[str, int]) -> float:
@@ -105,32 +105,44 @@ class Index:
         named = set(keys_of(question, self.language))
         if not named:
             return []
-        weights = {word: self.idf.get(word, self.rarest) for word in stems(question)}
+        weights: dict[Term, float] = {word: self.idf.get(word, self.rarest) for word in stems(question)}
         best = text[0].score
         seeds = [
             Seed(t.passage_id, t.score / best, self._held(t.passage_id, weights), bool(named & {*self.entities[t.passage_id]}))
             for t in text[:SEEDS]
         ]  # fmt: skip
         links = [link for seed in seeds for link in self._links(seed, weights)]
-        return rank(weights, seeds, links, {link.passage_id: self._held(link.passage_id, weights) for link in links})
+        terms = {link.passage_id: self._held(link.passage_id, weights) for link in links}
+        return rank(weights, seeds, links, terms, [*self._named(named)])
 
-    def _held(self, passage: UUID, weights: Mapping[str, float]) -> frozenset[str]:
+    def _named(self, keys: set[str]) -> Iterator[Named]:
+        for key in keys & self.mentioned.keys():
+            passages = self.mentioned[key]
+            about = [passage for passage in passages if self.entities[passage][key]]
+            yield from (Named(passage, _id(key), len(passages), False) for passage in passages)
+            yield from (Named(passage, _id(key), len(about), True) for passage in about)
+
+    def _held(self, passage: UUID, weights: Mapping[Term, float]) -> frozenset[Term]:
         return frozenset(weights) & self.words[passage].keys()
 
-    def _links(self, seed: Seed, weights: Mapping[str, float]) -> Iterator[Link]:
+    def _links(self, seed: Seed, weights: Mapping[Term, float]) -> Iterator[Link]:
         for key in self.entities[seed.passage_id]:
             others = self.mentioned[key]
             if 2 <= len(others) <= MOST_PASSAGES:
                 said = self.said[seed.passage_id, key] & weights.keys()
                 for other in others - {seed.passage_id}:
                     topic = self.entities[other][key]
-                    yield Link(seed.passage_id, other, UUID(int=hash(key) % 2**64), len(others), topic, said)
+                    yield Link(seed.passage_id, other, _id(key), len(others), topic, said)
 
 
-def _leg(name: str, scores: Mapping[UUID, float]) -> LegResult:
+def _id(key: str) -> UUID:
+    return uuid5(NAMESPACE_OID, key)
+
+
+def _leg(name: Leg, scores: Mapping[UUID, float]) -> LegResult:
     order = sorted(scores, key=lambda passage: (-scores[passage], passage))[:DEPTH]
     hits = tuple(Hit(passage, passage, scores[passage]) for passage in order)
-    return LegResult(name, hits, 1.0, True, len(scores) <= DEPTH)  # type: ignore[arg-type]
+    return LegResult(name, hits, 1.0, True, len(scores) <= DEPTH)
 
 
 async def measure(folder: Path, model: MiniLM, language: str, most: int) -> None:

@@ -11,7 +11,20 @@ from hypothesis import strategies as st
 from app.domain.passage import Fused, Hit, LegResult
 from app.domain.plan import FusionWeights
 from app.graph.link import keys_of
-from app.graph.rank import LINKED, MOST_PASSAGES, SAID, TOPIC, UNNAMED, Link, Seed, Term, rank
+from app.graph.rank import (
+    LINKED,
+    MOST_PASSAGES,
+    NAMED,
+    NAMED_TOPIC,
+    SAID,
+    TOPIC,
+    UNNAMED,
+    Link,
+    Named,
+    Seed,
+    Term,
+    rank,
+)
 from app.retrieve.fuse import with_graph, with_graph_capped
 
 EYES, BURTON, ADAMS, ENTITY = UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=9)
@@ -52,6 +65,18 @@ def test_hubs_and_entities_of_one_passage_join_nothing() -> None:
 def test_the_best_of_several_ways_counts() -> None:
     (found,) = rank(WEIGHTS, [SEED], [link(BURTON, passages=9), link(BURTON, topic=True), link(BURTON)], {})
     assert found.score == pytest.approx(LINKED + TOPIC)
+
+
+def test_what_the_question_names_counts_without_a_seed_and_topics_more() -> None:
+    """Are X and Y both ...: the passages about both of them are needed, whatever links them."""
+    named = [
+        Named(BURTON, ENTITY, 4, False),
+        Named(ADAMS, ENTITY, 1, True),
+        Named(EYES, ENTITY, MOST_PASSAGES + 1, True),
+    ]
+    first, second = rank(WEIGHTS, [SEED], [link(BURTON)], {}, named)
+    assert (first.passage_id, first.seed_id, first.score) == (ADAMS, None, pytest.approx(NAMED_TOPIC))
+    assert (second.passage_id, second.seed_id, second.score) == (BURTON, None, pytest.approx(NAMED / 2))
 
 
 def test_a_question_without_weight_still_ranks() -> None:
