@@ -14,9 +14,10 @@ bridges, and a passage that mentions a bridge is as good as
     says     share of the question in the sentences of the seed that mention the bridge
 
 A passage that mentions what the question itself names is worth NAMED / sqrt(passages that do), or NAMED_TOPIC where that
-is its title or heading: questions that compare two things need both. Of several ways to a passage the best counts. Everything that is needed comes from one statement: mentions of the
-seeds -> entities of at most `MOST_PASSAGES` passages -> mentions -> passages, each with the question's words it holds
-(`lexical_index.keys` of the question).
+is its title or heading: questions that compare two things need both. Of several ways to a passage the best counts.
+
+Everything that is needed comes from one statement: mentions of the seeds -> entities of at most `MOST_PASSAGES`
+passages -> mentions -> passages, each with the question's words that it holds (keys of the lexical index).
 """
 
 from __future__ import annotations
