@@ -25,6 +25,7 @@ import numpy as np
 from app.domain.document import LoadedDocument
 from app.domain.passage import Fused, Hit, Leg, LegResult
 from app.domain.words import ALL_STOP_WORDS, fold
+from app.errors import EmptyDocumentError
 from app.evals.datasets import RetrievalSet, load
 from app.evals.metrics import estimate, ndcg, recall
 from app.graph.extract import PassageSpan, extract
@@ -59,7 +60,10 @@ class Index:
         self.chunks: list[tuple[str, UUID]] = []
         for source in data.documents():
             loaded = LoadedDocument(source.content.decode(), "text/plain", "plain")
-            prepared = prepare(source, loaded, settings, model.tokens)
+            try:
+                prepared = prepare(source, loaded, settings, model.tokens)
+            except EmptyDocumentError:
+                continue
             spans = [PassageSpan(p.draft.start, p.draft.end, p.draft.headings) for p in prepared.passages]
             found = extract(loaded.text, spans, title=source.title or "", language=language)
             for passage, extraction in zip(prepared.passages, found, strict=True):
