@@ -38,6 +38,7 @@ def stated(extraction: Extraction) -> set[tuple[str, str, str]]:
         ("Elle travaille à l'Université de Genève avec Marie Curie.", "fr", {"Université de Genève", "Marie Curie"}),
         ("El río Ebro pasa por Zaragoza y llega a Tortosa.", "es", {"Ebro", "Zaragoza", "Tortosa"}),
         ("Die Regierung von Angela Merkel saß in Berlin.", "de", {"Angela Merkel", "Berlin"}),
+        ("They flew from Los Angeles to La Paz in the U.S. army.", "en", {"Los Angeles", "La Paz", "U.S"}),
         ("the flow over a flat plate is laminar .", "en", set()),
     ],
 )
@@ -95,6 +96,11 @@ def test_a_title_is_a_topic_of_the_first_passage_only_and_a_heading_where_it_beg
 )
 def test_relations_that_the_words_state(text: str, title: str, language: str, wanted: tuple[str, str, str]) -> None:
     assert wanted in stated(read(text, title, language))
+
+
+def test_a_comma_relates_places_and_not_the_members_of_a_list() -> None:
+    assert not stated(read("There they met Amy Adams, Tim Burton."))
+    assert stated(read("They live in Brooklyn, New York.")) == {("Brooklyn", "in", "New York")}
 
 
 def test_relations_point_at_the_sentence_that_proves_them() -> None:
