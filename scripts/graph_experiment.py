@@ -35,6 +35,7 @@ from app.graph.relations import sentences
 from app.graph.resolve import key_of
 from app.ingest.prepare import prepare
 from app.providers.minilm import MiniLM
+from app.providers.protocols import TokenCounter
 from app.retrieve.fuse import relative_score_fusion, with_graph
 from app.settings import Settings
 
@@ -51,8 +52,8 @@ def stems(text: str) -> list[str]:
 class Index:
     """A corpus in memory: passages with their words, chunks with their vectors, entities with their passages."""
 
-    def __init__(self, data: RetrievalSet, model: MiniLM, language: str) -> None:
-        settings = Settings()
+    def __init__(self, data: RetrievalSet, tokens: TokenCounter, language: str) -> None:
+        settings = Settings.model_validate({"ingest": {"detectLanguage": False}})
         self.language, self.documents = language, dict[UUID, str]()
         self.words, self.said = dict[UUID, Counter[str]](), dict[tuple[UUID, str], frozenset[str]]()
         self.entities = defaultdict[UUID, dict[str, bool]](dict)
@@ -61,7 +62,7 @@ class Index:
         for source in data.documents():
             loaded = LoadedDocument(source.content.decode(), "text/plain", "plain")
             try:
-                prepared = prepare(source, loaded, settings, model.tokens)
+                prepared = prepare(source, loaded, settings, tokens)
             except EmptyDocumentError:
                 continue
             spans = [PassageSpan(p.draft.start, p.draft.end, p.draft.headings) for p in prepared.passages]
@@ -79,7 +80,12 @@ class Index:
         frequencies = Counter(word for held in self.words.values() for word in held)
         self.rarest = math.log(1 + (len(self.words) + 0.5) / 0.5)
         self.idf = {w: math.log(1 + (len(self.words) - n + 0.5) / (n + 0.5)) for w, n in frequencies.items()}
-        self.average = sum(sum(held.values()) for held in self.words.values()) / len(self.words)
+        self.lengths = {passage: sum(held.values()) for passage, held in self.words.items()}
+        self.average = sum(self.lengths.values()) / len(self.words)
+        self.postings = defaultdict[str, list[tuple[UUID, int]]](list)
+        for found_in, held in self.words.items():
+            for word, times in held.items():
+                self.postings[word].append((found_in, times))
 
     def _mention(self, passage: UUID, key: str, topic: bool) -> None:
         if len(key) > 1:
@@ -91,26 +97,30 @@ class Index:
         parts = [await model.embed(texts[at : at + 256]) for at in range(0, len(texts), 256)]
         self.vectors = np.concatenate(parts)
 
-    def text_legs(self, question: str, vector: np.ndarray) -> list[Fused]:
-        cosines: dict[UUID, float] = {}
-        for (_, passage), score in zip(self.chunks, self.vectors @ vector, strict=True):
-            cosines[passage] = max(cosines.get(passage, -1.0), float(score))
-        asked = Counter(stems(question))
-        scores = {passage: self._bm25(asked, held) for passage, held in self.words.items()}
-        lexical = {passage: score for passage, score in scores.items() if score > 0}
-        legs: dict[Leg, LegResult] = {"vector": _leg("vector", cosines), "lexical": _leg("lexical", lexical)}
+    def text_legs(self, question: str, vector: np.ndarray | None = None) -> list[Fused]:
+        """The order of the text legs; without a vector, of BM25 alone."""
+        legs: dict[Leg, LegResult] = {"lexical": _leg("lexical", self._bm25(Counter(stems(question))))}
+        if vector is not None:
+            cosines: dict[UUID, float] = {}
+            for (_, passage), score in zip(self.chunks, self.vectors @ vector, strict=True):
+                cosines[passage] = max(cosines.get(passage, -1.0), float(score))
+            legs["vector"] = _leg("vector", cosines)
         return relative_score_fusion(legs, {"vector": 0.7, "lexical": 0.3})
 
-    def _bm25(self, asked: Mapping[str, int], held: Mapping[str, int]) -> float:
-        norm = K1 * (1 - B + B * sum(held.values()) / self.average)
-        return sum(n * self.idf[w] * held[w] * (K1 + 1) / (held[w] + norm) for w, n in asked.items() if w in held)
+    def _bm25(self, asked: Mapping[str, int]) -> dict[UUID, float]:
+        scores = defaultdict[UUID, float](float)
+        for word, weight in asked.items():
+            for passage, times in self.postings.get(word, ()):
+                norm = K1 * (1 - B + B * self.lengths[passage] / self.average)
+                scores[passage] += weight * self.idf[word] * times * (K1 + 1) / (times + norm)
+        return scores
 
     def graph_leg(self, question: str, text: list[Fused]) -> list[Linked]:
         named = set(keys_of(question, self.language))
         if not named:
             return []
         weights: dict[Term, float] = {word: self.idf.get(word, self.rarest) for word in stems(question)}
-        best = text[0].score
+        best = text[0].score if text else 1.0
         seeds = [
             Seed(t.passage_id, t.score / best, self._held(t.passage_id, weights), bool(named & {*self.entities[t.passage_id]}))
             for t in text[:SEEDS]
@@ -125,6 +135,16 @@ class Index:
             about = [passage for passage in passages if self.entities[passage][key]]
             yield from (Named(passage, _id(key), len(passages), False) for passage in passages)
             yield from (Named(passage, _id(key), len(about), True) for passage in about)
+
+    def rankings(self, question: str, vector: np.ndarray | None = None) -> tuple[list[str], list[str]]:
+        """Documents in the order of the text legs, and with the graph."""
+        text = self.text_legs(question, vector)
+        hits = tuple(Hit(one.passage_id, one.passage_id, one.score) for one in self.graph_leg(question, text))
+        both = with_graph(text, LegResult("graph", hits, 1.0, True, True)) if hits else text
+        text_order, both_order = (
+            [*dict.fromkeys(self.documents[p.passage_id] for p in order)] for order in (text, both)
+        )
+        return text_order, both_order
 
     def _held(self, passage: UUID, weights: Mapping[Term, float]) -> frozenset[Term]:
         return frozenset(weights) & self.words[passage].keys()
@@ -152,16 +172,12 @@ def _leg(name: Leg, scores: Mapping[UUID, float]) -> LegResult:
 async def measure(folder: Path, model: MiniLM, language: str, most: int) -> None:
     data = load(folder).first(most)
     began = time.perf_counter()
-    index = Index(data, model, language)
+    index = Index(data, model.tokens, language)
     await index.embed(model)
     built = time.perf_counter() - began
     rows = []
     for number, question in data.queries.items():
-        text = index.text_legs(question, (await model.embed([question]))[0])
-        linked = index.graph_leg(question, text)
-        hits = tuple(Hit(one.passage_id, one.passage_id, one.score) for one in linked)
-        both = with_graph(text, LegResult("graph", hits, 1.0, True, True)) if hits else text
-        rankings = [[*dict.fromkeys(index.documents[one.passage_id] for one in order)] for order in (text, both)]
+        rankings = index.rankings(question, (await model.embed([question]))[0])
         rows.append([m(r, data.judgements[number], k) for m, k in ((ndcg, 10), (recall, 5)) for r in rankings])
     table = np.array(rows)
     print(f"{data.name}: {len(rows)} questions, {len(index.words)} passages, {built:.0f} s to build")
