@@ -1226,7 +1226,7 @@ DECLARE
   terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
   total integer; first integer := 0; taken integer; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
   scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
-  best uuid[]; distances float8[];
+  best uuid[]; distances float8[]; needs integer[];
 BEGIN
   SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question
     INTO terms, frequencies, idfs, bounds, masses, question
@@ -1279,6 +1279,10 @@ BEGIN
       postings := postings + frequencies[taken];
     END LOOP;
     IF taken > first THEN
+      -- what is new has none of the rarest terms; of the others it needs each without which the rest stays below theta
+      needs := ARRAY(
+        SELECT o.term FROM unnest(terms[first + 1:], bounds[first + 1:]) AS o (term, bound)
+        WHERE (SELECT sum(b) FROM unnest(bounds[first + 1:]) AS b) * 1.00001 - o.bound < theta);
       SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
         INTO best, distances
       FROM (
@@ -1286,6 +1290,7 @@ BEGIN
         UNION
         (SELECT l.passage_id, l.weights <#> question FROM lexical_index l
          WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[first + 1:taken]
+           AND l.keys @> needs
            AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
            AND (filter IS NULL OR EXISTS (
              SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
@@ -1297,8 +1302,9 @@ BEGIN
 
   RETURN QUERY
   SELECT l.passage_id, l.document_id, -b.d,
-         (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (l.keys))
-           / greatest((masses ->> l.regconfig::text)::float8, 1e-9),
+         CASE WHEN b.place = 1 THEN  -- nobody asks it of others, and it would be half of what they cost here
+           (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (l.keys))
+             / greatest((masses ->> l.regconfig::text)::float8, 1e-9) END,
          complete
   FROM unnest(best, distances) WITH ORDINALITY AS b (passage_id, d, place)
   JOIN lexical_index l ON l.tenant_id = tenant AND l.passage_id = b.passage_id
@@ -1417,8 +1423,6 @@ ALTER FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidate
 
 COMMENT ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) IS 'What BM25 says of a passage that is not among the candidates of a run.';
 
-<<<<<<< HEAD
-=======
 CREATE FUNCTION rag.link_relations(collection uuid, changed uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -1466,26 +1470,6 @@ ALTER FUNCTION rag.link_relations(collection uuid, changed uuid[]) OWNER TO owne
 
 COMMENT ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) IS 'Brings the adjacency of relations of the current tenant up to date.';
 
-CREATE FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) RETURNS TABLE(result jsonb, age double precision)
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
-    AS $$
-BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
-  RETURN QUERY
-  SELECT r.result, extract(epoch FROM clock_timestamp() - r.created_at)::double precision
-  FROM retrieval_cache r
-  WHERE r.tenant_id = tenant AND r.key = wanted AND r.created_at > clock_timestamp() - make_interval(secs => ttl_seconds)
-    AND (r.collection_ids, r.epochs) = (
-      SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id)
-      FROM collections c WHERE c.tenant_id = tenant AND c.name = ANY (names));
-END
-$$;
-
-ALTER FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) OWNER TO owner;
-
-COMMENT ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) IS 'The cached result of a key, if it has not expired and the named collections are as they were when it was found.';
-
 CREATE FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -1513,7 +1497,6 @@ ALTER FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into
 
 COMMENT ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) IS 'Merges an entity of the current tenant, with all merged into it, into another; false when either is missing or they are one already.';
 
->>>>>>> s8-gstore
 CREATE FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) RETURNS text[]
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -2287,7 +2270,10 @@ BEGIN
     FROM (
       SELECT DISTINCT ON (c.passage_id) c.passage_id, c.document_id, c.id AS chunk_id, n.distance, n.place
       FROM unnest(ids, distances) WITH ORDINALITY AS n (chunk_id, distance, place)
-      JOIN chunks c ON c.tenant_id = tenant AND c.id = n.chunk_id
+      JOIN (
+        -- one pass over the key's index; 0: not merged into the join, which would look them up one by one
+        SELECT k.id, k.passage_id, k.document_id FROM chunks k WHERE k.tenant_id = tenant AND k.id = ANY (ids) OFFSET 0
+      ) AS c ON c.id = n.chunk_id
       ORDER BY c.passage_id, n.place
     ) AS b;
     complete := coalesce(cardinality(ids), 0) < chunks;
@@ -5379,24 +5365,16 @@ GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, ca
 GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.lexical_verdict(run rag.runs, passage rag.passages, candidates integer, last_score double precision, OUT verdict text, OUT rank integer, OUT score double precision) TO cairn_views;
 
-<<<<<<< HEAD
-=======
 REVOKE ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) TO cairn_views;
-
-REVOKE ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_app;
-GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.look_up_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) TO cairn_app;
 GRANT ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) TO cairn_views;
 
->>>>>>> s8-gstore
 REVOKE ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_definer;

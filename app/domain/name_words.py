@@ -11,6 +11,9 @@ CONNECTORS: Final = folded_words(
 )
 """Small words inside a name: Bank of America, Universidad de Chile, Ludwig van Beethoven."""
 
+ARTICLES_OF_NAMES: Final = folded_words("los las el la")
+"""Begin names of places where they are capitalised: Los Angeles, La Habana."""
+
 CONNECTORS_DE: Final = folded_words("von van de of la di del da do dos el al zu")
 
 ADDRESSES: Final = folded_words(

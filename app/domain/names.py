@@ -15,6 +15,7 @@ from typing import Final
 from app.domain.name_words import (
     ABBREVIATIONS,
     ADDRESSES,
+    ARTICLES_OF_NAMES,
     COMMON_OPENERS,
     CONNECTORS,
     CONNECTORS_DE,
@@ -40,6 +41,8 @@ _ELISION: Final = re.compile(r"^(?:[dlmnstcjDLMNSTCJ]|[Qq]u)['’]")
 _POSSESSIVE: Final = re.compile(r"['’]s$")
 _BESIDE: Final = 40
 """Words: how far from each other two single letters stand in for names."""
+_DOTTED: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+"""U.S., z.B."""
 _ROMAN: Final = re.compile(r"[IVX]{1,5}")
 
 Found = tuple[int, int, str]
@@ -110,7 +113,10 @@ def identifiers(tokens: Sequence[Token]) -> Iterator[Found]:
 
 
 def is_identifier(token: Token) -> bool:
-    return bool(len(token.word) > 1 and _IDENTIFIER.fullmatch(token.word) and not _MEASURE.fullmatch(token.word))
+    word = token.word
+    return bool(
+        len(word) > 1 and _IDENTIFIER.fullmatch(word) and not _MEASURE.fullmatch(word) and not _DOTTED.fullmatch(word)
+    )
 
 
 def names(tokens: Sequence[Token], text: str, reading: Reading) -> Iterator[Found]:
@@ -139,8 +145,9 @@ def _may_begin(tokens: Sequence[Token], at: int, reading: Reading) -> bool:
     if reading.german and _is_german_noun(token) and not (at + 1 < len(tokens) and tokens[at + 1].capital):
         return False
     if token.folded in reading.stops or token.folded in reading.questions:
-        # "The Beatles" counts from Beatles on; acronyms that spell a stop word count
-        return token.word.isupper() and len(token.word) > 1 and not token.opens
+        # "The Beatles" counts from Beatles on; acronyms that spell a stop word count, and "Los Angeles"
+        spanish = token.folded in ARTICLES_OF_NAMES and at + 1 < len(tokens) and tokens[at + 1].capital
+        return not token.opens and (spanish or (token.word.isupper() and len(token.word) > 1))
     return not token.opens or token.folded not in reading.openers
 
 

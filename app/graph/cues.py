@@ -76,7 +76,7 @@ PRONOUNS: Final = folded_words(
 )
 """First words of sentences that speak of the document's topic."""
 
-LEADING_ARTICLE: Final = re.compile(r"^(?:the|an?|les?|la|los|las|el|der|die|das|l')\s+")
+LEADING_ARTICLE: Final = re.compile(r"^(?:(?:the|an?|les?|la|los|las|el|der|die|das)\s+|l'(?=\w{2}))")
 
 _ROLE = r"(?P<role>[\w-]+(?: [\w-]+)?)"
 _RELATIONS: Final[Sequence[tuple[str, str]]] = (

@@ -13,15 +13,17 @@ bridges, and a passage that mentions a bridge is as good as
     adds     share of the question, by weight of its words, that the passage holds and the seed does not
     says     share of the question in the sentences of the seed that mention the bridge
 
-and of several ways to a passage the best counts. Everything that is needed comes from one statement: mentions of the
-seeds -> entities of at most `MOST_PASSAGES` passages -> mentions -> passages, each with the question's words it holds
-(`lexical_index.keys` of the question).
+A passage that mentions what the question itself names is worth NAMED / sqrt(passages that do), or NAMED_TOPIC where that
+is its title or heading: questions that compare two things need both. Of several ways to a passage the best counts.
+
+Everything that is needed comes from one statement: mentions of the seeds -> entities of at most `MOST_PASSAGES`
+passages -> mentions -> passages, each with the question's words that it holds (keys of the lexical index).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -35,6 +37,9 @@ TOPIC: Final = 0.125
 """A passage whose title or heading is the bridge is about it."""
 LINKED: Final = 0.025
 """What a link alone is worth."""
+NAMED_TOPIC: Final = 0.3
+NAMED: Final = 0.2
+"""What naming a thing is worth to the passages about it and to those that mention it; .1 to .5 do about as well."""
 UNNAMED: Final = 0.5
 """A seed that mentions nothing that the question names may be about something else."""
 
@@ -70,13 +75,26 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """A passage that mentions an entity which the question names.
+
+    `topic`: as its title or heading. `passages` of the collection do so in the same way.
+    """
+
+    passage_id: UUID
+    entity_id: UUID
+    passages: int
+    topic: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Linked:
-    """A passage that the graph found: how good it is, 0..1, from which seed and over which bridge."""
+    """A passage that the graph found: how good it is, 0..1, over which entity, and from which seed (None: the question)."""
 
     passage_id: UUID
     score: float
-    seed_id: UUID
     entity_id: UUID
+    seed_id: UUID | None = None
 
 
 def rank(
@@ -84,25 +102,38 @@ def rank(
     seeds: Sequence[Seed],
     links: Sequence[Link],
     terms: Mapping[UUID, frozenset[Term]],
+    named: Sequence[Named] = (),
 ) -> list[Linked]:
-    """Linked passages, best first, ties by id; seeds that are linked with each other are among them.
+    """Linked and named passages, best first, ties by id; seeds that are linked with each other are among them.
 
     `weights` are the words of the question with their idf (a word that the collection lacks has the highest), `terms`
     those of them that each linked passage holds; a passage that is missing there holds none.
     """
+    best: dict[UUID, Linked] = {}
+    for found in (*_linked(weights, seeds, links, terms), *_named(named)):
+        present = best.get(found.passage_id)
+        if present is None or _order(found) < _order(present):
+            best[found.passage_id] = found
+    return sorted(best.values(), key=_order)
+
+
+def _named(named: Sequence[Named]) -> Iterator[Linked]:
+    for one in named:
+        if 1 <= one.passages <= MOST_PASSAGES:
+            score = (NAMED_TOPIC if one.topic else NAMED) / math.sqrt(one.passages)
+            yield Linked(one.passage_id, score, one.entity_id)
+
+
+def _linked(
+    weights: Mapping[Term, float], seeds: Sequence[Seed], links: Sequence[Link], terms: Mapping[UUID, frozenset[Term]]
+) -> Iterator[Linked]:
     total = sum(weights.values())
     known = {seed.passage_id: seed for seed in seeds}
-    best: dict[UUID, Linked] = {}
     for link in links:
         seed = known.get(link.seed_id)
-        if seed is None or link.passage_id == link.seed_id or not 2 <= link.passages <= MOST_PASSAGES:
-            continue
-        score = _worth(seed, link, terms.get(link.passage_id, frozenset()), weights, total)
-        found = Linked(link.passage_id, score, link.seed_id, link.entity_id)
-        present = best.get(link.passage_id)
-        if present is None or _order(found) < _order(present):
-            best[link.passage_id] = found
-    return sorted(best.values(), key=_order)
+        if seed and link.passage_id != link.seed_id and 2 <= link.passages <= MOST_PASSAGES:
+            score = _worth(seed, link, terms.get(link.passage_id, frozenset()), weights, total)
+            yield Linked(link.passage_id, score, link.entity_id, link.seed_id)
 
 
 def _worth(seed: Seed, link: Link, held: frozenset[Term], weights: Mapping[Term, float], total: float) -> float:
@@ -114,5 +145,5 @@ def _worth(seed: Seed, link: Link, held: frozenset[Term], weights: Mapping[Term,
     return min(way * value, 1.0)
 
 
-def _order(item: Linked) -> tuple[float, UUID, UUID, UUID]:
-    return -item.score, item.passage_id, item.seed_id, item.entity_id
+def _order(item: Linked) -> tuple[float, UUID, UUID, bool, UUID]:
+    return -item.score, item.passage_id, item.entity_id, item.seed_id is None, item.seed_id or item.passage_id

@@ -88,6 +88,8 @@ def _stated(
     """Relations that the words between two neighbours name, or between a pronoun and the first entity."""
     for source, target in pairwise(here):
         kind = _between(text[source.end : target.start])
+        if kind == "in" and "place" not in (source.kind, target.kind):
+            continue  # a comma joins places, and lists
         if kind and key_of(source.name) != key_of(target.name):
             yield RelationMention(source.name, kind, target.name, left, right, PATTERN_WEIGHT)
     if topic and here:

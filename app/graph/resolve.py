@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from app.domain.graph import Alias, EntityKind
@@ -25,6 +26,7 @@ _EXPANDED: Final = re.compile(r"\(\s*(?P<acronym>[A-Z][A-Za-z0-9&.\-]{1,9})\s*\)
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
+@lru_cache(maxsize=8192)
 def key_of(name: str, kind: EntityKind = "name") -> str:
     """The form under which an entity is stored and looked up; "" where nothing is left.
 

@@ -70,17 +70,23 @@ def with_graph(text: Sequence[Fused], graph: LegResult, weight: float = 1.0) -> 
     found = {hit.passage_id: (rank, weight * max(0.0, hit.score)) for rank, hit in enumerate(graph.hits, start=1)}
     merged = [_added(item, scale, found.pop(item.passage_id, None)) for item in text]
     merged += [Fused(key, floor + share, {"graph": rank}, {"graph": share}) for key, (rank, share) in found.items()]
+    highest = max((item.score for item in merged), default=0.0)
     kept = {item.passage_id for item in text[:KEPT]}
+    merged = [item._replace(score=highest) if item.passage_id in kept else item for item in merged]
     return sorted(merged, key=lambda item: (item.passage_id not in kept, -item.score, item.passage_id))
 
 
 def with_graph_capped(text: Sequence[Fused], graph: LegResult, weights: FusionWeights, places: int) -> list[Fused]:
-    """The same passages by quota (A6.05): of `places` each side brings its share, text first; the rest follow as they were."""
+    """The same passages by quota (A6.05): of `places` each side brings its share, text first, then the rest as they were.
+
+    Scores only tell the order: 1 / rank.
+    """
     order = [item.passage_id for item in text]
     linked = [hit.passage_id for hit in graph.hits]
     brought = [*order[: cap(places, weights.text)], *linked[: cap(places, weights.graph)]]
     place = {key: at for at, key in enumerate(dict.fromkeys([*brought, *order, *linked]))}
-    return sorted(with_graph(text, graph), key=lambda item: place[item.passage_id])
+    merged = [item._replace(score=1 / (1 + place[item.passage_id])) for item in with_graph(text, graph)]
+    return sorted(merged, key=lambda item: place[item.passage_id])
 
 
 def _added(item: Fused, scale: float, graph: tuple[int, float] | None) -> Fused:

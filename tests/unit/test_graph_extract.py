@@ -1,0 +1,192 @@
+"""Entities and relations of documents by rules (A6.08), without a model."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.graph import Extraction
+from app.graph.extract import MOST_ENTITIES, PassageSpan, extract
+from app.graph.relations import MOST_RELATIONS, association, sentences
+from app.graph.resolve import acronyms, bare_title, compatible, key_of
+
+
+def read(text: str, title: str = "", language: str = "en", headings: tuple[str, ...] = ()) -> Extraction:
+    return extract(text, [PassageSpan(0, len(text), headings)], title=title, language=language)[0]
+
+
+def named(text: str, language: str = "en") -> set[str]:
+    return {mention.name for mention in read(text, language=language).entities}
+
+
+def stated(extraction: Extraction) -> set[tuple[str, str, str]]:
+    return {(r.source, r.kind, r.target) for r in extraction.relations if r.kind != "co_occurs"}
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "wanted"),
+    [
+        ("The film stars Amy Adams. It was shot in Vancouver.", "en", {"Amy Adams", "Vancouver"}),
+        ("He studied at the University of Oxford and in New York.", "en", {"University of Oxford", "New York"}),
+        ("We read about J. R. R. Tolkien and St. Louis.", "en", {"J. R. R. Tolkien", "St. Louis"}),
+        ("They met near Lake Geneva. The police came.", "en", {"Lake Geneva"}),
+        ("It calls pg_stat_io and parse_tree() of HNSWIndex.", "en", {"pg_stat_io", "parse_tree", "HNSWIndex"}),
+        ('He sang "Hello Love" on Monday in March.', "en", {"Hello Love"}),
+        ("Elle travaille à l'Université de Genève avec Marie Curie.", "fr", {"Université de Genève", "Marie Curie"}),
+        ("El río Ebro pasa por Zaragoza y llega a Tortosa.", "es", {"Ebro", "Zaragoza", "Tortosa"}),
+        ("Die Regierung von Angela Merkel saß in Berlin.", "de", {"Angela Merkel", "Berlin"}),
+        ("They flew from Los Angeles to La Paz in the U.S. army.", "en", {"Los Angeles", "La Paz", "U.S"}),
+        ("the flow over a flat plate is laminar .", "en", set()),
+    ],
+)
+def test_names_of_four_languages(text: str, language: str, wanted: set[str]) -> None:
+    assert named(text, language) == wanted
+
+
+def test_the_document_tells_whether_a_word_that_begins_a_sentence_is_a_name() -> None:
+    assert "Passengers" not in named("Passengers must wait. The bus to Lyon is late.")
+    assert "Lyon" in named("Lyon lies on the river. We went to Lyon by bus.")
+    assert named("Paris is cold. Water boils.") == {"Paris"}
+
+
+def test_a_surname_stands_for_the_person_and_an_acronym_for_its_expansion() -> None:
+    text = "Hank Snow joined the American Basketball Association (ABA). Later Snow left the ABA."
+    found = read(text)
+    assert [m.name for m in found.entities].count("Hank Snow") == 2
+    assert [m.name for m in found.entities].count("American Basketball Association") == 3
+    assert {(a.alias, a.name, a.reason) for a in found.aliases} == {
+        ("Snow", "Hank Snow", "surname"),
+        ("ABA", "American Basketball Association", "acronym"),
+    }
+
+
+def test_a_surname_of_two_people_stands_for_neither() -> None:
+    assert not read("We saw Tom Hanks and Colin Hanks. Then Hanks left.").aliases
+
+
+def test_title_and_heading_are_topics_with_an_empty_span() -> None:
+    found = read("A play in verse.", title="Brand (play)", headings=("Works", "Early plays"))
+    topics = [m for m in found.entities if m.kind == "topic"]
+    assert [(m.name, m.start, m.end) for m in topics] == [("Brand", 0, 0), ("Early plays", 0, 0)]
+    assert [(a.alias, a.name) for a in found.aliases] == [("Brand (play)", "Brand")]
+
+
+def test_a_title_is_a_topic_of_the_first_passage_only_and_a_heading_where_it_begins() -> None:
+    text = "One thing. Another thing."
+    spans = [PassageSpan(0, 10, ("A part",)), PassageSpan(11, 25, ("A part",))]
+    first, second = extract(text, spans, title="A tale", language="en")
+    assert {m.name for m in first.entities} == {"A tale", "A part"}
+    assert not second.entities
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "language", "wanted"),
+    [
+        ("Big Eyes, directed by Tim Burton, is a film.", "", "en", ("Big Eyes", "directed_by", "Tim Burton")),
+        ("We know that Microsoft was founded by Bill Gates.", "", "en", ("Microsoft", "founded_by", "Bill Gates")),
+        ("He was born in Nashville.", "Hank Snow", "en", ("Hank Snow", "born_in", "Nashville")),
+        ("So Vaduz is the capital of Liechtenstein.", "", "en", ("Vaduz", "capital_of", "Liechtenstein")),
+        ("On sait que Marie Curie, née à Varsovie, vécut.", "", "fr", ("Marie Curie", "born_in", "Varsovie")),
+        ("Se sabe que Madrid es la capital de España.", "", "es", ("Madrid", "capital_of", "España")),
+        ("Der Ort heißt Malbun. Malbun liegt in Liechtenstein.", "", "de", ("Malbun", "located_in", "Liechtenstein")),
+    ],
+)
+def test_relations_that_the_words_state(text: str, title: str, language: str, wanted: tuple[str, str, str]) -> None:
+    assert wanted in stated(read(text, title, language))
+
+
+def test_a_comma_relates_places_and_not_the_members_of_a_list() -> None:
+    assert not stated(read("There they met Amy Adams, Tim Burton."))
+    assert stated(read("They live in Brooklyn, New York.")) == {("Brooklyn", "in", "New York")}
+
+
+def test_relations_point_at_the_sentence_that_proves_them() -> None:
+    text = "It was late. Later Tim Burton met Amy Adams in Paris. They left."
+    relation = next(r for r in read(text).relations if {r.source, r.target} == {"Tim Burton", "Amy Adams"})
+    assert text[relation.start : relation.end] == "Later Tim Burton met Amy Adams in Paris."
+    assert relation.kind == "co_occurs"
+
+
+def test_phrases_that_a_document_keeps_using_are_terms() -> None:
+    text = "a boundary layer forms . the boundary layer grows and boundary layers separate ."
+    terms = [m for m in read(text).entities if m.kind == "term"]
+    assert {m.name for m in terms} == {"boundary layer"}
+    assert len(terms) == 3
+
+
+def test_mentions_say_where_they_stand_in_the_document() -> None:
+    text = "Once Amy Adams lived here. And now Tim Burton lives here."
+    spans = [PassageSpan(0, 26), PassageSpan(27, len(text))]
+    for span, found in zip(spans, extract(text, spans, language="en"), strict=True):
+        (mention,) = found.entities
+        assert text[mention.start : mention.end] == mention.name
+        assert span.start <= mention.start < mention.end <= span.end
+
+
+@given(st.text(alphabet="ABab .,\n'\"(’é1_-:", max_size=300), st.sampled_from(["en", "fr", "es", "de"]))
+def test_any_text_gives_mentions_inside_their_passages(text: str, language: str) -> None:
+    half = len(text) // 2
+    spans = [PassageSpan(0, half), PassageSpan(half, len(text))]
+    for span, found in zip(spans, extract(text, spans, title=text[:20], language=language), strict=True):
+        assert len(found.entities) <= MOST_ENTITIES
+        assert len(found.relations) <= MOST_RELATIONS
+        names = {key_of(m.name) for m in found.entities} | {key_of(bare_title(text[:20]))}
+        assert all(span.start <= m.start <= m.end <= span.end for m in found.entities)
+        assert all(key_of(r.source) in names and key_of(r.target) in names for r in found.relations)
+        assert all(span.start <= r.start <= r.end <= span.end for r in found.relations)
+
+
+@pytest.mark.parametrize("text", ["A " * 100_000, "Ab. " * 50_000, "a_b " * 50_000, "(" * 200_000, "x y " * 50_000])
+def test_long_texts_of_one_kind_are_read_in_linear_time(text: str) -> None:
+    began = time.perf_counter()
+    spans = [PassageSpan(at, min(at + 2000, len(text))) for at in range(0, len(text), 1800)]
+    extract(text, spans, language="en")
+    assert time.perf_counter() - began < 60
+
+
+def test_sentences_end_neither_at_initials_nor_at_abbreviations() -> None:
+    text = "Dr. J. R. Tolkien met Mr. Lewis. They talked. Later: nothing"
+    assert [text[a:b] for a, b in sentences(text, 0, len(text))] == [
+        "Dr. J. R. Tolkien met Mr. Lewis.",
+        "They talked.",
+        "Later: nothing",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("The Beatles'", "beatles"), ("U.S.A.", "USA"), ("Élysée", "elysee"), ("Saint-Denis", "Saint Denis"), ("L’Oréal", "Oreal")],
+)  # fmt: skip
+def test_spellings_of_one_name_have_one_key(one: str, other: str) -> None:
+    assert key_of(one) == key_of(other) != ""
+
+
+def test_keys_tell_names_apart() -> None:
+    assert key_of("Paris") != key_of("Pari")
+    assert key_of("boundary layers", "term") == key_of("boundary layer", "term")
+    assert key_of("C++") != key_of("C")
+    assert key_of("...") == ""
+
+
+def test_kinds_guard_what_may_be_one() -> None:
+    assert compatible("name", "person")
+    assert compatible("topic", "term")
+    assert not compatible("person", "place")
+    assert not compatible("function", "topic")
+
+
+def test_an_acronym_needs_its_initials() -> None:
+    assert acronyms("the Federal Bureau of Investigation (FBI)")[0][:2] == ("Federal Bureau of Investigation", "FBI")
+    assert not acronyms("the Bureau (FBI)")
+    assert not acronyms("a word (Paris)")
+
+
+def test_association_is_one_for_what_never_parts_and_zero_for_chance() -> None:
+    assert association(5, 5, 5, 100) == pytest.approx(1.0)
+    assert association(1, 10, 10, 100) == pytest.approx(0.0)
+    assert association(1, 50, 50, 100) == 0.0
+    assert association(0, 3, 4, 100) == 0.0
+    assert 0.0 < association(3, 10, 5, 100) < 1.0
