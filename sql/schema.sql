@@ -1082,7 +1082,7 @@ DECLARE
   terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
   total integer; first integer := 0; taken integer; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
   scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
-  best uuid[]; distances float8[];
+  best uuid[]; distances float8[]; needs integer[];
 BEGIN
   SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question
     INTO terms, frequencies, idfs, bounds, masses, question
@@ -1135,6 +1135,10 @@ BEGIN
       postings := postings + frequencies[taken];
     END LOOP;
     IF taken > first THEN
+      -- what is new has none of the rarest terms; of the others it needs each without which the rest stays below theta
+      needs := ARRAY(
+        SELECT o.term FROM unnest(terms[first + 1:], bounds[first + 1:]) AS o (term, bound)
+        WHERE (SELECT sum(b) FROM unnest(bounds[first + 1:]) AS b) * 1.00001 - o.bound < theta);
       SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
         INTO best, distances
       FROM (
@@ -1142,6 +1146,7 @@ BEGIN
         UNION
         (SELECT l.passage_id, l.weights <#> question FROM lexical_index l
          WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[first + 1:taken]
+           AND l.keys @> needs
            AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
            AND (filter IS NULL OR EXISTS (
              SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
@@ -1153,8 +1158,9 @@ BEGIN
 
   RETURN QUERY
   SELECT l.passage_id, l.document_id, -b.d,
-         (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (l.keys))
-           / greatest((masses ->> l.regconfig::text)::float8, 1e-9),
+         CASE WHEN b.place = 1 THEN  -- nobody asks it of others, and it would be half of what they cost here
+           (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (l.keys))
+             / greatest((masses ->> l.regconfig::text)::float8, 1e-9) END,
          complete
   FROM unnest(best, distances) WITH ORDINALITY AS b (passage_id, d, place)
   JOIN lexical_index l ON l.tenant_id = tenant AND l.passage_id = b.passage_id
@@ -1802,7 +1808,10 @@ BEGIN
     FROM (
       SELECT DISTINCT ON (c.passage_id) c.passage_id, c.document_id, c.id AS chunk_id, n.distance, n.place
       FROM unnest(ids, distances) WITH ORDINALITY AS n (chunk_id, distance, place)
-      JOIN chunks c ON c.tenant_id = tenant AND c.id = n.chunk_id
+      JOIN (
+        -- one pass over the key's index; 0: not merged into the join, which would look them up one by one
+        SELECT k.id, k.passage_id, k.document_id FROM chunks k WHERE k.tenant_id = tenant AND k.id = ANY (ids) OFFSET 0
+      ) AS c ON c.id = n.chunk_id
       ORDER BY c.passage_id, n.place
     ) AS b;
     complete := coalesce(cardinality(ids), 0) < chunks;
