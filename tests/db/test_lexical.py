@@ -183,7 +183,9 @@ async def test_two_passes_give_the_same_list_as_the_full_scan(services: Services
 async def test_passages_that_cannot_win_do_not_change_the_list(services: Services) -> None:
     """Words of all frequencies, as in real text: the second pass drops passages without the words that they would need."""
     chance = random.Random(11)
-    words = [f"{first}{second}" for first in ("gra", "bal", "mos", "fel", "kor") for second in ("nit", "sem", "rok", "lud")]
+    words = [
+        f"{first}{second}" for first in ("gra", "bal", "mos", "fel", "kor") for second in ("nit", "sem", "rok", "lud")
+    ]
     shares = [1 / (place + 1) for place in range(len(words))]
     texts = {f"d{i}": " ".join(chance.choices(words, shares, k=chance.randint(5, 40))) for i in range(900)}
     await index_texts(services, texts)
