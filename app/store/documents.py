@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -236,6 +236,13 @@ async def delete(connection: Any, collection_id: UUID, document_id: UUID) -> boo
     """Remove a document and everything derived from it in the caller's transaction; False when it is not there."""
     await connection.execute(SQL["create_stage"])  # this connection may never have published anything
     return bool(await connection.fetchval(SQL["remove"], document_id, collection_id))
+
+
+async def hold(connection: Any, principal: Principal, documents: Collection[UUID]) -> set[UUID]:
+    """Those of them that are there; none can be deleted before the transaction ends."""
+    if not documents:
+        return set()
+    return {row["id"] for row in await connection.fetch(SQL["hold"], principal.tenant_id, list(documents))}
 
 
 async def stale(

@@ -11,6 +11,7 @@ from app.db.queries import load_queries
 from app.domain.conversation import SourceRef, Turn
 from app.domain.ids import new_id
 from app.domain.principal import Principal
+from app.store import documents
 
 SQL = load_queries("memory")
 
@@ -47,7 +48,7 @@ async def add(
     tenant = principal.tenant_id
     last = await connection.fetchval(SQL["open_session"], tenant, session_id, collection, len(messages))
     cited = {source.document_id for message in messages for source in message.sources}
-    held = {row["id"] for row in await connection.fetch(SQL["hold_documents"], tenant, list(cited))} if cited else set()
+    held = await documents.hold(connection, principal, cited)
     made = [
         (tenant, session_id, position, new_id(), message.role, message.content, _metadata(message),
          list(dict.fromkeys(source.document_id for source in message.sources)), message.run_id)

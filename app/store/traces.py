@@ -16,6 +16,7 @@ from pydantic_core import to_json
 from app.db.queries import load_queries
 from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunTrace
+from app.store import documents
 from app.store.session import Database
 
 SQL = load_queries("traces")
@@ -28,10 +29,11 @@ async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
     A column travels as one array, and arrays within it as their text: that is a fifth of the work of encoding them.
 
     A run of a conversation is traced after its messages were saved. Where the conversation is gone by then, somebody has
-    deleted it, and the run loses its text like those that were written before.
+    deleted it, and the run loses its text like those that were written before. The same with cited documents.
     """
     tenant_id = traces[0].tenant_id
     deleted = await _deleted_sessions(connection, traces)
+    await documents.hold(connection, Principal(tenant_id, ""), {key for trace in traces for key in trace.document_ids})
     runs = [
         (trace.started_at, trace.id, trace.kind, _array(trace.collections), trace.question, trace.strategy,
          _json(trace.plan), _json(trace.timings_ms), _array(trace.legs_used), _json(trace.legs_failed),

@@ -9,11 +9,6 @@ ON CONFLICT (tenant_id, id) DO UPDATE SET
   message_count = s.message_count + excluded.message_count
 RETURNING message_count
 
--- name: hold_documents
--- Those that are there; none of them can be deleted before this transaction ends. In the order in which uploads lock them.
-SELECT id FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
-ORDER BY collection_id, external_id COLLATE "C" FOR KEY SHARE
-
 -- name: add
 INSERT INTO rag.messages (tenant_id, session_id, position, id, role, content, metadata, document_ids, run_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)

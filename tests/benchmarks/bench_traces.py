@@ -43,7 +43,7 @@ async def block(services: Services, queries: list[str], traced: bool) -> float:
     services.settings.current = settings.model_copy(update={"trace": trace})
     begun = time.perf_counter()
     for query in queries:
-        await run_search(services, SearchRequest(query=query, collections=("bench",)))
+        await run_search(services, SearchRequest(query=query, collections=("bench",), cache=False))
     await services.traces.flush()
     return (time.perf_counter() - begun) / len(queries) * 1000
 

@@ -180,6 +180,28 @@ async def test_two_passes_give_the_same_list_as_the_full_scan(services: Services
             assert pruned.hits == scanned.hits
 
 
+async def test_passages_that_cannot_win_do_not_change_the_list(services: Services) -> None:
+    """Words of all frequencies, as in real text: the second pass drops passages without the words that they would need."""
+    chance = random.Random(11)
+    words = [
+        f"{first}{second}" for first in ("gra", "bal", "mos", "fel", "kor") for second in ("nit", "sem", "rok", "lud")
+    ]
+    shares = [1 / (place + 1) for place in range(len(words))]
+    texts = {f"d{i}": " ".join(chance.choices(words, shares, k=chance.randint(5, 40))) for i in range(900)}
+    await index_texts(services, texts)
+    collection = await get_collection(services, "test")
+    small = LexicalSettings(candidate_budget=100)
+    full = LexicalSettings(candidate_budget=1_000_000, candidate_cap=1_000_000)
+    async with services.database.transaction(services.principal) as connection:
+        for number in range(40):
+            query, k = " ".join(chance.sample(words, chance.randint(2, 7))), (3, 10, 50)[number % 3]
+            pruned = await lexical.search(connection, [collection.id], query, k, small, None)
+            scanned = await lexical.search(connection, [collection.id], query, k, full, None)
+            assert pruned.exact
+            assert pruned.hits == scanned.hits, query
+            assert pruned.confidence == scanned.confidence > 0
+
+
 async def test_capped_candidates_are_reported(services: Services) -> None:
     """W7: a list that may miss a passage says so."""
     texts = {f"d{i}": "common words everywhere " + ("rare" if i == 5 else "") for i in range(1200)}
