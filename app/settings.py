@@ -164,7 +164,7 @@ class CacheSettings(Section):
 class RewriteSettings(Section):
     """How a message becomes what retrieval looks for."""
 
-    model: bool = Field(True, description="Let the chat model rewrite follow-ups when there is one; off: rules only.")
+    model: bool = Field(True, description="Let the chat model rewrite, split and rephrase if there is one.")
     seconds: float = Field(5, gt=0, description="Longest the model may take to rewrite, split or rephrase, seconds.")
     max_tokens: int = Field(512, ge=32, description="Most tokens of such a reply; some models think first.")
     max_subquestions: int = Field(4, ge=1, le=10, description="Questions that a message is split into at most.")

@@ -22,10 +22,11 @@ from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.errors import CairnError
 from app.prompts import prompt_part
+from app.query.filters import scoped
 from app.strategies.answering import Material, answered
 from app.strategies.choose import Exchange, last_exchange
 from app.strategies.fast import fast
-from app.strategies.gather import best, gather, inside
+from app.strategies.gather import best, gather
 from app.strategies.run import Outcome, Piece, Run, coverage
 
 FURTHER: Final = 2.0
@@ -124,7 +125,7 @@ async def _same_documents(run: Run, asked: str, originals: Sequence[Passage]) ->
     top_k = run.settings.answer.retrieved
     found: list[Passage] = []
     for name in names:
-        result = await run.search(inside(name, asked), top_k, purpose="document", filters=run.question.filters)
+        result = await run.search(scoped(asked, (name,)), top_k, purpose="document", filters=run.question.filters)
         found += result.passages
     return tuple(found)
 

@@ -29,6 +29,7 @@ from app.strategies.finish import finished
 from app.strategies.replies import clarify, reply
 from app.strategies.run import Kit, Outcome, Record, Run, Strategy
 from app.strategies.summarize import summarize
+from app.strategies.widen import widened, widens
 
 log = structlog.get_logger(__name__)
 
@@ -70,6 +71,9 @@ async def _steps(question: Question, kit: Kit, record: Record) -> AsyncIterator[
     record.question, record.plan, record.route = question, plan, route
     outcome: Outcome | None = None
     one = Run(question, plan, route, kit, record)
+    if widens(one):
+        yield Progress("expand", 20)
+        one = await widened(one)
     async with aclosing(cast("Any", STRATEGIES[route.strategy](one))) as pieces:
         async for piece in pieces:
             if isinstance(piece, Outcome):

@@ -16,6 +16,7 @@ from uuid import UUID
 from app.domain.passage import Passage, SearchResult
 from app.domain.trace import LegTrace
 from app.errors import CairnError
+from app.query.filters import scoped
 from app.strategies.run import Run, half_up
 
 MOST_NAMED: Final = 4
@@ -73,7 +74,7 @@ def _further(run: Run) -> list[tuple[str, str]]:
     """What is searched for besides the question, and why: parts and other phrasings of an enhanced one, and each of
     several documents that the message names."""
     named = run.plan.documents if 1 < len(run.plan.documents) <= MOST_NAMED else ()
-    asked = [("document", inside(name, run.plan.text)) for name in named]
+    asked = [("document", scoped(run.plan.text, (name,))) for name in named]
     if run.route.strategy == "enhanced":
         asked += [("subquestion", text) for text in run.plan.subquestions]
         asked += [("expansion", text) for text in run.plan.expansions]
@@ -84,18 +85,13 @@ async def _main(run: Run, top_k: int) -> tuple[SearchResult, tuple[str, ...]]:
     """Conditions that were read out of the message are dropped where nothing meets them; the caller's never are."""
     own = dict(run.question.filters or {})
     guessed = {key: value for key, value in run.plan.filters.items() if key not in own}
-    text = inside(run.plan.documents[0], run.plan.text) if len(run.plan.documents) == 1 else run.plan.text
+    text = scoped(run.plan.text, run.plan.documents)
     result = await run.search(text, top_k, filters={**guessed, **own})
     if (guessed or text != run.plan.text) and not result.passages and result.visible_passages:
         said = ", ".join([*run.plan.documents, *(f"{key} = {value!r}" for key, value in guessed.items())])
         result = await run.search(run.plan.text, top_k, purpose="without conditions", filters=own)
         return result, (f"nothing was found under {said}, which the question names: searched everything",)
     return result, ()
-
-
-def inside(external_id: str, text: str) -> str:
-    """The query for a search in one document."""
-    return text if set('"\n') & set(external_id) else f'id:"{external_id}" {text}'
 
 
 async def _more(

@@ -12,12 +12,16 @@ BEGINNINGS: Final = {
     "ground": "You check whether an answer is supported",
     "rewrite": "You prepare a user's message",
     "notes": "You take notes of one part",
+    "decompose": "You split a question",
+    "expand": "You rephrase a question",
 }
 DEFAULTS: Final = {
     "generate": "I don't know based on the provided documents.",
     "ground": "GROUNDED: YES\nSCORE: 1.0\nISSUES:\nnone",
     "rewrite": "{}",
     "notes": "A note [1].",
+    "decompose": "[]",
+    "expand": "[]",
 }
 
 

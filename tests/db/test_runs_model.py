@@ -312,3 +312,55 @@ def _numbers(user: str) -> list[int]:
     import re
 
     return [int(number) for number in re.findall(r"^\[Source (\d+):", user, re.MULTILINE)]
+
+
+# --- what a model adds to a search ------------------------------------------------------------------------------------
+
+
+async def test_a2_02_a2_03_parts_and_phrasings_of_an_enhanced_question_are_searched(
+    services: Services, talking: Talking
+) -> None:
+    part, phrasing = "leave days of employees", "annual leave of employees per year"
+    talking.reset(
+        decompose=[json.dumps([part, "days of leave per year"])], expand=[json.dumps([phrasing])], generate=[TRUE]
+    )
+    events = [event async for event in ask(services, Question(LEAVE, "handbook", new_id(), strategy="enhanced"))]
+    made = answer(events)
+    assert made.route["subquestions"] == [part, "days of leave per year"]
+    assert made.route["expansions"] == [phrasing]
+    assert made.degraded == ()
+    assert "expand" in [event.step for event in events if isinstance(event, Progress)]
+    trace = await get_trace(services, made.run_id)
+    assert [item["purpose"] for item in trace.plan["searches"]] == [
+        "question",
+        "subquestion",
+        "subquestion",
+        "expansion",
+    ]
+    assert {"decompose", "expand", "generate"} <= {call["purpose"] for call in trace.usage["by_purpose"]}
+
+
+async def test_parts_that_rules_have_found_are_kept(services: Services, talking: Talking) -> None:
+    question = "When are salaries paid and how much may a hotel cost per night?"
+    made = await answered(services, question, strategy="enhanced")
+    assert len(made.route["subquestions"]) == 2
+    assert not talking.heard["decompose"]
+    assert len(talking.heard["expand"]) == 1
+
+
+async def test_w7_an_unusable_widening_is_told_and_done_without(services: Services, talking: Talking) -> None:
+    talking.reset(decompose=["I would not split this."], expand=['["Eagle termination 2019"]'], generate=[TRUE])
+    made = await answered(services, LEAVE, strategy="enhanced")
+    assert made.answer == TRUE
+    assert (made.route["subquestions"], made.route["expansions"]) == ([], [])
+    told = " ".join(made.degraded)
+    assert "decompose by the model failed" in told
+    assert "expand by the model failed" in told
+
+
+async def test_a_simple_question_costs_no_widening(services: Services, talking: Talking) -> None:
+    talking.reset(generate=[TRUE])
+    made = await answered(services, LEAVE, strategy="fast")
+    assert made.route["strategy"] == "fast"
+    assert not talking.heard["decompose"]
+    assert not talking.heard["expand"]
