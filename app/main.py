@@ -30,6 +30,7 @@ from app.api import (
     collections,
     documents,
     embedding_models,
+    graph,
     health,
     index,
     jobs,
@@ -73,7 +74,7 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, index, search, query, chat_history, chat, chat_documents, jobs, traces,
+    collections, documents, embedding_models, index, search, query, chat_history, chat, chat_documents, graph, jobs, traces,
     cache, health,
 )  # fmt: skip
 

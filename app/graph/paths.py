@@ -1,0 +1,90 @@
+"""How two entities are related: the best ways from one to the other, with what proves each step.
+
+A walk from the first and one from the second meet: two hops and one, so ways of three relations are found without
+expanding three hops, and a hub at one end is entered from the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+from uuid import UUID
+
+from app.domain.graph_link import EntitySummary
+from app.domain.graph_view import Way
+from app.domain.graph_walk import Step, WalkLimits
+from app.domain.principal import Principal
+from app.store import graph, graph_view
+
+MOST_HOPS: Final = 3
+LIMITS: Final = WalkLimits(per_node_cap=100, beam=200, top=1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """Entities from the one to the other. `score`: the product of the weights of the relations between them."""
+
+    nodes: tuple[UUID, ...]
+    score: float
+
+
+async def ways_between(
+    connection: Any, principal: Principal, collection_id: UUID, source: UUID, target: UUID, *, hops: int, limit: int
+) -> tuple[Way, ...]:
+    """The ways of at most so many hops (1 to 3): short before long, since a step less is a doubt less, then by weight."""
+    there = await graph.walk(connection, collection_id, {source: 1.0}, _limits(hops - 1))
+    back = await graph.walk(connection, collection_id, {target: 1.0}, _limits(1))
+    trails = meeting(there, back, hops)[:limit]
+    return await _told(connection, principal, trails)
+
+
+def _limits(hops: int) -> WalkLimits:
+    return WalkLimits(
+        max(hops, 1), LIMITS.per_node_cap, LIMITS.beam, LIMITS.row_budget, LIMITS.time_budget_ms, LIMITS.top
+    )
+
+
+def meeting(there: Iterable[Step], back: Iterable[Step], hops: int) -> list[Trail]:
+    """What two walks make together: ways of at most so many steps on which nothing stands twice. Pure."""
+    ahead = {(step.entity_id, step.hop): step for step in there}
+    behind = {(step.entity_id, step.hop): step for step in back}
+    ends: dict[UUID, list[Step]] = {}
+    for step in behind.values():
+        ends.setdefault(step.entity_id, []).append(step)
+    found: dict[tuple[UUID, ...], float] = {}
+    for step in ahead.values():
+        for end in ends.get(step.entity_id, ()):
+            nodes = (*_nodes(step, ahead), *reversed(_nodes(end, behind)[:-1]))
+            if 1 < len(nodes) <= hops + 1 and len(set(nodes)) == len(nodes):
+                found[nodes] = max(found.get(nodes, 0.0), step.score * end.score)
+    trails = [Trail(nodes, score) for nodes, score in found.items()]
+    return sorted(trails, key=lambda trail: (len(trail.nodes), -trail.score, trail.nodes))
+
+
+def _nodes(step: Step, rows: Mapping[tuple[UUID, int], Step]) -> tuple[UUID, ...]:
+    """From the seed to the step's entity: a predecessor stands at the hop before."""
+    nodes = [step.entity_id]
+    while step.predecessor_id is not None:
+        nodes.append(step.predecessor_id)
+        step = rows[step.predecessor_id, step.hop - 1]
+    return tuple(reversed(nodes))
+
+
+async def _told(connection: Any, principal: Principal, trails: Iterable[Trail]) -> tuple[Way, ...]:
+    """With names, and between each two entities the relation that says most."""
+    trails = list(trails)
+    pairs = list(dict.fromkeys(pair for trail in trails for pair in pairwise(trail.nodes)))
+    chosen = await graph_view.between(connection, principal, pairs)
+    relations = await graph_view.relations(connection, principal, chosen)
+    names = await graph.named(connection, principal, list({node for trail in trails for node in trail.nodes}))
+    by_pair = {frozenset((one.source.id, one.target.id)): one for one in relations.values()}
+    return tuple(
+        Way(_entities(trail, names), tuple(by_pair[frozenset(pair)] for pair in pairwise(trail.nodes)), trail.score)
+        for trail in trails
+    )
+
+
+def _entities(trail: Trail, names: Mapping[UUID, EntitySummary]) -> tuple[EntitySummary, ...]:
+    return tuple(names[node] for node in trail.nodes)
