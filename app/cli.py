@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from app.commands import evaluate, jobs, models
+from app.commands import evaluate, graph, jobs, models
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
@@ -28,6 +28,7 @@ PIPE_CLOSED = 141
 app.add_typer(evaluate.group, name="eval")
 app.add_typer(models.group, name="models")
 app.add_typer(jobs.group, name="jobs")
+app.add_typer(graph.group, name="graph")
 
 
 class SearchMode(StrEnum):

@@ -1,0 +1,185 @@
+"""`cairn graph ...` as processes of its own: what is printed, and exports that other programs read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import networkx
+import pytest
+from graph_library import COLLECTION, TEXTS
+from lxml import etree
+
+REPO = Path(__file__).resolve().parents[2]
+GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
+
+
+@dataclass(frozen=True)
+class Cairn:
+    """Runs the command in a process, in a folder of its own."""
+
+    folder: Path
+    environment: dict[str, str]
+
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "app.cli", *arguments], env=self.environment, cwd=self.folder, capture_output=True, text=True,
+            check=False, timeout=120,
+        )  # fmt: skip
+
+    def json(self, *arguments: str) -> Any:
+        done = self(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def cairn(fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path) -> Cairn:
+    """With the library ingested."""
+    folder = tmp_path_factory.mktemp("graph")
+    own = {
+        "CAIRN_DATABASE_URL": fresh_database(), "CAIRN_HOME": str(folder), "CAIRN_MODEL_DIR": str(model), "COLUMNS": "200",
+        "PYTHONPATH": str(REPO),
+    }  # fmt: skip
+    runs = Cairn(folder, {**os.environ, **own})
+    library = folder / "library"
+    library.mkdir()
+    for name, text in TEXTS.items():
+        (library / f"{name}.md").write_text(text)
+    (library / "odd.md").write_text(
+        "# Odd\n\nMonsieur Dupont & Söhne <Paris> met Ada Lovelace in Łódź \x0b near London."
+    )
+    done = runs("ingest", "library", "--collection", COLLECTION)
+    assert done.returncode == 0, done.stderr
+    return runs
+
+
+def test_show_is_a_tree_of_relations_with_quotations_and_files(cairn: Cairn) -> None:
+    done = cairn("graph", "show", "ada lovelace", "--collection", COLLECTION, "--hops", "2")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("Ada Lovelace  (")
+    born = next(at for at, line in enumerate(lines) if line.startswith("-- born in --> London"))
+    assert lines[born + 1 : born + 3] == [
+        "    “Ada Lovelace was born in London.”",
+        "    Ada Lovelace (library/lovelace.md)",
+    ]
+    assert any(line.startswith("    ") and "Wigmore Hall  (" in line for line in lines), "two hops away, indented"
+    said = cairn.json("graph", "show", "Ada Lovelace", "--collection", COLLECTION)
+    assert said["entity"]["name"] == said["neighborhood"]["nodes"][0]["name"] == "Ada Lovelace"
+    by_id = cairn.json("graph", "show", said["entity"]["id"])
+    assert by_id["entity"] == said["entity"]
+
+
+def test_path_quotes_what_proves_each_step(cairn: Cairn) -> None:
+    done = cairn("graph", "path", "Ada Lovelace", "Wigmore Hall", "-c", COLLECTION)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1. Ada Lovelace - ")
+    assert "“The Wigmore Hall is located in Marylebone" in done.stdout
+    assert "(library/marylebone.md)" in done.stdout
+    none = cairn("graph", "path", "Ada Lovelace", "Wigmore Hall", "-c", COLLECTION, "--hops", "1")
+    assert (none.returncode, none.stdout) == (1, "")
+    assert none.stderr.startswith("No way of at most 1 relation leads from Ada Lovelace to Wigmore Hall")
+
+
+def test_entities_are_listed_and_an_unknown_one_is_met_with_near_names(cairn: Cairn) -> None:
+    assert {one["name"] for one in cairn.json("graph", "entities", "babb", "-c", COLLECTION)} == {"Charles Babbage"}
+    listed = cairn("graph", "entities", "-c", COLLECTION)
+    assert (listed.returncode, "Ada Lovelace  (" in listed.stdout) == (0, True)
+    unknown = cairn("graph", "show", "Ada Lovelase", "-c", COLLECTION)
+    assert unknown.returncode == 1
+    assert "did you mean Ada Lovelace" in unknown.stderr
+    nothing = cairn("graph", "entities", "xyzzy", "-c", COLLECTION)
+    assert (nothing.returncode, nothing.stdout) == (0, "")
+    assert "`cairn graph entities` lists" in nothing.stderr
+
+
+def test_a_merge_is_made_listed_and_undone(cairn: Cairn) -> None:
+    done = cairn("graph", "merge", "Marylebone", "London", "-c", COLLECTION, "--reason", "a part of it")
+    assert done.returncode == 0, done.stderr
+    merge = cairn.json("graph", "merges", "-c", COLLECTION)[0]
+    assert (merge["entity"], merge["into"], merge["reason"]) == ("Marylebone", "London", "a part of it")
+    assert done.stdout == f"Marylebone is taken for London now. Undo: cairn graph unmerge {merge['id']}\n"
+    shown = cairn("graph", "show", "Marylebone", "-c", COLLECTION)
+    assert shown.stdout.startswith("London  (")
+    assert f"Stands for Marylebone too (a part of it; cairn graph unmerge {merge['id']})" in shown.stdout
+    assert cairn("graph", "unmerge", merge["id"]).stdout == "Marylebone is itself again.\n"
+    assert cairn("graph", "unmerge", merge["id"]).returncode == 1
+
+
+def test_graphml_is_read_by_others_and_holds_the_whole_graph(cairn: Cairn) -> None:
+    done = cairn("graph", "export", "-c", COLLECTION, "--output", "graph.graphml")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert not (cairn.folder / "graph.graphml.part").exists()
+    tree = etree.parse(cairn.folder / "graph.graphml")
+    assert tree.getroot().tag == f"{GRAPHML}graphml"
+    keys = {key.get("id") for key in tree.iter(f"{GRAPHML}key")}
+    assert {data.get("key") for data in tree.iter(f"{GRAPHML}data")} == keys
+    graph = networkx.read_graphml(cairn.folder / "graph.graphml", force_multigraph=True)
+    names = {node: values["name"] for node, values in graph.nodes(data=True)}
+    assert {"Ada Lovelace", "London", "Wigmore Hall"} <= set(names.values())
+    born = [
+        values for source, target, values in graph.edges(data=True)
+        if (names[source], names[target], values["kind"]) == ("Ada Lovelace", "London", "born_in")
+    ]  # fmt: skip
+    assert [(one["evidence"], one["document"]) for one in born] == [
+        ("Ada Lovelace was born in London.", "library/lovelace.md")
+    ]
+    assert 0 < born[0]["weight"] < 1
+    assert any("<Paris>" in values["evidence"] for _, _, values in graph.edges(data=True)), (
+        "what XML would take for markup"
+    )
+    listed = cairn.json("graph", "entities", "-c", COLLECTION, "--limit", "1000")
+    assert {(one["id"], one["name"], one["passage_count"]) for one in listed} == {
+        (node, values["name"], values["passage_count"]) for node, values in graph.nodes(data=True)
+    }
+
+
+def test_json_is_the_same_graph_in_node_link_form(cairn: Cairn) -> None:
+    done = cairn("graph", "export", "-c", COLLECTION, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    graph = networkx.node_link_graph(json.loads(done.stdout), edges="edges")
+    assert (graph.is_directed(), graph.is_multigraph(), graph.graph) == (True, True, {"name": COLLECTION})
+    cairn("graph", "export", "-c", COLLECTION, "-o", "same.graphml")
+    same = networkx.read_graphml(cairn.folder / "same.graphml", force_multigraph=True)
+    assert set(graph.nodes) == set(same.nodes)
+    ends = {(source, target, key) for source, target, key in graph.edges(keys=True)}
+    assert ends == {(source, target, key) for source, target, key in same.edges(keys=True)}
+    assert done.stderr.startswith(f"{graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges of {COLLECTION}")
+
+
+def test_an_export_that_cannot_be_written_is_one_line(cairn: Cairn) -> None:
+    done = cairn("graph", "export", "-c", COLLECTION, "-o", "no/such/folder/x")
+    assert done.returncode == 2
+    assert done.stderr == "cairn: cannot write no/such/folder/x: No such file or directory\n"
+
+
+def test_empty_states_say_what_to_do(cairn: Cairn) -> None:
+    for command in (["entities"], ["show", "Ada"], ["path", "Ada", "Ben"], ["export"]):
+        done = cairn("graph", *command, "--collection", "nothing")
+        assert done.returncode == 1
+        assert "add some: cairn ingest PATH --collection nothing" in done.stderr
+
+
+def test_a_collection_older_than_the_graph_is_told_to_be_reindexed(cairn: Cairn) -> None:
+    (cairn.folder / "settings.json").write_text('{"graph": {"enabled": false}}')
+    (cairn.folder / "old.md").write_text("Ada Lovelace was born in London.")
+    assert cairn("ingest", "old.md", "--collection", "old").returncode == 0
+    (cairn.folder / "settings.json").unlink()
+    listed = cairn("graph", "entities", "-c", "old")
+    assert (listed.returncode, listed.stdout) == (0, "")
+    assert "cairn reindex old" in listed.stderr
+    shown = cairn("graph", "show", "Ada Lovelace", "-c", "old")
+    assert (shown.returncode, "cairn reindex old" in shown.stderr) == (1, True)
+    exported = cairn("graph", "export", "-c", "old", "-f", "json")
+    assert json.loads(exported.stdout)["nodes"] == json.loads(exported.stdout)["edges"] == []
+    assert "cairn reindex old" in exported.stderr
+    assert cairn("reindex", "old").returncode == 0
+    assert "Ada Lovelace" in cairn("graph", "show", "Ada Lovelace", "-c", "old").stdout
