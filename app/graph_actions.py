@@ -19,11 +19,11 @@ from app.domain.graph_view import EntityDetail, Link, MentionedIn, Merge, Node, 
 from app.domain.graph_walk import Neighbourhood, WalkLimits
 from app.domain.text import normalise
 from app.errors import ConflictError, InputError, NotFoundError
-from app.graph.lookup import lookup, near_names
 from app.graph.paths import ways_between
 from app.graph.resolve import key_of
+from app.graph.standing import collection_of, standing_of
 from app.graph.traverse import traverse
-from app.store import collections, graph, graph_view, passages
+from app.store import graph, graph_view, passages
 from app.wiring import Services
 
 NAMES_SHOWN = 50
@@ -163,7 +163,7 @@ async def undo_merge(services: Services, merge_id: UUID) -> Merge:
         found = await graph_view.merges(connection, services.principal, merge_id=merge_id)
         if not found:
             raise NotFoundError(f"no merge {merge_id}; see GET /graph/merges")
-        collection = await _named_collection(services, connection, found[0].collection)
+        collection = await collection_of(connection, services.principal, found[0].collection)
         if not await graph.unmerge(connection, collection.id, merge_id):
             raise ConflictError(f"merge {merge_id} is not in force any more")
         return (await graph_view.merges(connection, services.principal, merge_id=merge_id))[0]
@@ -210,46 +210,5 @@ async def _collection(services: Services, name: str | None) -> Collection:
 
 
 async def _standing(services: Services, connection: Any, entity: str, collection: str | None) -> Standing:
-    """By id in any collection, or in the one that is named; by name in that or the default one. Raises NotFoundError."""
-    principal = services.principal
-    if (entity_id := _as_id(entity)) and (known := await graph_view.standing(connection, principal, entity_id)):
-        if collection is None or known.collection == collection:
-            return known
-        raise NotFoundError(f"no entity {entity} in collection {collection[:140]}")
-    found = await _named_collection(services, connection, collection)
-    name = normalise(entity).strip()
-    if one := await lookup(connection, principal, found.id, name):
-        return Standing(one, found.id, found.name)
-    raise await _unknown(services, connection, found, name)
-
-
-async def _named_collection(services: Services, connection: Any, name: str | None) -> Collection:
-    wanted = normalise(name or services.settings.current.rag.collection_name)
-    found = await collections.by_name(connection, services.principal, wanted)
-    if found is None:
-        raise NotFoundError(f"no collection named {wanted[:140]}; see GET /collections")
-    return found
-
-
-async def _unknown(services: Services, connection: Any, collection: Collection, name: str) -> NotFoundError:
-    shown = name if len(name) <= 140 else name[:139] + "…"
-    near = await near_names(connection, services.principal, collection.id, name)
-    if near:
-        said = ", ".join(near)
-        return NotFoundError(f"no entity {shown!r} in {collection.name}; did you mean {said}?", did_you_mean=near)
-    some = await graph_view.entities(
-        connection, services.principal, collection.id, prefix="", kind=None, after=None, limit=1
-    )
-    if some or not collection.document_count:
-        return NotFoundError(f"no entity {shown!r} in collection {collection.name}", did_you_mean=[])
-    return NotFoundError(
-        f"collection {collection.name} has no graph: it is older than graphs are, or graph.enabled is off; "
-        f"make it with `cairn reindex {collection.name}`", did_you_mean=[],
-    )  # fmt: skip
-
-
-def _as_id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
+    default = services.settings.current.rag.collection_name
+    return await standing_of(connection, services.principal, entity, collection, default)

@@ -10,20 +10,8 @@ from fastapi import APIRouter, Path, Query
 
 from app import graph_actions
 from app.api import problems
-from app.api.graph_models import (
-    EntityDetailOut,
-    EntityPage,
-    MergeOut,
-    MergePage,
-    NeighborhoodOut,
-    NewMerge,
-    PathsOut,
-    detail_out,
-    entity_out,
-    merge_out,
-    neighborhood_out,
-    way_out,
-)
+from app.api.graph_models import EntityDetailOut, EntityPage, MergeOut, MergePage, NeighborhoodOut, NewMerge, PathsOut
+from app.api.graph_render import detail_out, entity_out, merge_out, neighborhood_out, way_out
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.domain.graph import EntityKind

@@ -50,7 +50,7 @@ async def show(entity: str, hops: int, collection: str | None, as_json: bool) ->
             opened, str(detail.standing.entity.id), hops=hops, limit=_NEIGHBOURS
         )
     if as_json:
-        from app.api.graph_models import detail_out, neighborhood_out
+        from app.api.graph_render import detail_out, neighborhood_out
 
         said = {"entity": detail_out(detail), "neighborhood": neighborhood_out(around)}
         say_json({name: value.model_dump(mode="json") for name, value in said.items()})
@@ -134,7 +134,7 @@ async def path(source: str, target: str, hops: int, collection: str | None, as_j
         wanted = await _chosen(opened, source, collection)
         found = await graph_actions.get_paths(opened, source, target, wanted, hops=hops)
     if as_json:
-        from app.api.graph_models import way_out
+        from app.api.graph_render import way_out
 
         say_json({
             "collection": found.collection, "source": _entity_json(found.source), "target": _entity_json(found.target),
@@ -177,7 +177,7 @@ async def merges(collection: str | None, as_json: bool) -> int:
             actions.checked_name(collection)
         found = await graph_actions.list_merges(opened, collection, limit=1000)
     if as_json:
-        from app.api.graph_models import merge_out
+        from app.api.graph_render import merge_out
 
         say_json([merge_out(one).model_dump(mode="json") for one in found])
         return 0
@@ -191,6 +191,6 @@ async def merges(collection: str | None, as_json: bool) -> int:
 
 
 def _entity_json(one: EntitySummary) -> dict[str, object]:
-    from app.api.graph_models import entity_out
+    from app.api.graph_render import entity_out
 
     return entity_out(one).model_dump(mode="json")

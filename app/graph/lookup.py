@@ -46,9 +46,7 @@ async def near_names(
     key = key_of(name)
     scored: dict[str, float] = {}
     for beginning in dict.fromkeys(word[:2] for word in key.split()[:6]):
-        for one in await graph_view.entities(
-            connection, principal, collection_id, prefix=beginning, kind=None, after=None, limit=LOOKED_AT
-        ):
+        for one in await graph_view.entities(connection, principal, collection_id, prefix=beginning, limit=LOOKED_AT):
             scored[one.name] = _likeness(key, key_of(one.name))
     best = sorted((name for name in scored if scored[name] >= NEAR), key=lambda name: (-scored[name], name))
     return best[:limit]

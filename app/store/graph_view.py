@@ -25,12 +25,12 @@ async def entities(
     principal: Principal,
     collection_id: UUID,
     *,
-    prefix: str,
-    kind: str | None,
-    after: EntitySummary | None,
+    prefix: str = "",
+    kind: str | None = None,
+    after: EntitySummary | None = None,
     limit: int,
 ) -> list[EntitySummary]:
-    """Those most spoken of first; of those with a name, or a word of one, that begins so; after one of them."""  # fmt: skip
+    """Those most spoken of first; of those with a name, or a word of one, that begins so; after one of them."""
     last = (after.passage_count, after.name, after.id) if after else (0, "", None)
     values = (principal.tenant_id, collection_id, kind, *last, limit)
     if prefix:

@@ -5,6 +5,7 @@
     followup, simplify, deepen                from the last answer and its sources           converse
     about the collection                      by SQL                                         aggregate
     summaries                                 everything, in order                           summarize
+    how two things are related                the way between them in the graph              related
     the rest, by complexity                   < .35 fast, < .55 enhanced, agent from there   fast, enhanced
 
 A strategy that the caller names always retrieves: it is the way out for a message that is taken for something else.
@@ -20,9 +21,10 @@ from app.domain.conversation import Turn
 from app.domain.plan import Intent, QueryPlan
 from app.domain.question import Question
 from app.query.intent import hard_rules
+from app.query.related import ends_of
 from app.query.summarize import asks_summary
 
-Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "fast", "enhanced"]
+Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "related", "fast", "enhanced"]
 """Each is a file here (enhanced is fast with more to read)."""
 
 REPLIED: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic"})
@@ -61,7 +63,15 @@ def choose(question: Question, plan: QueryPlan, context: int = 4) -> Route:
         return Route("aggregate", "it asks about the documents as such, which SQL answers completely")
     if plan.summarize or asks_summary(plan.text):
         return Route("summarize", "it asks for a summary, which reads everything in order")
-    return _by_complexity(plan)
+    if _asks_way(question, plan):
+        return Route("related", f"it asks how two things are related: {plan.classification.reason}")
+    return by_complexity(plan)
+
+
+def _asks_way(question: Question, plan: QueryPlan) -> bool:
+    """Not where only some documents may answer: the graph is one of all of them."""
+    narrowed = question.filters or plan.filters or plan.documents
+    return plan.classification.type == "RELATIONAL" and not narrowed and bool(ends_of(plan.text, plan.language))
 
 
 def _named(question: Question) -> Route:
@@ -71,7 +81,8 @@ def _named(question: Question) -> Route:
     return Route("fast", f"the caller named {question.strategy!r}", (note,))
 
 
-def _by_complexity(plan: QueryPlan) -> Route:
+def by_complexity(plan: QueryPlan) -> Route:
+    """For questions that are answered from what a search finds."""
     complexity = plan.complexity
     why = f"{complexity.level.lower()}: {complexity.reasoning}"
     if complexity.level == "SIMPLE":

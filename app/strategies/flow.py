@@ -26,6 +26,7 @@ from app.strategies.choose import Way, choose
 from app.strategies.converse import converse
 from app.strategies.fast import fast
 from app.strategies.finish import finished
+from app.strategies.related import related
 from app.strategies.replies import clarify, reply
 from app.strategies.run import Kit, Outcome, Record, Run, Strategy
 from app.strategies.summarize import summarize
@@ -39,6 +40,7 @@ STRATEGIES: Final[Mapping[Way, Strategy]] = {
     "converse": converse,
     "aggregate": aggregate,
     "summarize": summarize,
+    "related": related,
     "fast": fast,
     "enhanced": fast,
 }

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
+from app.domain.graph_view import Way
 from app.domain.library import Holdings, Listed, Reading
 from app.domain.passage import Passage
 from app.domain.principal import Principal
-from app.store import holdings, passages
+from app.graph.lookup import lookup
+from app.graph.paths import ways_between
+from app.store import collections, holdings, passages
 from app.store.passages import ChunkVector
 from app.store.session import Database
+
+_QUICKLY: Final = {"statement_timeout": "2000"}
+"""Milliseconds for the graph: the question can be answered without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +67,16 @@ class Library:
         """Vectors of the chunks of these passages, in order."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await passages.chunk_vectors(connection, self.principal, ids)
+
+    async def ways(self, collection: str, one: str, other: str, *, hops: int, limit: int) -> tuple[Way, ...]:
+        """How two entities, by name, are related; none where one of them is unknown or nothing joins them.
+        Raises QueryTimeoutError."""
+        async with self.database.transaction(
+            self.principal, readonly=True, isolation="repeatable_read", config=_QUICKLY
+        ) as connection:
+            found = await collections.by_name(connection, self.principal, collection)
+            ends = [await lookup(connection, self.principal, found.id, name) for name in (one, other)] if found else []
+            first, second = (*ends, None, None)[:2]
+            if found is None or first is None or second is None or first.id == second.id:
+                return ()
+            return await ways_between(connection, self.principal, found.id, first.id, second.id, hops=hops, limit=limit)
