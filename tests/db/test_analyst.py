@@ -342,7 +342,11 @@ async def test_the_example_queries_of_the_documentation_run(
 ) -> None:
     await index(services, collection="demo")
     await evaluated_and_checked(services, tmp_path)
-    await index(services, {"curie": "Marie Curie was born in Warsaw and died in Passy."}, collection="demo")
+    curie = {
+        "curie": "Marie Curie was born in Warsaw and died in Passy.",
+        "radium": "The Radium Institute was founded by Marie Curie.",
+    }
+    await index(services, curie, collection="demo")
     for query in ("lava", "trail of stones", "xyzzy"):
         await run_search(services, SearchRequest(query=query, collections=("demo",), top_k=1))
     await talk(services, "demo")

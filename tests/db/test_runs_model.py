@@ -364,3 +364,36 @@ async def test_a_simple_question_costs_no_widening(services: Services, talking: 
     assert made.route["strategy"] == "fast"
     assert not talking.heard["decompose"]
     assert not talking.heard["expand"]
+
+
+# --- how two things are related -------------------------------------------------------------------------------------
+
+
+PEOPLE = {
+    "ada.md": "# Ada Lovelace\n\nAda Lovelace was born in London. Ada Lovelace liked long walks.",
+    "hall.md": "# Wigmore Hall\n\nThe Wigmore Hall is located in London. It gives concerts.",
+}
+RELATED = "How are Ada Lovelace and Wigmore Hall related?"
+
+
+async def test_a_way_in_the_graph_is_what_the_model_reads_in_order(services: Services, talking: Talking) -> None:
+    await fill(services, PEOPLE, "people")
+    said = "Ada Lovelace was born in London [1], where the Wigmore Hall is located [2]."
+    talking.reset(generate=[said])
+    made = answer(await events_of(services, RELATED, "people"))
+    assert (made.route["strategy"], made.answer) == ("related", said)
+    assert [passage.external_id for passage in made.sources] == ["ada.md", "hall.md"]
+    assert [cited.quote for cited in made.citations] == [
+        "Ada Lovelace was born in London.", "The Wigmore Hall is located in London.",
+    ]  # fmt: skip
+    ((_, told),) = talking.heard["generate"]
+    assert told.index("Ada Lovelace was born") < told.index("The Wigmore Hall is located")
+
+
+async def test_where_the_model_fails_the_way_is_quoted(services: Services, scripted: ScriptedServer) -> None:
+    await fill(services, PEOPLE, "people")
+    scripted.script(*["401"] * 20)
+    made = answer(await events_of(services, RELATED, "people"))
+    assert made.answer == "Ada Lovelace was born in London. [1] The Wigmore Hall is located in London. [2]"
+    assert made.route["answerer"] == "extractive"
+    assert any("the evidence was quoted instead" in note for note in made.degraded)
