@@ -186,7 +186,9 @@ async def list_merges(
 async def exported(services: Services, collection: str | None = None) -> AsyncIterator[Node | Link]:
     """All entities, then all relations, of one state of the collection. Raises NotFoundError."""
     found = await _collection(services, collection)
-    async with _reading(services) as connection:
+    async with services.database.transaction(
+        services.principal, readonly=True, isolation="repeatable_read"
+    ) as connection:
         async for node in graph_view.nodes(connection, services.principal, found.id):
             yield node
         async for link in graph_view.links(connection, services.principal, found.id):
@@ -198,9 +200,10 @@ async def exported(services: Services, collection: str | None = None) -> AsyncIt
 
 @asynccontextmanager
 async def _reading(services: Services) -> AsyncIterator[Any]:
-    """One state of the graph, however many statements read it."""
+    """One state of the graph, however many statements read it; none of them for longer than searches may take."""
+    config = {"statement_timeout": str(services.settings.current.retrieve.statement_timeout_ms)}
     async with services.database.transaction(
-        services.principal, readonly=True, isolation="repeatable_read"
+        services.principal, readonly=True, isolation="repeatable_read", config=config
     ) as connection:
         yield connection
 

@@ -50,12 +50,22 @@ async def _ways(run: Run) -> tuple[Sequence[Way], Mapping[UUID, Passage], tuple[
     library, collection = run.kit.library, run.question.collection
     try:
         for one, other in ends_of(run.plan.text, run.plan.language):
-            if ways := await library.ways(collection, one, other, hops=HOPS, limit=WAYS):
-                ids = [relation.proof.passage_id for way in ways for relation in way.relations]
-                return ways, {passage.passage_id: passage for passage in await library.passages(ids)}, ()
+            ways = await library.ways(collection, one, other, hops=HOPS, limit=WAYS)
+            ids = [relation.proof.passage_id for way in ways for relation in way.relations]
+            known = {passage.passage_id: passage for passage in await library.passages(ids)} if ids else {}
+            if told := _telling(ways, known):
+                return told, known, ()
     except CairnError as error:
         return (), {}, (f"the graph could not be read ({error.code}: {error.detail}): searched instead",)
     return (), {}, ()
+
+
+def _telling(ways: Sequence[Way], known: Mapping[UUID, Passage]) -> list[Way]:
+    """Ways that say something, short ones before long, then the surest: two steps that only stand in one passage each may
+    have nothing to do with each other."""
+    sure = {way: [_sure(relation, known) for relation in way.relations] for way in ways}
+    told = [way for way in ways if sure[way].count(PASSAGE) < 2]
+    return sorted(told, key=lambda way: (len(way.relations), -min(sure[way])))
 
 
 async def _searched(run: Run, notes: tuple[str, ...]) -> AsyncIterator[Piece]:

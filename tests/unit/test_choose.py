@@ -110,3 +110,20 @@ def test_a1_24_the_exchange_is_among_the_last_four_messages_and_goes_back_to_a_r
     assert last_exchange(chat) is None
     assert last_exchange((*TALK, *chat), context=2) is None
     assert last_exchange(TALK, context=0) is None
+
+
+RELATED = replace(
+    PLAN, text="How are Ada and Ben related?", classification=Classification("RELATIONAL", 0.8, "en: related")
+)
+
+
+def test_questions_how_two_things_are_related_go_to_the_graph() -> None:
+    assert choose(asked(), RELATED).strategy == "related"
+    assert choose(asked("fast"), RELATED).strategy == "fast"
+    assert choose(asked(), replace(RELATED, text="What is Ada related to?")).strategy == "fast"
+    assert choose(asked(), replace(RELATED, classification=Classification("COMPARATIVE", 0.8, "x"))).strategy == "fast"
+
+
+@pytest.mark.parametrize("narrowed", [{"filters": {"year": 2021}}, {"documents": ("ada.md",)}])
+def test_the_graph_is_one_of_all_documents(narrowed: dict[str, Any]) -> None:
+    assert choose(asked(), replace(RELATED, **narrowed)).strategy == "fast"
