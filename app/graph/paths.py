@@ -6,7 +6,7 @@ expanding three hops, and a hub at one end is entered from the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -18,7 +18,8 @@ from app.domain.graph_walk import Step, WalkLimits
 from app.domain.principal import Principal
 from app.store import graph, graph_view
 
-MOST_HOPS: Final = 3
+CONSIDERED: Final = 200
+"""Ways that are looked at."""
 LIMITS: Final = WalkLimits(per_node_cap=100, beam=200, top=1000)
 
 
@@ -31,13 +32,25 @@ class Trail:
 
 
 async def ways_between(
-    connection: Any, principal: Principal, collection_id: UUID, source: UUID, target: UUID, *, hops: int, limit: int
+    connection: Any,
+    principal: Principal,
+    collection_id: UUID,
+    source: UUID,
+    target: UUID,
+    *,
+    hops: int,
+    limit: int,
+    most: int | None = None,
 ) -> tuple[Way, ...]:
-    """The ways of at most so many hops (1 to 3): short before long, since a step less is a doubt less, then by weight."""
+    """The ways of at most so many hops (1 to 3): short before long, since a step less is a doubt less, then by weight.
+    `most`: passages that may mention what stands on the way; what more do says nothing of either end."""  # fmt: skip
     there = await graph.walk(connection, collection_id, {source: 1.0}, _limits(hops - 1))
     back = await graph.walk(connection, collection_id, {target: 1.0}, _limits(1))
-    trails = meeting(there, back, hops)[:limit]
-    return await _told(connection, principal, trails)
+    trails = meeting(there, back, hops)[:CONSIDERED]
+    names = await graph.named(connection, principal, list({node for trail in trails for node in trail.nodes}))
+    if most is not None:
+        trails = [one for one in trails if all(names[node].passage_count <= most for node in one.nodes[1:-1])]
+    return await _told(connection, principal, trails[:limit], names)
 
 
 def _limits(hops: int) -> WalkLimits:
@@ -72,19 +85,19 @@ def _nodes(step: Step, rows: Mapping[tuple[UUID, int], Step]) -> tuple[UUID, ...
     return tuple(reversed(nodes))
 
 
-async def _told(connection: Any, principal: Principal, trails: Iterable[Trail]) -> tuple[Way, ...]:
+async def _told(
+    connection: Any, principal: Principal, trails: Sequence[Trail], names: Mapping[UUID, EntitySummary]
+) -> tuple[Way, ...]:
     """With names, and between each two entities the relation that says most."""
-    trails = list(trails)
     pairs = list(dict.fromkeys(pair for trail in trails for pair in pairwise(trail.nodes)))
     chosen = await graph_view.between(connection, principal, pairs)
     relations = await graph_view.relations(connection, principal, chosen)
-    names = await graph.named(connection, principal, list({node for trail in trails for node in trail.nodes}))
     by_pair = {frozenset((one.source.id, one.target.id)): one for one in relations.values()}
     return tuple(
-        Way(_entities(trail, names), tuple(by_pair[frozenset(pair)] for pair in pairwise(trail.nodes)), trail.score)
+        Way(
+            tuple(names[node] for node in trail.nodes),
+            tuple(by_pair[frozenset(pair)] for pair in pairwise(trail.nodes)),
+            trail.score,
+        )
         for trail in trails
     )
-
-
-def _entities(trail: Trail, names: Mapping[UUID, EntitySummary]) -> tuple[EntitySummary, ...]:
-    return tuple(names[node] for node in trail.nodes)

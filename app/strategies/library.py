@@ -20,6 +20,11 @@ from app.store.session import Database
 _QUICKLY: Final = {"statement_timeout": "2000"}
 """Milliseconds for the graph: the question can be answered without it."""
 
+HUB: Final = 50
+"""Share of the passages, one in so many, from which on what they mention is too common to join two things;"""
+MOST_PASSAGES: Final = 50
+"""and the number, in large collections."""
+
 
 @dataclass(frozen=True, slots=True)
 class Library:
@@ -69,8 +74,8 @@ class Library:
             return await passages.chunk_vectors(connection, self.principal, ids)
 
     async def ways(self, collection: str, one: str, other: str, *, hops: int, limit: int) -> tuple[Way, ...]:
-        """How two entities, by name, are related; none where one of them is unknown or nothing joins them.
-        Raises QueryTimeoutError."""
+        """How two entities, by name, are related; none where one of them is unknown or nothing joins them. What many passages
+        mention ("American") joins nothing. Raises QueryTimeoutError."""
         async with self.database.transaction(
             self.principal, readonly=True, isolation="repeatable_read", config=_QUICKLY
         ) as connection:
@@ -79,4 +84,7 @@ class Library:
             first, second = (*ends, None, None)[:2]
             if found is None or first is None or second is None or first.id == second.id:
                 return ()
-            return await ways_between(connection, self.principal, found.id, first.id, second.id, hops=hops, limit=limit)
+            most = min(max(found.passage_count // HUB, 3), MOST_PASSAGES)
+            return await ways_between(
+                connection, self.principal, found.id, first.id, second.id, hops=hops, limit=limit, most=most
+            )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from math import prod
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -32,7 +33,12 @@ HOPS: Final = 3
 WAYS: Final = 3
 """Ways that a model reads; quoted is the first."""
 STATED, TOGETHER, PASSAGE = 0.9, 0.7, 0.5
-"""How sure a step is: words between the two say it; both stand in one sentence; both stand in one passage."""
+"""How sure a step is: words between the two say it; both stand in one sentence; both stand in one passage. Of a way it is the
+product."""
+ENOUGH: Final = 0.35
+"""A way that is less sure is not told: three times "together" joins anything with anything."""
+LOOKED_AT: Final = 20
+"""Ways of which the best are taken."""
 
 
 async def related(run: Run) -> AsyncIterator[Piece]:
@@ -50,7 +56,7 @@ async def _ways(run: Run) -> tuple[Sequence[Way], Mapping[UUID, Passage], tuple[
     library, collection = run.kit.library, run.question.collection
     try:
         for one, other in ends_of(run.plan.text, run.plan.language):
-            ways = await library.ways(collection, one, other, hops=HOPS, limit=WAYS)
+            ways = await library.ways(collection, one, other, hops=HOPS, limit=LOOKED_AT)
             ids = [relation.proof.passage_id for way in ways for relation in way.relations]
             known = {passage.passage_id: passage for passage in await library.passages(ids)} if ids else {}
             if told := _telling(ways, known):
@@ -61,11 +67,21 @@ async def _ways(run: Run) -> tuple[Sequence[Way], Mapping[UUID, Passage], tuple[
 
 
 def _telling(ways: Sequence[Way], known: Mapping[UUID, Passage]) -> list[Way]:
-    """Ways that say something, short ones before long, then the surest: two steps that only stand in one passage each may
-    have nothing to do with each other."""
-    sure = {way: [_sure(relation, known) for relation in way.relations] for way in ways}
-    told = [way for way in ways if sure[way].count(PASSAGE) < 2]
-    return sorted(told, key=lambda way: (len(way.relations), -min(sure[way])))
+    """Those that are sure enough, short ones before long, then the surest."""
+    sure = {way: _sureness(way, known) for way in ways}
+    told = [way for way in ways if sure[way] >= ENOUGH]
+    return sorted(told, key=lambda way: (len(way.relations), -sure[way]))[:WAYS]
+
+
+def _sureness(way: Way, known: Mapping[UUID, Passage]) -> float:
+    return prod(_sure(relation, known) for relation in way.relations)
+
+
+def _sure(relation: Relation, known: Mapping[UUID, Passage]) -> float:
+    if relation.kind != "co_occurs":
+        return STATED
+    passage = known.get(relation.proof.passage_id)
+    return TOGETHER if passage and len(relation.proof.quote) < len(passage.content) else PASSAGE
 
 
 async def _searched(run: Run, notes: tuple[str, ...]) -> AsyncIterator[Piece]:
@@ -93,7 +109,7 @@ async def _answering(run: Run, ways: Sequence[Way], known: Mapping[UUID, Passage
     material = Material(
         question=run.plan.text,
         passages=passages,
-        confidence=min(_sure(relation, known) for relation in ways[0].relations),
+        confidence=_sureness(ways[0], known),
         visible=len(passages),
         coverage=f"sampled: the {len(passages)} passages that prove the way",
         more={"paths": told, "relations": [relation.kind for relation in ways[0].relations]},
@@ -122,13 +138,6 @@ async def _answering(run: Run, ways: Sequence[Way], known: Mapping[UUID, Passage
     yield Outcome(
         draft, "extractive", passages, material.confidence, material.coverage, more=material.more, degraded=degraded
     )
-
-
-def _sure(relation: Relation, known: Mapping[UUID, Passage]) -> float:
-    if relation.kind != "co_occurs":
-        return STATED
-    passage = known.get(relation.proof.passage_id)
-    return TOGETHER if passage and len(relation.proof.quote) < len(passage.content) else PASSAGE
 
 
 def _quoted(way: Way, known: Mapping[UUID, Passage], confidence: float) -> Draft:
