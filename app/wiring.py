@@ -21,7 +21,7 @@ from app.domain.principal import Principal
 from app.errors import MigrationError, SettingsError
 from app.ingest.embed import Target
 from app.ingest.reweight import KIND as REWEIGHT
-from app.jobs import reindex, vector_indexes
+from app.jobs import graph_model, reindex, vector_indexes
 from app.jobs.context import JobContext
 from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.reweight import reweight
@@ -68,7 +68,15 @@ class Services:
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
         found = self.retriever
-        return Target(principal, collection_id, found.embedder, found.model, self.settings.current, found.embedders)
+        now = self.settings.current
+        has_chat = now.graph.model.enabled and self.extracting_chat(now) is not None
+        return Target(principal, collection_id, found.embedder, found.model, now, found.embedders, has_chat)
+
+    def extracting_chat(self, settings: Settings) -> ChatModel | None:
+        """The chat model that extracts for the graph: graph.model.model, else the one that answers."""
+        name = settings.graph.model.model
+        qa = settings.rag.qa.model_copy(update={"model": name} if name else {})
+        return self.chat_for(settings.model_copy(update={"rag": settings.rag.model_copy(update={"qa": qa})}))
 
     async def warm(self) -> None:
         """Load what the first request would wait for: the local model and its examples of intents, the SDK of the chat
@@ -100,6 +108,9 @@ class Services:
         handlers = {
             KIND: index_uploads(self.database, target),
             REWEIGHT: reweight(self.database, lambda: self.settings.current.lexical),
+            graph_model.KIND: graph_model.extract_with_model(
+                self.database, lambda: self.settings.current, self.extracting_chat
+            ),
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(

@@ -18,11 +18,11 @@ BEGIN
   IF to_regclass('pg_temp.stage_mentions') IS NOT NULL THEN RETURN; END IF;
   CREATE TEMP TABLE stage_mentions (
     passage_id uuid, entity_id uuid, family text, normal text, name text, kind text, form text, occurrences integer,
-    char_start integer, char_end integer, confidence real
+    char_start integer, char_end integer, confidence real, by_model boolean
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_evidence (
     passage_id uuid, relation_id uuid, source_id uuid, kind text, target_id uuid, strength integer, char_start integer,
-    char_end integer
+    char_end integer, by_model boolean
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_entities (entity_id uuid, family text, normal text, kind text, name text, delta integer)
   ON COMMIT DELETE ROWS;
@@ -149,11 +149,11 @@ DECLARE
   tenant bigint := current_tenant();
 BEGIN
   INSERT INTO mentions (tenant_id, collection_id, passage_id, entity_id, name, kind, occurrences, char_start, char_end,
-    confidence)
-  SELECT tenant, collection, passage_id, entity_id, name, kind, occurrences, char_start, char_end, confidence
+    confidence, by_model)
+  SELECT tenant, collection, passage_id, entity_id, name, kind, occurrences, char_start, char_end, confidence, by_model
   FROM pg_temp.stage_mentions ORDER BY passage_id, entity_id;
-  INSERT INTO evidence (tenant_id, collection_id, passage_id, relation_id, strength, char_start, char_end)
-  SELECT tenant, collection, passage_id, relation_id, strength, char_start, char_end
+  INSERT INTO evidence (tenant_id, collection_id, passage_id, relation_id, strength, char_start, char_end, by_model)
+  SELECT tenant, collection, passage_id, relation_id, strength, char_start, char_end, by_model
   FROM pg_temp.stage_evidence ORDER BY passage_id, relation_id;
 END
 $$;
@@ -164,7 +164,8 @@ COMMENT ON FUNCTION rag.insert_graph(uuid) IS 'Inserts the staged mentions and e
 --
 -- A session plans these statements once, perhaps while the tables are empty. So tables are met by key alone, whatever the
 -- planner thinks of their size: by ON CONFLICT, by = ANY (array), or in a subquery for each staged row.
-CREATE OR REPLACE FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) RETURNS void
+CREATE OR REPLACE FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean DEFAULT false)
+RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
@@ -173,6 +174,12 @@ DECLARE
     SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = document AND NOT p.id = ANY (keep));
   renamed uuid[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
 BEGIN
+  -- What models said of passages that are gone.
+  IF NOT again AND EXISTS (SELECT FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = document) THEN
+    DELETE FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = document
+      AND x.content_hash <> ALL (ARRAY(SELECT sha256(convert_to(s.content, 'UTF8')) FROM pg_temp.stage_passages s));
+  END IF;
+
   WITH gone AS (
     DELETE FROM mentions WHERE tenant_id = tenant AND passage_id = ANY (old_passages)
     RETURNING entity_id, name, kind, passage_id
@@ -206,6 +213,7 @@ BEGIN
     UNION ALL
     SELECT relation_id, source_id, kind, target_id, 1, strength FROM pg_temp.stage_evidence
   ) AS both_ GROUP BY relation_id HAVING sum(delta) <> 0 OR sum(strength) <> 0;
+  IF again THEN PERFORM insert_graph(collection); END IF;
 
   SELECT array_agg(DISTINCT entity_id), array_agg(DISTINCT entity_id) FILTER (WHERE delta < 0) INTO renamed, fewer
   FROM pg_temp.stage_names;
@@ -291,13 +299,13 @@ BEGIN
   END IF;
 
   -- Summaries may quote what is gone.
-  IF cardinality(old_passages) > 0 THEN
+  IF cardinality(old_passages) > 0 AND NOT again THEN
     UPDATE communities SET title = '', summary = '', document_ids = '{}', summarised_at = NULL
     WHERE tenant_id = tenant AND collection_id = collection AND document = ANY (document_ids);
   END IF;
 END
 $$;
-COMMENT ON FUNCTION rag.settle_graph(uuid, uuid, uuid[]) IS
+COMMENT ON FUNCTION rag.settle_graph(uuid, uuid, uuid[], boolean) IS
   'Removes mentions and evidence of old passages of a document and brings the graph up to date.';
 
 CREATE OR REPLACE FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) RETURNS text
