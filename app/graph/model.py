@@ -270,12 +270,22 @@ class _Passage:
 
 def _is_name(name: str) -> bool:
     folded = fold(" ".join(name.split()))
-    known = not folded or folded in STOPS or folded in PRONOUNS or folded in CALENDAR
-    return not known and 1 < len(folded) <= LONGEST_KEY and any(map(str.isalpha, folded)) and bool(key_of(folded))
+    said = folded in STOPS or folded in PRONOUNS or folded in CALENDAR
+    return (
+        (not said or _is_acronym(name))
+        and 1 < len(folded) <= LONGEST_KEY
+        and any(map(str.isalpha, folded))
+        and bool(key_of(folded))
+    )
+
+
+def _is_acronym(name: str) -> bool:
+    return 1 < len(name) <= 5 and name.isupper()
 
 
 def _places(text: str, name: str) -> list[Span]:
-    """Where the name stands, in any case and with any white space between its words, but not inside a word."""
+    """Where the name stands, in any case and with any white space between its words, but not inside a word. An acronym
+    stands in capitals only: WHO is not "who"."""
     words = (re.escape(word) for word in normalise(name).split())
-    pattern = re.compile(r"(?<!\w)" + r"\s+".join(words) + r"(?!\w)", re.IGNORECASE)
+    pattern = re.compile(r"(?<!\w)" + r"\s+".join(words) + r"(?!\w)", 0 if _is_acronym(name) else re.IGNORECASE)
     return [match.span() for match, _ in zip(pattern.finditer(text), range(MOST_PLACES), strict=False)]

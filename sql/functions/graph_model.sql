@@ -3,7 +3,7 @@
 -- Keeps results, each with the hash of the passage that it is about. How many; those of passages that the document no longer
 -- has are left out. The lock makes a writer that replaces or deletes the document wait, or this function see that it has.
 CREATE OR REPLACE FUNCTION rag.keep_extractions(
-  document uuid, collection uuid, extractor text, hashes bytea[], results jsonb[]
+  document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]
 ) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -29,7 +29,7 @@ COMMENT ON FUNCTION rag.keep_extractions(uuid, uuid, text, bytea[], jsonb[]) IS
 -- Puts the staged graph of a model beside that of the rules, in the place of an earlier model's. False when the document is
 -- another version by now, or was cut anew: then nothing changes. Locks as rag.publish_document does.
 CREATE OR REPLACE FUNCTION rag.merge_model_graph(
-  document uuid, collection uuid, expected integer, extractor text, passages_read uuid[]
+  document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]
 ) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 DECLARE
