@@ -183,7 +183,7 @@ async def _while_asking(services: Services, model: Extracting, scripted: Scripte
     model.gate.clear()
     working = asyncio.create_task(services.worker().run_until_idle())
     async with asyncio.timeout(20):
-        while not scripted.requests:  # noqa: ASYNC110
+        while not scripted.requests:
             await asyncio.sleep(0.01)
     try:
         await change
