@@ -21,7 +21,7 @@ from app.domain.principal import Principal
 from app.errors import MigrationError, SettingsError
 from app.ingest.embed import Target
 from app.ingest.reweight import KIND as REWEIGHT
-from app.jobs import graph_model, reindex, vector_indexes
+from app.jobs import graph_model, graph_vectors, reindex, vector_indexes
 from app.jobs.context import JobContext
 from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.reweight import reweight
@@ -111,6 +111,7 @@ class Services:
             graph_model.KIND: graph_model.extract_with_model(
                 self.database, lambda: self.settings.current, self.extracting_chat
             ),
+            graph_vectors.KIND: graph_vectors.embed_names(self.database, target),
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
