@@ -1133,7 +1133,7 @@ ALTER FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every bool
 
 COMMENT ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) IS 'Words and phrases of conditions as one tsquery: all of them, or any.';
 
-CREATE FUNCTION rag.keep_extractions(document uuid, collection uuid, extractor text, hashes bytea[], results jsonb[]) RETURNS integer
+CREATE FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1156,9 +1156,9 @@ BEGIN
 END
 $_$;
 
-ALTER FUNCTION rag.keep_extractions(document uuid, collection uuid, extractor text, hashes bytea[], results jsonb[]) OWNER TO owner;
+ALTER FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.keep_extractions(document uuid, collection uuid, extractor text, hashes bytea[], results jsonb[]) IS 'Keeps what a model said of passages of a document of the current tenant; returns how many results are new.';
+COMMENT ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) IS 'Keeps what a model said of passages of a document of the current tenant; returns how many results are new.';
 
 CREATE FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -1483,10 +1483,10 @@ BEGIN
     SELECT r.source_id, r.target_id, r.strength FROM relations r
     WHERE r.tenant_id = tenant AND r.id = c.id OFFSET 0) AS r
   CROSS JOIN LATERAL (
-    SELECT e.canonical_id, e.passage_count FROM entities e
+    SELECT e.canonical_id, e.passage_count + e.implied_count AS passage_count FROM entities e
     WHERE e.tenant_id = tenant AND e.id = r.source_id OFFSET 0) AS s
   CROSS JOIN LATERAL (
-    SELECT e.canonical_id, e.passage_count FROM entities e
+    SELECT e.canonical_id, e.passage_count + e.implied_count AS passage_count FROM entities e
     WHERE e.tenant_id = tenant AND e.id = r.target_id OFFSET 0) AS t
   CROSS JOIN (VALUES (true), (false)) AS d (outgoing)
   WHERE s.canonical_id <> t.canonical_id
@@ -1527,7 +1527,7 @@ ALTER FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into
 
 COMMENT ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) IS 'Merges an entity of the current tenant, with all merged into it, into another; false when either is missing or they are one already.';
 
-CREATE FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, extractor text, passages_read uuid[]) RETURNS boolean
+CREATE FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1572,9 +1572,9 @@ BEGIN
 END
 $_$;
 
-ALTER FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, extractor text, passages_read uuid[]) OWNER TO owner;
+ALTER FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, extractor text, passages_read uuid[]) IS 'Merges the staged graph of a model into that of a document; false when the document is another by now.';
+COMMENT ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) IS 'Merges the staged graph of a model into that of a document; false when the document is another by now.';
 
 CREATE FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) RETURNS text[]
     LANGUAGE sql STABLE
@@ -1603,8 +1603,8 @@ BEGIN
     passage_id uuid, relation_id uuid, source_id uuid, kind text, target_id uuid, strength integer, char_start integer,
     char_end integer, by_model boolean
   ) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE stage_entities (entity_id uuid, family text, normal text, kind text, name text, delta integer)
-  ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE stage_entities (entity_id uuid, family text, normal text, kind text, name text, delta integer,
+    named integer) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_names (entity_id uuid, name text, kind text, form text, delta integer) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_relations (
     relation_id uuid, source_id uuid, kind text, target_id uuid, delta integer, strength bigint
@@ -2117,19 +2117,22 @@ BEGIN
 
   WITH gone AS (
     DELETE FROM mentions WHERE tenant_id = tenant AND passage_id = ANY (old_passages)
-    RETURNING entity_id, name, kind, passage_id
+    RETURNING entity_id, name, kind, passage_id, occurrences
   ), net AS (
     SELECT entity_id, max(family) AS family, max(normal) AS normal, max(kind) AS kind, max(name) AS name,
-      sum(delta) AS delta
+      sum(delta) AS delta, sum(named) AS named
     FROM (
-      SELECT entity_id, NULL AS family, NULL AS normal, NULL AS kind, NULL AS name, -count(DISTINCT passage_id) AS delta
+      SELECT entity_id, NULL AS family, NULL AS normal, NULL AS kind, NULL AS name, -count(DISTINCT passage_id) AS delta,
+        -count(DISTINCT passage_id) FILTER (WHERE occurrences > 0) AS named
       FROM gone GROUP BY entity_id
       UNION ALL
-      SELECT entity_id, min(family), min(normal), min(kind), min(name), count(DISTINCT passage_id)
+      SELECT entity_id, min(family), min(normal), min(kind), min(name), count(DISTINCT passage_id),
+        count(DISTINCT passage_id) FILTER (WHERE occurrences > 0)
       FROM pg_temp.stage_mentions GROUP BY entity_id
     ) AS both_ GROUP BY entity_id
   ), entity AS (
-    INSERT INTO pg_temp.stage_entities SELECT entity_id, family, normal, kind, name, delta FROM net WHERE delta <> 0
+    INSERT INTO pg_temp.stage_entities SELECT entity_id, family, normal, kind, name, delta, named FROM net
+    WHERE delta <> 0 OR named <> 0
   )
   INSERT INTO pg_temp.stage_names
   SELECT entity_id, name, kind, max(form), sum(delta) FROM (
@@ -2162,16 +2165,18 @@ BEGIN
   INTO crossed, came_or_went
   FROM (
     SELECT s.entity_id, s.delta, coalesce((
-      SELECT e.passage_count FROM entities e
+      SELECT e.passage_count + e.implied_count FROM entities e
       WHERE e.tenant_id = tenant AND e.id = s.entity_id), 0) AS before
     FROM pg_temp.stage_entities s OFFSET 0) AS s;
-  INSERT INTO entities AS e (tenant_id, collection_id, id, family, normal, kind, name, passage_count, canonical_id)
+  INSERT INTO entities AS e (tenant_id, collection_id, id, family, normal, kind, name, passage_count, implied_count,
+    canonical_id)
   SELECT tenant, collection, entity_id, coalesce(family, ''), coalesce(normal, ''), coalesce(kind, ''), coalesce(name, ''),
-    delta, entity_id
+    named, delta - named, entity_id
   FROM pg_temp.stage_entities
-  ON CONFLICT (tenant_id, id) DO UPDATE SET passage_count = e.passage_count + excluded.passage_count;
+  ON CONFLICT (tenant_id, id) DO UPDATE
+  SET passage_count = e.passage_count + excluded.passage_count, implied_count = e.implied_count + excluded.implied_count;
   DELETE FROM entities
-  WHERE tenant_id = tenant AND id = ANY (came_or_went) AND passage_count <= 0;
+  WHERE tenant_id = tenant AND id = ANY (came_or_went) AND passage_count + implied_count <= 0;
 
   -- Their names, with the words of new ones. Names of what is gone went along.
   WITH named AS (
@@ -2839,6 +2844,7 @@ CREATE TABLE rag.entities (
     kind text NOT NULL,
     name text NOT NULL,
     passage_count integer NOT NULL,
+    implied_count integer DEFAULT 0 NOT NULL,
     canonical_id uuid NOT NULL
 );
 
@@ -2862,7 +2868,9 @@ COMMENT ON COLUMN rag.entities.kind IS 'Most frequent kind of its mentions: pers
 
 COMMENT ON COLUMN rag.entities.name IS 'Most frequent name of its mentions, as written.';
 
-COMMENT ON COLUMN rag.entities.passage_count IS 'Passages that mention it, exact. It goes with the last one.';
+COMMENT ON COLUMN rag.entities.passage_count IS 'Passages that name it, exact.';
+
+COMMENT ON COLUMN rag.entities.implied_count IS 'Passages that only imply it (a title, a pronoun), exact. It goes with the last of both.';
 
 COMMENT ON COLUMN rag.entities.canonical_id IS 'Entity that stands for it in the graph: itself, unless it was merged into another.';
 
@@ -5526,10 +5534,10 @@ GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, eve
 GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_views;
 
-REVOKE ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, extractor text, hashes bytea[], results jsonb[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, extractor text, hashes bytea[], results jsonb[]) TO cairn_app;
-GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, extractor text, hashes bytea[], results jsonb[]) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, extractor text, hashes bytea[], results jsonb[]) TO cairn_views;
+REVOKE ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) TO cairn_app;
@@ -5573,10 +5581,10 @@ GRANT ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uui
 GRANT ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) TO cairn_views;
 
-REVOKE ALL ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, extractor text, passages_read uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, extractor text, passages_read uuid[]) TO cairn_app;
-GRANT ALL ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, extractor text, passages_read uuid[]) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, extractor text, passages_read uuid[]) TO cairn_views;
+REVOKE ALL ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_app;

@@ -90,7 +90,14 @@ def upgrade() -> None:
             "passage_count",
             sa.Integer(),
             nullable=False,
-            comment="Passages that mention it, exact. It goes with the last one.",
+            comment="Passages that name it, exact.",
+        ),
+        sa.Column(
+            "implied_count",
+            sa.Integer(),
+            server_default=sa.text("0"),
+            nullable=False,
+            comment="Passages that only imply it (a title, a pronoun), exact. It goes with the last of both.",
         ),
         sa.Column(
             "canonical_id",

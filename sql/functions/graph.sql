@@ -5,7 +5,7 @@
 -- relations are exact at every commit, and a row goes when its count reaches 0.
 --
 -- The weight of a relation is the cosine of the sets of passages of its ends, discounted where little proves it:
--- s / sqrt(n1 * n2) * s / (s + 1), with s the strength of its evidence. It needs no total, so a document changes the
+-- s / sqrt(n1 * n2) * s / (s + 1), with s the strength of its evidence and n passages that name or imply an end. It needs no total, so a document changes the
 -- weights of its own relations only; and the frequencies n count as the power of two below, so the relations of an entity
 -- are weighted anew each time that its frequency crosses one: about twice per relation in all, and never out of date.
 -- (docs/adr/0025-graph-storage.md)
@@ -24,8 +24,8 @@ BEGIN
     passage_id uuid, relation_id uuid, source_id uuid, kind text, target_id uuid, strength integer, char_start integer,
     char_end integer, by_model boolean
   ) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE stage_entities (entity_id uuid, family text, normal text, kind text, name text, delta integer)
-  ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE stage_entities (entity_id uuid, family text, normal text, kind text, name text, delta integer,
+    named integer) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_names (entity_id uuid, name text, kind text, form text, delta integer) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_relations (
     relation_id uuid, source_id uuid, kind text, target_id uuid, delta integer, strength bigint
@@ -127,10 +127,10 @@ BEGIN
     SELECT r.source_id, r.target_id, r.strength FROM relations r
     WHERE r.tenant_id = tenant AND r.id = c.id OFFSET 0) AS r
   CROSS JOIN LATERAL (
-    SELECT e.canonical_id, e.passage_count FROM entities e
+    SELECT e.canonical_id, e.passage_count + e.implied_count AS passage_count FROM entities e
     WHERE e.tenant_id = tenant AND e.id = r.source_id OFFSET 0) AS s
   CROSS JOIN LATERAL (
-    SELECT e.canonical_id, e.passage_count FROM entities e
+    SELECT e.canonical_id, e.passage_count + e.implied_count AS passage_count FROM entities e
     WHERE e.tenant_id = tenant AND e.id = r.target_id OFFSET 0) AS t
   CROSS JOIN (VALUES (true), (false)) AS d (outgoing)
   WHERE s.canonical_id <> t.canonical_id
@@ -182,19 +182,22 @@ BEGIN
 
   WITH gone AS (
     DELETE FROM mentions WHERE tenant_id = tenant AND passage_id = ANY (old_passages)
-    RETURNING entity_id, name, kind, passage_id
+    RETURNING entity_id, name, kind, passage_id, occurrences
   ), net AS (
     SELECT entity_id, max(family) AS family, max(normal) AS normal, max(kind) AS kind, max(name) AS name,
-      sum(delta) AS delta
+      sum(delta) AS delta, sum(named) AS named
     FROM (
-      SELECT entity_id, NULL AS family, NULL AS normal, NULL AS kind, NULL AS name, -count(DISTINCT passage_id) AS delta
+      SELECT entity_id, NULL AS family, NULL AS normal, NULL AS kind, NULL AS name, -count(DISTINCT passage_id) AS delta,
+        -count(DISTINCT passage_id) FILTER (WHERE occurrences > 0) AS named
       FROM gone GROUP BY entity_id
       UNION ALL
-      SELECT entity_id, min(family), min(normal), min(kind), min(name), count(DISTINCT passage_id)
+      SELECT entity_id, min(family), min(normal), min(kind), min(name), count(DISTINCT passage_id),
+        count(DISTINCT passage_id) FILTER (WHERE occurrences > 0)
       FROM pg_temp.stage_mentions GROUP BY entity_id
     ) AS both_ GROUP BY entity_id
   ), entity AS (
-    INSERT INTO pg_temp.stage_entities SELECT entity_id, family, normal, kind, name, delta FROM net WHERE delta <> 0
+    INSERT INTO pg_temp.stage_entities SELECT entity_id, family, normal, kind, name, delta, named FROM net
+    WHERE delta <> 0 OR named <> 0
   )
   INSERT INTO pg_temp.stage_names
   SELECT entity_id, name, kind, max(form), sum(delta) FROM (
@@ -227,16 +230,18 @@ BEGIN
   INTO crossed, came_or_went
   FROM (
     SELECT s.entity_id, s.delta, coalesce((
-      SELECT e.passage_count FROM entities e
+      SELECT e.passage_count + e.implied_count FROM entities e
       WHERE e.tenant_id = tenant AND e.id = s.entity_id), 0) AS before
     FROM pg_temp.stage_entities s OFFSET 0) AS s;
-  INSERT INTO entities AS e (tenant_id, collection_id, id, family, normal, kind, name, passage_count, canonical_id)
+  INSERT INTO entities AS e (tenant_id, collection_id, id, family, normal, kind, name, passage_count, implied_count,
+    canonical_id)
   SELECT tenant, collection, entity_id, coalesce(family, ''), coalesce(normal, ''), coalesce(kind, ''), coalesce(name, ''),
-    delta, entity_id
+    named, delta - named, entity_id
   FROM pg_temp.stage_entities
-  ON CONFLICT (tenant_id, id) DO UPDATE SET passage_count = e.passage_count + excluded.passage_count;
+  ON CONFLICT (tenant_id, id) DO UPDATE
+  SET passage_count = e.passage_count + excluded.passage_count, implied_count = e.implied_count + excluded.implied_count;
   DELETE FROM entities
-  WHERE tenant_id = tenant AND id = ANY (came_or_went) AND passage_count <= 0;
+  WHERE tenant_id = tenant AND id = ANY (came_or_went) AND passage_count + implied_count <= 0;
 
   -- Their names, with the words of new ones. Names of what is gone went along.
   WITH named AS (

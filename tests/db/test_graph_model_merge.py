@@ -41,7 +41,7 @@ async def assert_counted(services: Services) -> None:
     found = await actions.get_collection(services, "c")
     async with services.database.transaction(services.principal, readonly=True) as connection:
         for table, recount in FRESH.items():
-            columns = ["passage_count"] if table == "entities" else ["evidence_count", "strength"]
+            columns = ["passage_count", "implied_count"] if table == "entities" else ["evidence_count", "strength"]
             wrong = await connection.fetchval(
                 f"SELECT count(*) FROM ({recount}) AS fresh FULL JOIN "
                 f"(SELECT * FROM rag.{table} WHERE collection_id = $1) AS kept USING (id) WHERE "
@@ -55,7 +55,8 @@ async def assert_counted(services: Services) -> None:
         wrong = await connection.fetchval("""
             SELECT count(*) FROM rag.relations r JOIN rag.entities s ON s.id = r.source_id
             JOIN rag.entities t ON t.id = r.target_id FULL JOIN rag.adjacency a ON a.relation_id = r.id
-            WHERE a.weight IS DISTINCT FROM rag.association(r.strength, s.passage_count, t.passage_count)""")
+            WHERE a.weight IS DISTINCT FROM rag.association(
+              r.strength, s.passage_count + s.implied_count, t.passage_count + t.implied_count)""")
         assert wrong == 0
 
 
