@@ -2943,7 +2943,7 @@ COMMENT ON COLUMN analyst.entities.family IS 'text, identifier or code: the same
 
 COMMENT ON COLUMN analyst.entities.normal IS 'Normal form of the name, by which mentions are taken for the same thing.';
 
-COMMENT ON COLUMN analyst.entities.passage_count IS 'Passages that mention it.';
+COMMENT ON COLUMN analyst.entities.passage_count IS 'Passages that name it.';
 
 COMMENT ON COLUMN analyst.entities.other_names IS 'Other names that passages give it.';
 
