@@ -19,6 +19,7 @@ from app.db.pool import Database
 from app.db.vector_ddl import vector_ddl
 from app.domain.principal import Principal
 from app.errors import MigrationError, SettingsError
+from app.ingest.chunkers import warm as warm_splitters
 from app.ingest.embed import Target
 from app.ingest.reweight import KIND as REWEIGHT
 from app.jobs import graph_model, graph_vectors, reindex, vector_indexes
@@ -101,6 +102,8 @@ class Services:
 
     def worker(self, *, grace_seconds: float = 10.0) -> Worker:
         """A worker for every kind of job. When stopped, the job it has may go on for so long."""
+        # the first document would wait a second or two for tables of languages and the splitters
+        threading.Thread(target=_load_for_ingestion, name="ingestion", daemon=True).start()
 
         def target(context: JobContext, collection_id: UUID) -> Target:
             return self.target(context.principal, collection_id)
@@ -156,6 +159,11 @@ async def open_services(
         yield Services(
             environment, settings, principal, database, owner_dsn, retriever, traces, chats.get, exemplars, circuits
         )
+
+
+def _load_for_ingestion() -> None:
+    langid.warm()
+    warm_splitters()
 
 
 def _kept_in(home: Path, embedder: Embedder) -> Path:
