@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from app.actions import cancel_job, get_job
+from app.actions import cancel_job, get_collection, get_job
 from app.domain.job import Job, JobStatus
-from app.errors import ConflictError
+from app.errors import ConflictError, InputError
+from app.ingest.extraction import MODEL, enqueue
 from app.store import jobs
 from app.wiring import Services
 
@@ -44,4 +45,19 @@ async def expire_jobs(services: Services) -> int:
             return total
 
 
-__all__ = ["cancel_job", "expire_jobs", "get_job", "list_jobs", "retry_job"]
+async def extract_with_model(services: Services, collection: str) -> Job:
+    """Order what a chat model adds to the graph; what it has read already costs nothing (docs/adr/0028).
+
+    Raises NotFoundError; InputError where the settings do not allow it or no chat model is configured.
+    """
+    now = services.settings.current
+    if not (now.graph.enabled and now.graph.model.enabled):
+        raise InputError("graph.enabled and graph.model.enabled must both be true in settings.json")
+    if services.extracting_chat(now) is None:
+        raise InputError("extraction with a model needs a chat model: set OPENAI_API_KEY or OPENAI_BASE_URL")
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        return await enqueue(connection, services.principal, MODEL, found.id)
+
+
+__all__ = ["cancel_job", "expire_jobs", "extract_with_model", "get_job", "list_jobs", "retry_job"]

@@ -267,6 +267,40 @@ class MemorySettings(Section):
     context: int = Field(4, ge=0, le=100, description="Messages that simplify, deepen and follow-up work on.")
 
 
+class GraphModelSettings(Section):
+    """Entities and relations from a chat model, beside those of the rules (docs/adr/0028)."""
+
+    enabled: bool = Field(False, description="Extract with a chat model too, by a job that follows indexing.")
+    model: str = Field("", description="Chat model that extracts; empty: that of rag.qa.model.")
+    batch_tokens: int = Field(
+        3000, ge=100, description="Tokens of passages sent in one call, but for a longer passage."
+    )
+    max_output_tokens: int = Field(4096, ge=64, description="Most tokens of one reply; what is cut off is asked again.")
+    timeout_seconds: float = Field(180, gt=0, description="Total deadline of one call.")
+    max_tokens: int = Field(500_000, ge=0, description="Tokens read and written by one job; then it stops.")
+    max_tokens_per_day: int = Field(2_000_000, ge=0, description="The same of a tenant and a day (UTC).")
+    max_cost: Price | None = Field(None, description="Cost of one job by answer.prices; null: only tokens count.")
+    max_cost_per_day: Price | None = Field(None, description="Cost of a tenant and a day (UTC).")
+
+
+class GraphVectorSettings(Section):
+    """Vectors of entity names (docs/adr/0028)."""
+
+    enabled: bool = Field(False, description="Embed the names of entities, by a job that follows indexing.")
+    max_entities: int = Field(
+        5000, ge=1, le=100_000, description="Entities of a collection that have vectors, those most spoken of first."
+    )
+    link_from: float = Field(
+        0.55,
+        ge=0,
+        le=1,
+        description="Cosine from which a question that names no entity links to the nearest; 1: never.",
+    )
+    merge_from: float = Field(
+        1.0, ge=0, le=1, description="Cosine from which entities of one kind are merged, with guards; 1: never."
+    )
+
+
 class GraphSettings(Section):
     """The knowledge graph: what is extracted from documents, and how far walks over it go."""
 
@@ -279,6 +313,8 @@ class GraphSettings(Section):
     row_budget: int = Field(20_000, ge=1, description="Relations read by one walk at most; then caps shrink.")
     time_budget_ms: int = Field(200, ge=1, description="Milliseconds after which a walk goes no further.")
     top: int = Field(50, ge=1, le=5000, description="Entities that a walk returns.")
+    model: GraphModelSettings = GraphModelSettings()
+    vectors: GraphVectorSettings = GraphVectorSettings()
 
 
 class JobsSettings(Section):

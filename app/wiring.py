@@ -19,9 +19,10 @@ from app.db.pool import Database
 from app.db.vector_ddl import vector_ddl
 from app.domain.principal import Principal
 from app.errors import MigrationError, SettingsError
+from app.ingest.chunkers import warm as warm_splitters
 from app.ingest.embed import Target
 from app.ingest.reweight import KIND as REWEIGHT
-from app.jobs import reindex, vector_indexes
+from app.jobs import graph_model, graph_vectors, reindex, vector_indexes
 from app.jobs.context import JobContext
 from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.reweight import reweight
@@ -68,7 +69,15 @@ class Services:
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
         found = self.retriever
-        return Target(principal, collection_id, found.embedder, found.model, self.settings.current, found.embedders)
+        now = self.settings.current
+        has_chat = now.graph.model.enabled and self.extracting_chat(now) is not None
+        return Target(principal, collection_id, found.embedder, found.model, now, found.embedders, has_chat)
+
+    def extracting_chat(self, settings: Settings) -> ChatModel | None:
+        """The chat model that extracts for the graph: graph.model.model, else the one that answers."""
+        name = settings.graph.model.model
+        qa = settings.rag.qa.model_copy(update={"model": name} if name else {})
+        return self.chat_for(settings.model_copy(update={"rag": settings.rag.model_copy(update={"qa": qa})}))
 
     async def warm(self) -> None:
         """Load what the first request would wait for: the local model and its examples of intents, the SDK of the chat
@@ -93,6 +102,8 @@ class Services:
 
     def worker(self, *, grace_seconds: float = 10.0) -> Worker:
         """A worker for every kind of job. When stopped, the job it has may go on for so long."""
+        # the first document would wait a second or two for tables of languages and the splitters
+        threading.Thread(target=_load_for_ingestion, name="ingestion", daemon=True).start()
 
         def target(context: JobContext, collection_id: UUID) -> Target:
             return self.target(context.principal, collection_id)
@@ -100,6 +111,10 @@ class Services:
         handlers = {
             KIND: index_uploads(self.database, target),
             REWEIGHT: reweight(self.database, lambda: self.settings.current.lexical),
+            graph_model.KIND: graph_model.extract_with_model(
+                self.database, lambda: self.settings.current, self.extracting_chat
+            ),
+            graph_vectors.KIND: graph_vectors.embed_names(self.database, target),
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
@@ -144,6 +159,11 @@ async def open_services(
         yield Services(
             environment, settings, principal, database, owner_dsn, retriever, traces, chats.get, exemplars, circuits
         )
+
+
+def _load_for_ingestion() -> None:
+    langid.warm()
+    warm_splitters()
 
 
 def _kept_in(home: Path, embedder: Embedder) -> Path:

@@ -328,6 +328,7 @@ CREATE TABLE rag.documents (
     token_count integer DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    extractor text,
     CONSTRAINT documents_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'parsing'::text, 'embedding'::text, 'indexed'::text, 'failed'::text])))
 );
 
@@ -372,6 +373,8 @@ COMMENT ON COLUMN rag.documents.token_count IS 'Tokens of all passages, by the e
 COMMENT ON COLUMN rag.documents.created_at IS 'When it was first handed over.';
 
 COMMENT ON COLUMN rag.documents.updated_at IS 'When its row last changed.';
+
+COMMENT ON COLUMN rag.documents.extractor IS 'Model and prompt whose extraction is in its graph (rag.extractions); null: rules alone.';
 
 CREATE TABLE rag.passages (
     tenant_id bigint NOT NULL,
@@ -1039,11 +1042,11 @@ DECLARE
   tenant bigint := current_tenant();
 BEGIN
   INSERT INTO mentions (tenant_id, collection_id, passage_id, entity_id, name, kind, occurrences, char_start, char_end,
-    confidence)
-  SELECT tenant, collection, passage_id, entity_id, name, kind, occurrences, char_start, char_end, confidence
+    confidence, by_model)
+  SELECT tenant, collection, passage_id, entity_id, name, kind, occurrences, char_start, char_end, confidence, by_model
   FROM pg_temp.stage_mentions ORDER BY passage_id, entity_id;
-  INSERT INTO evidence (tenant_id, collection_id, passage_id, relation_id, strength, char_start, char_end)
-  SELECT tenant, collection, passage_id, relation_id, strength, char_start, char_end
+  INSERT INTO evidence (tenant_id, collection_id, passage_id, relation_id, strength, char_start, char_end, by_model)
+  SELECT tenant, collection, passage_id, relation_id, strength, char_start, char_end, by_model
   FROM pg_temp.stage_evidence ORDER BY passage_id, relation_id;
 END
 $$;
@@ -1129,6 +1132,33 @@ $$;
 ALTER FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) IS 'Words and phrases of conditions as one tsquery: all of them, or any.';
+
+CREATE FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+  tenant bigint := current_tenant();
+  kept integer;
+BEGIN
+  PERFORM FROM documents d WHERE d.tenant_id = tenant AND d.id = document FOR SHARE;
+  IF NOT FOUND THEN RETURN 0; END IF;
+  INSERT INTO extractions AS x (tenant_id, collection_id, document_id, content_hash, extractor, result)
+  SELECT tenant, collection, document, said.hash, $3, said.result
+  FROM unnest(hashes, results) AS said (hash, result)
+  WHERE said.hash IN (SELECT sha256(convert_to(p.content, 'UTF8')) FROM passages p
+                      WHERE p.tenant_id = tenant AND p.document_id = document)
+  ORDER BY said.hash
+  ON CONFLICT (tenant_id, document_id, content_hash, extractor) DO NOTHING;
+  GET DIAGNOSTICS kept = ROW_COUNT;
+  RETURN kept;
+END
+$_$;
+
+ALTER FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) IS 'Keeps what a model said of passages of a document of the current tenant; returns how many results are new.';
 
 CREATE FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -1453,10 +1483,10 @@ BEGIN
     SELECT r.source_id, r.target_id, r.strength FROM relations r
     WHERE r.tenant_id = tenant AND r.id = c.id OFFSET 0) AS r
   CROSS JOIN LATERAL (
-    SELECT e.canonical_id, e.passage_count FROM entities e
+    SELECT e.canonical_id, e.passage_count + e.implied_count AS passage_count FROM entities e
     WHERE e.tenant_id = tenant AND e.id = r.source_id OFFSET 0) AS s
   CROSS JOIN LATERAL (
-    SELECT e.canonical_id, e.passage_count FROM entities e
+    SELECT e.canonical_id, e.passage_count + e.implied_count AS passage_count FROM entities e
     WHERE e.tenant_id = tenant AND e.id = r.target_id OFFSET 0) AS t
   CROSS JOIN (VALUES (true), (false)) AS d (outgoing)
   WHERE s.canonical_id <> t.canonical_id
@@ -1497,6 +1527,55 @@ ALTER FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into
 
 COMMENT ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) IS 'Merges an entity of the current tenant, with all merged into it, into another; false when either is missing or they are one already.';
 
+CREATE FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+  tenant bigint := current_tenant();
+  old_passages uuid[];
+BEGIN
+  PERFORM FROM documents d
+  WHERE d.tenant_id = tenant AND d.id = document AND d.version = expected AND d.status = 'indexed' FOR UPDATE;
+  IF NOT FOUND THEN RETURN false; END IF;
+  old_passages := ARRAY(SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = document);
+  IF NOT (old_passages @> passages_read AND old_passages <@ passages_read) THEN RETURN false; END IF;
+  UPDATE documents d SET extractor = $4 WHERE d.tenant_id = tenant AND d.id = document;
+  IF NOT EXISTS (SELECT FROM pg_temp.stage_mentions)
+     AND NOT EXISTS (SELECT FROM mentions m WHERE m.tenant_id = tenant AND m.passage_id = ANY (old_passages) AND m.by_model)
+  THEN RETURN true; END IF;
+
+  -- What the rules found stays as it is; what the model says as well adds nothing.
+  INSERT INTO pg_temp.stage_mentions
+  SELECT m.passage_id, m.entity_id, e.family, e.normal, m.name, m.kind, a.form, m.occurrences, m.char_start, m.char_end,
+    m.confidence, false
+  FROM mentions m
+  JOIN entities e ON e.tenant_id = tenant AND e.id = m.entity_id
+  JOIN entity_aliases a ON a.tenant_id = tenant AND a.entity_id = m.entity_id AND a.name = m.name AND a.kind = m.kind
+  WHERE m.tenant_id = tenant AND m.passage_id = ANY (old_passages) AND NOT m.by_model;
+  DELETE FROM pg_temp.stage_mentions s USING pg_temp.stage_mentions r
+  WHERE s.by_model AND NOT r.by_model AND r.passage_id = s.passage_id AND r.entity_id = s.entity_id AND r.name = s.name
+    AND r.kind = s.kind;
+  INSERT INTO pg_temp.stage_evidence
+  SELECT v.passage_id, v.relation_id, r.source_id, r.kind, r.target_id, v.strength, v.char_start, v.char_end, false
+  FROM evidence v JOIN relations r ON r.tenant_id = tenant AND r.id = v.relation_id
+  WHERE v.tenant_id = tenant AND v.passage_id = ANY (old_passages) AND NOT v.by_model;
+  DELETE FROM pg_temp.stage_evidence s USING pg_temp.stage_evidence r
+  WHERE s.by_model AND NOT r.by_model AND r.passage_id = s.passage_id AND r.relation_id = s.relation_id;
+
+  -- from here on the lock of the collection is held, until the commit
+  UPDATE collections c SET epoch = c.epoch + 1 WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM settle_graph(document, collection, '{}', true);
+  PERFORM forget_cached(collection);
+  RETURN true;
+END
+$_$;
+
+ALTER FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) IS 'Merges the staged graph of a model into that of a document; false when the document is another by now.';
+
 CREATE FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) RETURNS text[]
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -1518,14 +1597,14 @@ BEGIN
   IF to_regclass('pg_temp.stage_mentions') IS NOT NULL THEN RETURN; END IF;
   CREATE TEMP TABLE stage_mentions (
     passage_id uuid, entity_id uuid, family text, normal text, name text, kind text, form text, occurrences integer,
-    char_start integer, char_end integer, confidence real
+    char_start integer, char_end integer, confidence real, by_model boolean
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_evidence (
     passage_id uuid, relation_id uuid, source_id uuid, kind text, target_id uuid, strength integer, char_start integer,
-    char_end integer
+    char_end integer, by_model boolean
   ) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE stage_entities (entity_id uuid, family text, normal text, kind text, name text, delta integer)
-  ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE stage_entities (entity_id uuid, family text, normal text, kind text, name text, delta integer,
+    named integer) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_names (entity_id uuid, name text, kind text, form text, delta integer) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_relations (
     relation_id uuid, source_id uuid, kind text, target_id uuid, delta integer, strength bigint
@@ -1555,7 +1634,8 @@ BEGIN
   UPDATE documents d
   SET title = $4, version = d.version + 1, status = 'indexed', content_hash = $5, media_type = $6, language = $7,
       metadata = $8, error = NULL, byte_size = $9, passage_count = new_passages, chunk_count = new_chunks,
-      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), updated_at = now()
+      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), updated_at = now(),
+      extractor = NULL
   WHERE d.tenant_id = tenant AND d.id = document
   RETURNING d.version INTO published;
   INSERT INTO document_texts AS t (tenant_id, document_id, version, text) VALUES (tenant, document, published, body)
@@ -1694,7 +1774,7 @@ BEGIN
   PERFORM insert_staged(document, collection, model);
   UPDATE documents d
   SET language = $5, passage_count = new_passages, chunk_count = new_chunks, updated_at = now(),
-      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s)
+      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), extractor = NULL
   WHERE d.tenant_id = tenant AND d.id = document;
   UPDATE collections c
   SET epoch = c.epoch + 1, passage_count = c.passage_count + new_passages - old.passage_count,
@@ -2017,7 +2097,7 @@ ALTER FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) 
 
 COMMENT ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) IS 'Removes old passages of a document and brings the BM25 statistics and the graph up to date.';
 
-CREATE FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) RETURNS void
+CREATE FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -2029,21 +2109,30 @@ DECLARE
     SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = document AND NOT p.id = ANY (keep));
   renamed uuid[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
 BEGIN
+  -- What models said of passages that are gone.
+  IF NOT again AND EXISTS (SELECT FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = document) THEN
+    DELETE FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = document
+      AND x.content_hash <> ALL (ARRAY(SELECT sha256(convert_to(s.content, 'UTF8')) FROM pg_temp.stage_passages s));
+  END IF;
+
   WITH gone AS (
     DELETE FROM mentions WHERE tenant_id = tenant AND passage_id = ANY (old_passages)
-    RETURNING entity_id, name, kind, passage_id
+    RETURNING entity_id, name, kind, passage_id, occurrences
   ), net AS (
     SELECT entity_id, max(family) AS family, max(normal) AS normal, max(kind) AS kind, max(name) AS name,
-      sum(delta) AS delta
+      sum(delta) AS delta, sum(named) AS named
     FROM (
-      SELECT entity_id, NULL AS family, NULL AS normal, NULL AS kind, NULL AS name, -count(DISTINCT passage_id) AS delta
+      SELECT entity_id, NULL AS family, NULL AS normal, NULL AS kind, NULL AS name, -count(DISTINCT passage_id) AS delta,
+        -count(DISTINCT passage_id) FILTER (WHERE occurrences > 0) AS named
       FROM gone GROUP BY entity_id
       UNION ALL
-      SELECT entity_id, min(family), min(normal), min(kind), min(name), count(DISTINCT passage_id)
+      SELECT entity_id, min(family), min(normal), min(kind), min(name), count(DISTINCT passage_id),
+        count(DISTINCT passage_id) FILTER (WHERE occurrences > 0)
       FROM pg_temp.stage_mentions GROUP BY entity_id
     ) AS both_ GROUP BY entity_id
   ), entity AS (
-    INSERT INTO pg_temp.stage_entities SELECT entity_id, family, normal, kind, name, delta FROM net WHERE delta <> 0
+    INSERT INTO pg_temp.stage_entities SELECT entity_id, family, normal, kind, name, delta, named FROM net
+    WHERE delta <> 0 OR named <> 0
   )
   INSERT INTO pg_temp.stage_names
   SELECT entity_id, name, kind, max(form), sum(delta) FROM (
@@ -2062,6 +2151,7 @@ BEGIN
     UNION ALL
     SELECT relation_id, source_id, kind, target_id, 1, strength FROM pg_temp.stage_evidence
   ) AS both_ GROUP BY relation_id HAVING sum(delta) <> 0 OR sum(strength) <> 0;
+  IF again THEN PERFORM insert_graph(collection); END IF;
 
   SELECT array_agg(DISTINCT entity_id), array_agg(DISTINCT entity_id) FILTER (WHERE delta < 0) INTO renamed, fewer
   FROM pg_temp.stage_names;
@@ -2075,16 +2165,18 @@ BEGIN
   INTO crossed, came_or_went
   FROM (
     SELECT s.entity_id, s.delta, coalesce((
-      SELECT e.passage_count FROM entities e
+      SELECT e.passage_count + e.implied_count FROM entities e
       WHERE e.tenant_id = tenant AND e.id = s.entity_id), 0) AS before
     FROM pg_temp.stage_entities s OFFSET 0) AS s;
-  INSERT INTO entities AS e (tenant_id, collection_id, id, family, normal, kind, name, passage_count, canonical_id)
+  INSERT INTO entities AS e (tenant_id, collection_id, id, family, normal, kind, name, passage_count, implied_count,
+    canonical_id)
   SELECT tenant, collection, entity_id, coalesce(family, ''), coalesce(normal, ''), coalesce(kind, ''), coalesce(name, ''),
-    delta, entity_id
+    named, delta - named, entity_id
   FROM pg_temp.stage_entities
-  ON CONFLICT (tenant_id, id) DO UPDATE SET passage_count = e.passage_count + excluded.passage_count;
+  ON CONFLICT (tenant_id, id) DO UPDATE
+  SET passage_count = e.passage_count + excluded.passage_count, implied_count = e.implied_count + excluded.implied_count;
   DELETE FROM entities
-  WHERE tenant_id = tenant AND id = ANY (came_or_went) AND passage_count <= 0;
+  WHERE tenant_id = tenant AND id = ANY (came_or_went) AND passage_count + implied_count <= 0;
 
   -- Their names, with the words of new ones. Names of what is gone went along.
   WITH named AS (
@@ -2147,16 +2239,16 @@ BEGIN
   END IF;
 
   -- Summaries may quote what is gone.
-  IF cardinality(old_passages) > 0 THEN
+  IF cardinality(old_passages) > 0 AND NOT again THEN
     UPDATE communities SET title = '', summary = '', document_ids = '{}', summarised_at = NULL
     WHERE tenant_id = tenant AND collection_id = collection AND document = ANY (document_ids);
   END IF;
 END
 $$;
 
-ALTER FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) OWNER TO owner;
+ALTER FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) IS 'Removes mentions and evidence of old passages of a document and brings the graph up to date.';
+COMMENT ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean) IS 'Removes mentions and evidence of old passages of a document and brings the graph up to date.';
 
 CREATE FUNCTION rag.taken_for_most(tenant bigint, entity uuid) RETURNS text
     LANGUAGE sql STABLE
@@ -2752,6 +2844,7 @@ CREATE TABLE rag.entities (
     kind text NOT NULL,
     name text NOT NULL,
     passage_count integer NOT NULL,
+    implied_count integer DEFAULT 0 NOT NULL,
     canonical_id uuid NOT NULL
 );
 
@@ -2775,7 +2868,9 @@ COMMENT ON COLUMN rag.entities.kind IS 'Most frequent kind of its mentions: pers
 
 COMMENT ON COLUMN rag.entities.name IS 'Most frequent name of its mentions, as written.';
 
-COMMENT ON COLUMN rag.entities.passage_count IS 'Passages that mention it, exact. It goes with the last one.';
+COMMENT ON COLUMN rag.entities.passage_count IS 'Passages that name it, exact.';
+
+COMMENT ON COLUMN rag.entities.implied_count IS 'Passages that only imply it (a title, a pronoun), exact. It goes with the last of both.';
 
 COMMENT ON COLUMN rag.entities.canonical_id IS 'Entity that stands for it in the graph: itself, unless it was merged into another.';
 
@@ -2848,7 +2943,7 @@ COMMENT ON COLUMN analyst.entities.family IS 'text, identifier or code: the same
 
 COMMENT ON COLUMN analyst.entities.normal IS 'Normal form of the name, by which mentions are taken for the same thing.';
 
-COMMENT ON COLUMN analyst.entities.passage_count IS 'Passages that mention it.';
+COMMENT ON COLUMN analyst.entities.passage_count IS 'Passages that name it.';
 
 COMMENT ON COLUMN analyst.entities.other_names IS 'Other names that passages give it.';
 
@@ -3127,7 +3222,8 @@ CREATE TABLE rag.mentions (
     occurrences integer NOT NULL,
     char_start integer NOT NULL,
     char_end integer NOT NULL,
-    confidence real NOT NULL
+    confidence real NOT NULL,
+    by_model boolean DEFAULT false NOT NULL
 );
 
 ALTER TABLE ONLY rag.mentions FORCE ROW LEVEL SECURITY;
@@ -3156,6 +3252,8 @@ COMMENT ON COLUMN rag.mentions.char_end IS 'One past its last code point.';
 
 COMMENT ON COLUMN rag.mentions.confidence IS 'How sure the extraction is, 0 to 1.';
 
+COMMENT ON COLUMN rag.mentions.by_model IS 'Whether a chat model found it, not the rules.';
+
 CREATE VIEW analyst.mentions AS
  SELECT t.name AS tenant,
     c.name AS collection,
@@ -3170,7 +3268,8 @@ CREATE VIEW analyst.mentions AS
     m.char_end,
     m.entity_id,
     m.passage_id,
-    p.document_id
+    p.document_id,
+    m.by_model
    FROM (((((rag.mentions m
      JOIN rag.tenants t ON ((t.id = m.tenant_id)))
      JOIN rag.collections c ON (((c.tenant_id = m.tenant_id) AND (c.id = m.collection_id))))
@@ -3209,6 +3308,8 @@ COMMENT ON COLUMN analyst.mentions.entity_id IS 'The entity as it was found, als
 COMMENT ON COLUMN analyst.mentions.passage_id IS 'The passage (analyst.passages).';
 
 COMMENT ON COLUMN analyst.mentions.document_id IS 'The document (analyst.documents).';
+
+COMMENT ON COLUMN analyst.mentions.by_model IS 'Whether a chat model found it here, not the rules.';
 
 CREATE VIEW analyst.messages AS
  SELECT t.name AS tenant,
@@ -3420,7 +3521,8 @@ CREATE TABLE rag.evidence (
     relation_id uuid NOT NULL,
     strength integer NOT NULL,
     char_start integer NOT NULL,
-    char_end integer NOT NULL
+    char_end integer NOT NULL,
+    by_model boolean DEFAULT false NOT NULL
 );
 
 ALTER TABLE ONLY rag.evidence FORCE ROW LEVEL SECURITY;
@@ -3442,6 +3544,8 @@ COMMENT ON COLUMN rag.evidence.strength IS 'How much it says, in thousandths: wh
 COMMENT ON COLUMN rag.evidence.char_start IS 'First code point of the proof in the document text.';
 
 COMMENT ON COLUMN rag.evidence.char_end IS 'One past its last code point.';
+
+COMMENT ON COLUMN rag.evidence.by_model IS 'Whether a chat model found it, not the rules.';
 
 CREATE TABLE rag.relations (
     tenant_id bigint NOT NULL,
@@ -3492,7 +3596,8 @@ CREATE VIEW analyst.relations AS
     r.source_id,
     r.target_id,
     v.passage_id,
-    p.document_id
+    p.document_id,
+    v.by_model
    FROM ((((((((rag.relations r
      JOIN rag.tenants t ON ((t.id = r.tenant_id)))
      JOIN rag.collections c ON (((c.tenant_id = r.tenant_id) AND (c.id = r.collection_id))))
@@ -3538,6 +3643,8 @@ COMMENT ON COLUMN analyst.relations.target_id IS 'Id of the target (analyst.enti
 COMMENT ON COLUMN analyst.relations.passage_id IS 'The passage (analyst.passages).';
 
 COMMENT ON COLUMN analyst.relations.document_id IS 'The document (analyst.documents).';
+
+COMMENT ON COLUMN analyst.relations.by_model IS 'Whether a chat model found it here, not the rules.';
 
 CREATE VIEW analyst.retrieval_hits AS
  SELECT t.name AS tenant,
@@ -3937,6 +4044,33 @@ COMMENT ON COLUMN rag.entity_merges.merged_at IS 'When.';
 
 COMMENT ON COLUMN rag.entity_merges.undone_at IS 'When it was undone; null while it is in force.';
 
+CREATE TABLE rag.entity_vectors (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    entity_id uuid NOT NULL,
+    model_id smallint NOT NULL,
+    name text NOT NULL,
+    embedding public.halfvec NOT NULL
+);
+
+ALTER TABLE ONLY rag.entity_vectors FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.entity_vectors OWNER TO owner;
+
+COMMENT ON TABLE rag.entity_vectors IS 'Vectors of names of entities, for questions that name none.';
+
+COMMENT ON COLUMN rag.entity_vectors.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.entity_vectors.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.entity_vectors.entity_id IS 'The entity; its vector goes with it.';
+
+COMMENT ON COLUMN rag.entity_vectors.model_id IS 'Embedding model.';
+
+COMMENT ON COLUMN rag.entity_vectors.name IS 'What was embedded.';
+
+COMMENT ON COLUMN rag.entity_vectors.embedding IS 'Unit vector of the name.';
+
 CREATE TABLE rag.entity_words (
     tenant_id bigint NOT NULL,
     collection_id uuid NOT NULL,
@@ -3961,6 +4095,36 @@ COMMENT ON COLUMN rag.entity_words.entity_id IS 'The entity.';
 
 COMMENT ON COLUMN rag.entity_words.form IS 'The normal form that it is a word of.';
 
+CREATE TABLE rag.extraction_usage (
+    tenant_id bigint NOT NULL,
+    day date NOT NULL,
+    job_id uuid NOT NULL,
+    model text NOT NULL,
+    calls integer DEFAULT 0 NOT NULL,
+    input_tokens bigint DEFAULT 0 NOT NULL,
+    output_tokens bigint DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE ONLY rag.extraction_usage FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.extraction_usage OWNER TO owner;
+
+COMMENT ON TABLE rag.extraction_usage IS 'What extraction with models has cost, for the caps of graph.model.';
+
+COMMENT ON COLUMN rag.extraction_usage.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.extraction_usage.day IS 'Day of the calls (UTC).';
+
+COMMENT ON COLUMN rag.extraction_usage.job_id IS 'Job that made them; it may be gone by now.';
+
+COMMENT ON COLUMN rag.extraction_usage.model IS 'The chat model.';
+
+COMMENT ON COLUMN rag.extraction_usage.calls IS 'Calls that were answered.';
+
+COMMENT ON COLUMN rag.extraction_usage.input_tokens IS 'Tokens that it read, as reported or estimated.';
+
+COMMENT ON COLUMN rag.extraction_usage.output_tokens IS 'Tokens that it wrote, likewise.';
+
 CREATE TABLE rag.extractions (
     tenant_id bigint NOT NULL,
     collection_id uuid NOT NULL,
@@ -3968,8 +4132,6 @@ CREATE TABLE rag.extractions (
     content_hash bytea NOT NULL,
     extractor text NOT NULL,
     result jsonb NOT NULL,
-    input_tokens integer DEFAULT 0 NOT NULL,
-    output_tokens integer DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
@@ -3985,15 +4147,11 @@ COMMENT ON COLUMN rag.extractions.collection_id IS 'The collection.';
 
 COMMENT ON COLUMN rag.extractions.document_id IS 'The document; what a model said of it goes with it.';
 
-COMMENT ON COLUMN rag.extractions.content_hash IS 'SHA-256 of what the model read.';
+COMMENT ON COLUMN rag.extractions.content_hash IS 'SHA-256 of the passage that the model read.';
 
-COMMENT ON COLUMN rag.extractions.extractor IS 'Model and version of the prompt.';
+COMMENT ON COLUMN rag.extractions.extractor IS 'Model, checks and prompt.';
 
-COMMENT ON COLUMN rag.extractions.result IS 'Entities and relations as the model gave them, after checking.';
-
-COMMENT ON COLUMN rag.extractions.input_tokens IS 'Tokens that it read.';
-
-COMMENT ON COLUMN rag.extractions.output_tokens IS 'Tokens that it wrote.';
+COMMENT ON COLUMN rag.extractions.result IS 'Entities, relations and aliases of the passage that passed the checks, and what did not.';
 
 COMMENT ON COLUMN rag.extractions.created_at IS 'When.';
 
@@ -4372,6 +4530,9 @@ ALTER TABLE ONLY rag.entity_aliases
 ALTER TABLE ONLY rag.entity_merges
     ADD CONSTRAINT entity_merges_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY rag.entity_vectors
+    ADD CONSTRAINT entity_vectors_pkey PRIMARY KEY (tenant_id, collection_id, model_id, entity_id);
+
 ALTER TABLE ONLY rag.entity_words
     ADD CONSTRAINT entity_words_pkey PRIMARY KEY (tenant_id, collection_id, word, entity_id, form);
 
@@ -4383,6 +4544,9 @@ ALTER TABLE ONLY rag.eval_runs
 
 ALTER TABLE ONLY rag.evidence
     ADD CONSTRAINT evidence_pkey PRIMARY KEY (tenant_id, passage_id, relation_id);
+
+ALTER TABLE ONLY rag.extraction_usage
+    ADD CONSTRAINT extraction_usage_pkey PRIMARY KEY (tenant_id, day, job_id, model);
 
 ALTER TABLE ONLY rag.extractions
     ADD CONSTRAINT extractions_pkey PRIMARY KEY (tenant_id, document_id, content_hash, extractor);
@@ -4475,11 +4639,11 @@ CREATE UNIQUE INDEX entity_merges_entity_idx ON rag.entity_merges USING btree (t
 
 CREATE INDEX entity_merges_into_idx ON rag.entity_merges USING btree (tenant_id, into_id) WHERE (undone_at IS NULL);
 
+CREATE INDEX entity_vectors_entity_idx ON rag.entity_vectors USING btree (tenant_id, entity_id);
+
 CREATE INDEX entity_words_entity_idx ON rag.entity_words USING btree (tenant_id, entity_id);
 
 CREATE INDEX evidence_relation_idx ON rag.evidence USING btree (tenant_id, relation_id, strength DESC, passage_id);
-
-CREATE INDEX extractions_document_idx ON rag.extractions USING btree (tenant_id, document_id);
 
 CREATE INDEX extractions_reuse_idx ON rag.extractions USING btree (tenant_id, content_hash, extractor);
 
@@ -4500,6 +4664,8 @@ CREATE INDEX passages_search_vector_idx ON rag.passages USING gin (search_vector
 CREATE INDEX passages_tenant_id_document_id_ordinal_idx ON rag.passages USING btree (tenant_id, document_id, ordinal);
 
 CREATE INDEX recall_checks_collection_idx ON rag.recall_checks USING btree (tenant_id, collection_id, checked_at);
+
+CREATE INDEX relations_collection_idx ON rag.relations USING btree (tenant_id, collection_id);
 
 CREATE INDEX runs_document_ids_idx ON ONLY rag.runs USING gin (document_ids);
 
@@ -4545,6 +4711,9 @@ ALTER TABLE ONLY rag.entity_aliases
 
 ALTER TABLE ONLY rag.entity_merges
     ADD CONSTRAINT entity_merges_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.entity_vectors
+    ADD CONSTRAINT entity_vectors_tenant_id_entity_id_fkey FOREIGN KEY (tenant_id, entity_id) REFERENCES rag.entities(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.entity_words
     ADD CONSTRAINT entity_words_tenant_id_entity_id_fkey FOREIGN KEY (tenant_id, entity_id) REFERENCES rag.entities(tenant_id, id) ON DELETE CASCADE;
@@ -4654,6 +4823,10 @@ CREATE POLICY app ON rag.entity_merges TO cairn_app USING ((tenant_id = (NULLIF(
 
 COMMENT ON POLICY app ON rag.entity_merges IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.entity_vectors TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.entity_vectors IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.entity_words TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.entity_words IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -4669,6 +4842,10 @@ COMMENT ON POLICY app ON rag.eval_runs IS 'TO cairn_app USING (tenant_id = nulli
 CREATE POLICY app ON rag.evidence TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.evidence IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.extraction_usage TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.extraction_usage IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.extractions TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -4814,6 +4991,10 @@ CREATE POLICY definer ON rag.entity_merges TO cairn_definer USING (true) WITH CH
 
 COMMENT ON POLICY definer ON rag.entity_merges IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.entity_vectors TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.entity_vectors IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.entity_words TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.entity_words IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -4829,6 +5010,10 @@ COMMENT ON POLICY definer ON rag.eval_runs IS 'TO cairn_definer USING (true) WIT
 CREATE POLICY definer ON rag.evidence TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.evidence IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.extraction_usage TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.extraction_usage IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.extractions TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -4918,6 +5103,8 @@ ALTER TABLE rag.entity_aliases ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.entity_merges ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.entity_vectors ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.entity_words ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.eval_results ENABLE ROW LEVEL SECURITY;
@@ -4925,6 +5112,8 @@ ALTER TABLE rag.eval_results ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag.eval_runs ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.evidence ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.extraction_usage ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.extractions ENABLE ROW LEVEL SECURITY;
 
@@ -5046,6 +5235,12 @@ CREATE POLICY views ON rag.entity_merges FOR SELECT TO cairn_views USING ((tenan
 
 COMMENT ON POLICY views ON rag.entity_merges IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
+CREATE POLICY views ON rag.entity_vectors FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.entity_vectors IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
 CREATE POLICY views ON rag.entity_words FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
@@ -5069,6 +5264,12 @@ CREATE POLICY views ON rag.evidence FOR SELECT TO cairn_views USING ((tenant_id 
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.evidence IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.extraction_usage FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.extraction_usage IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.extractions FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -5333,6 +5534,11 @@ GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, eve
 GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) TO cairn_app;
 GRANT ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) TO cairn_definer;
@@ -5374,6 +5580,11 @@ REVOKE ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uu
 GRANT ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) TO cairn_app;
 GRANT ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.merge_entities(collection uuid, merge uuid, entity uuid, into_entity uuid, reason text) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.merge_model_graph(document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_app;
@@ -5445,10 +5656,10 @@ GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep u
 GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) TO cairn_views;
 
-REVOKE ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) TO cairn_app;
-GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) TO cairn_views;
+REVOKE ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean) TO cairn_app;
+GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_app;
@@ -5596,9 +5807,17 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_merges TO cairn_definer;
 GRANT SELECT ON TABLE rag.entity_merges TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_merges TO cairn_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_vectors TO cairn_definer;
+GRANT SELECT ON TABLE rag.entity_vectors TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_vectors TO cairn_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_words TO cairn_definer;
 GRANT SELECT ON TABLE rag.entity_words TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_words TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extraction_usage TO cairn_definer;
+GRANT SELECT ON TABLE rag.extraction_usage TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extraction_usage TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extractions TO cairn_definer;
 GRANT SELECT ON TABLE rag.extractions TO cairn_views;

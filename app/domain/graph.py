@@ -15,7 +15,7 @@ EntityKind = Literal[
 """`name`: a proper name of which nothing tells what kind it is of; `topic`: a title or heading; `term`: a phrase that
 the document keeps using; the last four are code."""
 
-AliasReason = Literal["acronym", "surname", "title"]
+AliasReason = Literal["acronym", "surname", "title", "model"]
 
 
 @dataclass(frozen=True, slots=True)

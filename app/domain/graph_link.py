@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-How = Literal["name", "alias", "words"]
-"""By its normal form; by another name of it; by some of the words of a name."""
+How = Literal["name", "alias", "words", "vector"]
+"""By its normal form; by another name of it; by some of the words of a name; by what a name means."""
 
 
 @dataclass(frozen=True, slots=True)

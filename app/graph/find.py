@@ -14,12 +14,14 @@ from math import sqrt
 from typing import Any, Final
 from uuid import UUID
 
+from pgvector import HalfVector
+
 from app.domain.graph_link import Candidate, Link
 from app.domain.names import loud
 from app.domain.principal import Principal
 from app.domain.words import ALL_STOP_WORDS, fold
 from app.graph.resolve import key_of
-from app.store import graph
+from app.store import entity_vectors, graph
 
 LONGEST: Final = 8
 """Words of a name, as in app/domain/names.py."""
@@ -36,6 +38,17 @@ PER_WORD: Final = 200
 _WORD: Final = re.compile(r"[^\s\x00?!,;()\[\]{}\"“”„«»`]+")
 
 Span = tuple[int, int]
+NEAREST: Final = 3
+"""Entities that a question links to by vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The question's vector by a model, and the least cosine of a name that it links to (graph.vectors.linkFrom)."""
+
+    model_id: int
+    vector: HalfVector
+    least: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +61,29 @@ class Wording:
 
 
 async def find_entities(
-    connection: Any, principal: Principal, collection_id: UUID, question: str, *, limit: int = 10
+    connection: Any,
+    principal: Principal,
+    collection_id: UUID,
+    question: str,
+    *,
+    limit: int = 10,
+    meaning: Meaning | None = None,
 ) -> list[Link]:
-    """Entities that the question names, surest first."""
+    """Entities that the question names, surest first; where it names none, those whose names are nearest to its meaning,
+    if that is given."""
     wording = wording_of(question)
-    if not wording.forms:
+    if wording.forms:
+        found = await graph.candidates(
+            connection, principal, collection_id, list(wording.forms), list(wording.words), PER_WORD
+        )
+        if links := choose(wording, found)[:limit]:
+            return links
+    if meaning is None:
         return []
-    found = await graph.candidates(
-        connection, principal, collection_id, list(wording.forms), list(wording.words), PER_WORD
+    near = await entity_vectors.nearest(
+        connection, principal, collection_id, meaning.model_id, meaning.vector, min(limit, NEAREST)
     )
-    return choose(wording, found)[:limit]
+    return [link for link in near if link.score >= meaning.least]
 
 
 def wording_of(question: str) -> Wording:

@@ -36,6 +36,8 @@ class Target:
     model: vectors.EmbeddingModel
     settings: Settings
     embedders: Embedders | None = None
+    has_chat: bool = False
+    """Whether there is a chat model, which may add to the graph later."""
 
     def embedder_of(self, model: vectors.EmbeddingModel) -> Embedder:
         """Raises ProviderError or SettingsError when it cannot be had."""

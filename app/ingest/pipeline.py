@@ -14,6 +14,7 @@ from dataclasses import replace
 from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
 from app.errors import InputError, ParseError, TooLargeError, UnsupportedTypeError
 from app.ingest.embed import GROUP_CHUNKS, Check, Target, embed_documents, in_use
+from app.ingest.extraction import order_extraction
 from app.ingest.parse import parse
 from app.ingest.prepare import prepare, source_hash
 from app.ingest.reweight import order_index_if_due, reweight_if_drifted
@@ -81,6 +82,8 @@ async def ingest(
                 storing.create_task(embedded.work(store))
         await reweight_if_drifted(database, target.principal, target.collection_id, target.settings)
         await order_index_if_due(database, target.principal, target.collection_id, target.settings.vector)
+        if any(isinstance(outcome, Indexed) and not outcome.duplicate for outcome in outcomes):
+            await order_extraction(database, target)
 
     async def store(item: Embedded) -> None:
         report(await _publish(database, target, item))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from app.domain.job import Job, Progress
 from app.domain.principal import Principal
-from app.errors import CairnError, DatabaseUnavailableError, ProviderError, QueryTimeoutError
+from app.errors import CairnError, CircuitOpenError, DatabaseUnavailableError, ProviderError, QueryTimeoutError
 from app.store import jobs
 
 MAX_RETRY_SECONDS = 300.0
@@ -40,7 +40,8 @@ def failure(job: Job, error: BaseException, *, base: float, spread: float) -> En
         return Ending("failed", partial(jobs.fail, error=text))
     if job.attempts >= job.max_attempts:
         return Ending("parked", partial(jobs.park, error=text))
-    return Ending("retried", partial(jobs.fail, error=text, retry_in=retry_delay(job.attempts, base, spread)))
+    delay = max(retry_delay(job.attempts, base, spread), asked_delay(error))
+    return Ending("retried", partial(jobs.fail, error=text, retry_in=delay))
 
 
 def retry_delay(attempts: int, base: float, spread: float) -> timedelta:
@@ -50,10 +51,16 @@ def retry_delay(attempts: int, base: float, spread: float) -> timedelta:
     return timedelta(seconds=delay * (1 - spread / 2))
 
 
+def asked_delay(error: BaseException) -> timedelta:
+    """What the provider, or its circuit breaker, asks to be left alone for; within MAX_RETRY_SECONDS."""
+    asked = error.extra.get("retry_after") if isinstance(error, ProviderError) else None
+    return timedelta(seconds=min(float(asked or 0), MAX_RETRY_SECONDS))
+
+
 def is_retryable(error: BaseException) -> bool:
     """Whether another attempt may succeed: dependencies recover, and what nobody foresaw might pass."""
     if isinstance(error, ProviderError):
-        return error.retryable
+        return error.retryable or isinstance(error, CircuitOpenError)
     return isinstance(error, DatabaseUnavailableError | QueryTimeoutError) or not isinstance(error, CairnError)
 
 

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from app.errors import NotFoundError
 from app.ingest.embed import GROUP_CHUNKS, ModelInUse, Target, embed_texts
+from app.ingest.extraction import order_extraction
 from app.ingest.prepare import embed_text
 from app.ingest.reindex import reindex_document
 from app.ingest.reweight import reweight_if_drifted
@@ -55,6 +56,7 @@ def reindex(database: Database, target_for: TargetFor) -> Handler:
             after = batch[-1].id
         if counts["redone"]:
             await reweight_if_drifted(database, context.principal, collection_id, target.settings)
+            await order_extraction(database, target)
         await context.progress(counts.total(), total, "done")
         return dict(counts)
 

@@ -14,10 +14,11 @@ SQL = load_queries("graph")
 
 MENTION_COLUMNS = (
     "passage_id", "entity_id", "family", "normal", "name", "kind", "form", "occurrences", "char_start", "char_end",
-    "confidence",
+    "confidence", "by_model",
 )  # fmt: skip
 EVIDENCE_COLUMNS = (
     "passage_id", "relation_id", "source_id", "kind", "target_id", "strength", "char_start", "char_end",
+    "by_model",
 )  # fmt: skip
 
 UNIT = 1000
@@ -27,12 +28,12 @@ UNIT = 1000
 Rows = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 
 
-async def stage(connection: Any, collection_id: UUID, graph: DocumentGraph) -> None:
-    """Copy the rows; the caller's transaction publishes or forgets them."""
+async def stage(connection: Any, collection_id: UUID, graph: DocumentGraph, *, by_model: bool = False) -> None:
+    """Copy the rows; the caller's transaction publishes or forgets them. `by_model`: a chat model found them."""
     await connection.execute(SQL["prepare"])
     if not graph.mentions:
         return
-    mentions, evidence = rows_of(collection_id, graph)
+    mentions, evidence = rows_of(collection_id, graph, by_model=by_model)
     await connection.copy_records_to_table(
         "stage_mentions", schema_name="pg_temp", columns=MENTION_COLUMNS, records=mentions
     )
@@ -42,8 +43,8 @@ async def stage(connection: Any, collection_id: UUID, graph: DocumentGraph) -> N
 
 
 async def stored_rows(connection: Any, tenant_id: int, document_id: UUID) -> Rows:
-    """What is stored of a document, in any order: (ordinal of the passage, entity, name, kind, occurrences, start, end)
-    and (ordinal, relation, strength, start, end)."""
+    """What is stored of a document as the rules found it, in any order: (ordinal of the passage, entity, name, kind,
+    occurrences, start, end) and (ordinal, relation, strength, start, end)."""
     return (
         [tuple(row) for row in await connection.fetch(SQL["stored_mentions"], tenant_id, document_id)],
         [tuple(row) for row in await connection.fetch(SQL["stored_evidence"], tenant_id, document_id)],
@@ -59,10 +60,10 @@ def is_stored(collection_id: UUID, document: PreparedDocument, stored: Rows) -> 
     return fresh_mentions == sorted(stored[0]) and fresh_evidence == sorted(stored[1])
 
 
-def rows_of(collection_id: UUID, graph: DocumentGraph) -> Rows:
+def rows_of(collection_id: UUID, graph: DocumentGraph, *, by_model: bool = False) -> Rows:
     """Rows of the two temporary tables, with the ids of the collection. Pure."""
     ids = _Ids(collection_id)
-    return list(_mentions(graph, ids)), list(_evidence(graph, ids))
+    return [(*row, by_model) for row in _mentions(graph, ids)], [(*row, by_model) for row in _evidence(graph, ids)]
 
 
 class _Ids(dict[EntityKey, UUID]):

@@ -6,6 +6,7 @@ publishes has no graph until it is indexed again, and what it deletes takes its 
 
 import sqlalchemy as sa
 from alembic import op
+from pgvector.sqlalchemy import HALFVEC
 from sqlalchemy.dialects import postgresql
 
 revision = "0005"
@@ -89,7 +90,14 @@ def upgrade() -> None:
             "passage_count",
             sa.Integer(),
             nullable=False,
-            comment="Passages that mention it, exact. It goes with the last one.",
+            comment="Passages that name it, exact.",
+        ),
+        sa.Column(
+            "implied_count",
+            sa.Integer(),
+            server_default=sa.text("0"),
+            nullable=False,
+            comment="Passages that only imply it (a title, a pronoun), exact. It goes with the last of both.",
         ),
         sa.Column(
             "canonical_id",
@@ -206,6 +214,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("relations_pkey")),
         schema="rag",
         comment="Relations between entities, each proved by passages (rag.evidence).",
+    )
+    op.create_index(
+        "relations_collection_idx", "relations", ["tenant_id", "collection_id"], unique=False, schema="rag"
     )
     op.create_table(
         "adjacency",
@@ -338,19 +349,15 @@ def upgrade() -> None:
         sa.Column(
             "document_id", sa.UUID(), nullable=False, comment="The document; what a model said of it goes with it."
         ),
-        sa.Column("content_hash", sa.LargeBinary(), nullable=False, comment="SHA-256 of what the model read."),
-        sa.Column("extractor", sa.Text(), nullable=False, comment="Model and version of the prompt."),
+        sa.Column(
+            "content_hash", sa.LargeBinary(), nullable=False, comment="SHA-256 of the passage that the model read."
+        ),
+        sa.Column("extractor", sa.Text(), nullable=False, comment="Model, checks and prompt."),
         sa.Column(
             "result",
             postgresql.JSONB(astext_type=sa.Text()),
             nullable=False,
-            comment="Entities and relations as the model gave them, after checking.",
-        ),
-        sa.Column(
-            "input_tokens", sa.Integer(), server_default=sa.text("0"), nullable=False, comment="Tokens that it read."
-        ),
-        sa.Column(
-            "output_tokens", sa.Integer(), server_default=sa.text("0"), nullable=False, comment="Tokens that it wrote."
+            comment="Entities, relations and aliases of the passage that passed the checks, and what did not.",
         ),
         sa.Column(
             "created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False, comment="When."
@@ -365,9 +372,58 @@ def upgrade() -> None:
         schema="rag",
         comment="What models extracted, kept so that no text is sent twice.",
     )
-    op.create_index("extractions_document_idx", "extractions", ["tenant_id", "document_id"], unique=False, schema="rag")
     op.create_index(
         "extractions_reuse_idx", "extractions", ["tenant_id", "content_hash", "extractor"], unique=False, schema="rag"
+    )
+    op.create_table(
+        "extraction_usage",
+        sa.Column("tenant_id", sa.BigInteger(), nullable=False, comment="Tenant that owns the row (rag.tenants.id)."),
+        sa.Column("day", sa.Date(), nullable=False, comment="Day of the calls (UTC)."),
+        sa.Column("job_id", sa.UUID(), nullable=False, comment="Job that made them; it may be gone by now."),
+        sa.Column("model", sa.Text(), nullable=False, comment="The chat model."),
+        sa.Column(
+            "calls", sa.Integer(), server_default=sa.text("0"), nullable=False, comment="Calls that were answered."
+        ),
+        sa.Column(
+            "input_tokens",
+            sa.BigInteger(),
+            server_default=sa.text("0"),
+            nullable=False,
+            comment="Tokens that it read, as reported or estimated.",
+        ),
+        sa.Column(
+            "output_tokens",
+            sa.BigInteger(),
+            server_default=sa.text("0"),
+            nullable=False,
+            comment="Tokens that it wrote, likewise.",
+        ),
+        sa.PrimaryKeyConstraint("tenant_id", "day", "job_id", "model", name=op.f("extraction_usage_pkey")),
+        schema="rag",
+        comment="What extraction with models has cost, for the caps of graph.model.",
+    )
+    op.create_table(
+        "entity_vectors",
+        sa.Column("tenant_id", sa.BigInteger(), nullable=False, comment="Tenant that owns the row (rag.tenants.id)."),
+        sa.Column("collection_id", sa.UUID(), nullable=False, comment="The collection."),
+        sa.Column("entity_id", sa.UUID(), nullable=False, comment="The entity; its vector goes with it."),
+        sa.Column("model_id", sa.SmallInteger(), nullable=False, comment="Embedding model."),
+        sa.Column("name", sa.Text(), nullable=False, comment="What was embedded."),
+        sa.Column("embedding", HALFVEC(), nullable=False, comment="Unit vector of the name."),
+        sa.ForeignKeyConstraint(
+            ["tenant_id", "entity_id"],
+            ["rag.entities.tenant_id", "rag.entities.id"],
+            name=op.f("entity_vectors_tenant_id_entity_id_fkey"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint(
+            "tenant_id", "collection_id", "model_id", "entity_id", name=op.f("entity_vectors_pkey")
+        ),
+        schema="rag",
+        comment="Vectors of names of entities, for questions that name none.",
+    )
+    op.create_index(
+        "entity_vectors_entity_idx", "entity_vectors", ["tenant_id", "entity_id"], unique=False, schema="rag"
     )
     op.create_table(
         "evidence",
@@ -385,6 +441,13 @@ def upgrade() -> None:
             "char_start", sa.Integer(), nullable=False, comment="First code point of the proof in the document text."
         ),
         sa.Column("char_end", sa.Integer(), nullable=False, comment="One past its last code point."),
+        sa.Column(
+            "by_model",
+            sa.Boolean(),
+            server_default=sa.text("false"),
+            nullable=False,
+            comment="Whether a chat model found it, not the rules.",
+        ),
         sa.ForeignKeyConstraint(
             ["tenant_id", "passage_id"],
             ["rag.passages.tenant_id", "rag.passages.id"],
@@ -421,6 +484,13 @@ def upgrade() -> None:
         ),
         sa.Column("char_end", sa.Integer(), nullable=False, comment="One past its last code point."),
         sa.Column("confidence", sa.REAL(), nullable=False, comment="How sure the extraction is, 0 to 1."),
+        sa.Column(
+            "by_model",
+            sa.Boolean(),
+            server_default=sa.text("false"),
+            nullable=False,
+            comment="Whether a chat model found it, not the rules.",
+        ),
         sa.ForeignKeyConstraint(
             ["tenant_id", "passage_id"],
             ["rag.passages.tenant_id", "rag.passages.id"],
@@ -436,6 +506,16 @@ def upgrade() -> None:
         "mentions",
         ["tenant_id", "entity_id", "passage_id"],
         unique=False,
+        schema="rag",
+    )
+    op.add_column(
+        "documents",
+        sa.Column(
+            "extractor",
+            sa.Text(),
+            nullable=True,
+            comment="Model and prompt whose extraction is in its graph (rag.extractions); null: rules alone.",
+        ),
         schema="rag",
     )
 

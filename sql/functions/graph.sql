@@ -5,7 +5,7 @@
 -- relations are exact at every commit, and a row goes when its count reaches 0.
 --
 -- The weight of a relation is the cosine of the sets of passages of its ends, discounted where little proves it:
--- s / sqrt(n1 * n2) * s / (s + 1), with s the strength of its evidence. It needs no total, so a document changes the
+-- s / sqrt(n1 * n2) * s / (s + 1), with s the strength of its evidence and n passages that name or imply an end. It needs no total, so a document changes the
 -- weights of its own relations only; and the frequencies n count as the power of two below, so the relations of an entity
 -- are weighted anew each time that its frequency crosses one: about twice per relation in all, and never out of date.
 -- (docs/adr/0025-graph-storage.md)
@@ -18,14 +18,14 @@ BEGIN
   IF to_regclass('pg_temp.stage_mentions') IS NOT NULL THEN RETURN; END IF;
   CREATE TEMP TABLE stage_mentions (
     passage_id uuid, entity_id uuid, family text, normal text, name text, kind text, form text, occurrences integer,
-    char_start integer, char_end integer, confidence real
+    char_start integer, char_end integer, confidence real, by_model boolean
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_evidence (
     passage_id uuid, relation_id uuid, source_id uuid, kind text, target_id uuid, strength integer, char_start integer,
-    char_end integer
+    char_end integer, by_model boolean
   ) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE stage_entities (entity_id uuid, family text, normal text, kind text, name text, delta integer)
-  ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE stage_entities (entity_id uuid, family text, normal text, kind text, name text, delta integer,
+    named integer) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_names (entity_id uuid, name text, kind text, form text, delta integer) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE stage_relations (
     relation_id uuid, source_id uuid, kind text, target_id uuid, delta integer, strength bigint
@@ -127,10 +127,10 @@ BEGIN
     SELECT r.source_id, r.target_id, r.strength FROM relations r
     WHERE r.tenant_id = tenant AND r.id = c.id OFFSET 0) AS r
   CROSS JOIN LATERAL (
-    SELECT e.canonical_id, e.passage_count FROM entities e
+    SELECT e.canonical_id, e.passage_count + e.implied_count AS passage_count FROM entities e
     WHERE e.tenant_id = tenant AND e.id = r.source_id OFFSET 0) AS s
   CROSS JOIN LATERAL (
-    SELECT e.canonical_id, e.passage_count FROM entities e
+    SELECT e.canonical_id, e.passage_count + e.implied_count AS passage_count FROM entities e
     WHERE e.tenant_id = tenant AND e.id = r.target_id OFFSET 0) AS t
   CROSS JOIN (VALUES (true), (false)) AS d (outgoing)
   WHERE s.canonical_id <> t.canonical_id
@@ -149,11 +149,11 @@ DECLARE
   tenant bigint := current_tenant();
 BEGIN
   INSERT INTO mentions (tenant_id, collection_id, passage_id, entity_id, name, kind, occurrences, char_start, char_end,
-    confidence)
-  SELECT tenant, collection, passage_id, entity_id, name, kind, occurrences, char_start, char_end, confidence
+    confidence, by_model)
+  SELECT tenant, collection, passage_id, entity_id, name, kind, occurrences, char_start, char_end, confidence, by_model
   FROM pg_temp.stage_mentions ORDER BY passage_id, entity_id;
-  INSERT INTO evidence (tenant_id, collection_id, passage_id, relation_id, strength, char_start, char_end)
-  SELECT tenant, collection, passage_id, relation_id, strength, char_start, char_end
+  INSERT INTO evidence (tenant_id, collection_id, passage_id, relation_id, strength, char_start, char_end, by_model)
+  SELECT tenant, collection, passage_id, relation_id, strength, char_start, char_end, by_model
   FROM pg_temp.stage_evidence ORDER BY passage_id, relation_id;
 END
 $$;
@@ -164,7 +164,8 @@ COMMENT ON FUNCTION rag.insert_graph(uuid) IS 'Inserts the staged mentions and e
 --
 -- A session plans these statements once, perhaps while the tables are empty. So tables are met by key alone, whatever the
 -- planner thinks of their size: by ON CONFLICT, by = ANY (array), or in a subquery for each staged row.
-CREATE OR REPLACE FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[]) RETURNS void
+CREATE OR REPLACE FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean DEFAULT false)
+RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
@@ -173,21 +174,30 @@ DECLARE
     SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = document AND NOT p.id = ANY (keep));
   renamed uuid[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
 BEGIN
+  -- What models said of passages that are gone.
+  IF NOT again AND EXISTS (SELECT FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = document) THEN
+    DELETE FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = document
+      AND x.content_hash <> ALL (ARRAY(SELECT sha256(convert_to(s.content, 'UTF8')) FROM pg_temp.stage_passages s));
+  END IF;
+
   WITH gone AS (
     DELETE FROM mentions WHERE tenant_id = tenant AND passage_id = ANY (old_passages)
-    RETURNING entity_id, name, kind, passage_id
+    RETURNING entity_id, name, kind, passage_id, occurrences
   ), net AS (
     SELECT entity_id, max(family) AS family, max(normal) AS normal, max(kind) AS kind, max(name) AS name,
-      sum(delta) AS delta
+      sum(delta) AS delta, sum(named) AS named
     FROM (
-      SELECT entity_id, NULL AS family, NULL AS normal, NULL AS kind, NULL AS name, -count(DISTINCT passage_id) AS delta
+      SELECT entity_id, NULL AS family, NULL AS normal, NULL AS kind, NULL AS name, -count(DISTINCT passage_id) AS delta,
+        -count(DISTINCT passage_id) FILTER (WHERE occurrences > 0) AS named
       FROM gone GROUP BY entity_id
       UNION ALL
-      SELECT entity_id, min(family), min(normal), min(kind), min(name), count(DISTINCT passage_id)
+      SELECT entity_id, min(family), min(normal), min(kind), min(name), count(DISTINCT passage_id),
+        count(DISTINCT passage_id) FILTER (WHERE occurrences > 0)
       FROM pg_temp.stage_mentions GROUP BY entity_id
     ) AS both_ GROUP BY entity_id
   ), entity AS (
-    INSERT INTO pg_temp.stage_entities SELECT entity_id, family, normal, kind, name, delta FROM net WHERE delta <> 0
+    INSERT INTO pg_temp.stage_entities SELECT entity_id, family, normal, kind, name, delta, named FROM net
+    WHERE delta <> 0 OR named <> 0
   )
   INSERT INTO pg_temp.stage_names
   SELECT entity_id, name, kind, max(form), sum(delta) FROM (
@@ -206,6 +216,7 @@ BEGIN
     UNION ALL
     SELECT relation_id, source_id, kind, target_id, 1, strength FROM pg_temp.stage_evidence
   ) AS both_ GROUP BY relation_id HAVING sum(delta) <> 0 OR sum(strength) <> 0;
+  IF again THEN PERFORM insert_graph(collection); END IF;
 
   SELECT array_agg(DISTINCT entity_id), array_agg(DISTINCT entity_id) FILTER (WHERE delta < 0) INTO renamed, fewer
   FROM pg_temp.stage_names;
@@ -219,16 +230,18 @@ BEGIN
   INTO crossed, came_or_went
   FROM (
     SELECT s.entity_id, s.delta, coalesce((
-      SELECT e.passage_count FROM entities e
+      SELECT e.passage_count + e.implied_count FROM entities e
       WHERE e.tenant_id = tenant AND e.id = s.entity_id), 0) AS before
     FROM pg_temp.stage_entities s OFFSET 0) AS s;
-  INSERT INTO entities AS e (tenant_id, collection_id, id, family, normal, kind, name, passage_count, canonical_id)
+  INSERT INTO entities AS e (tenant_id, collection_id, id, family, normal, kind, name, passage_count, implied_count,
+    canonical_id)
   SELECT tenant, collection, entity_id, coalesce(family, ''), coalesce(normal, ''), coalesce(kind, ''), coalesce(name, ''),
-    delta, entity_id
+    named, delta - named, entity_id
   FROM pg_temp.stage_entities
-  ON CONFLICT (tenant_id, id) DO UPDATE SET passage_count = e.passage_count + excluded.passage_count;
+  ON CONFLICT (tenant_id, id) DO UPDATE
+  SET passage_count = e.passage_count + excluded.passage_count, implied_count = e.implied_count + excluded.implied_count;
   DELETE FROM entities
-  WHERE tenant_id = tenant AND id = ANY (came_or_went) AND passage_count <= 0;
+  WHERE tenant_id = tenant AND id = ANY (came_or_went) AND passage_count + implied_count <= 0;
 
   -- Their names, with the words of new ones. Names of what is gone went along.
   WITH named AS (
@@ -291,13 +304,13 @@ BEGIN
   END IF;
 
   -- Summaries may quote what is gone.
-  IF cardinality(old_passages) > 0 THEN
+  IF cardinality(old_passages) > 0 AND NOT again THEN
     UPDATE communities SET title = '', summary = '', document_ids = '{}', summarised_at = NULL
     WHERE tenant_id = tenant AND collection_id = collection AND document = ANY (document_ids);
   END IF;
 END
 $$;
-COMMENT ON FUNCTION rag.settle_graph(uuid, uuid, uuid[]) IS
+COMMENT ON FUNCTION rag.settle_graph(uuid, uuid, uuid[], boolean) IS
   'Removes mentions and evidence of old passages of a document and brings the graph up to date.';
 
 CREATE OR REPLACE FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) RETURNS text

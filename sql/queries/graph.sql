@@ -20,12 +20,12 @@ WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
 -- name: stored_mentions
 SELECT p.ordinal, m.entity_id, m.name, m.kind, m.occurrences, m.char_start, m.char_end
 FROM rag.passages p JOIN rag.mentions m ON m.tenant_id = $1 AND m.passage_id = p.id
-WHERE p.tenant_id = $1 AND p.document_id = $2
+WHERE p.tenant_id = $1 AND p.document_id = $2 AND NOT m.by_model
 
 -- name: stored_evidence
 SELECT p.ordinal, v.relation_id, v.strength, v.char_start, v.char_end
 FROM rag.passages p JOIN rag.evidence v ON v.tenant_id = $1 AND v.passage_id = p.id
-WHERE p.tenant_id = $1 AND p.document_id = $2
+WHERE p.tenant_id = $1 AND p.document_id = $2 AND NOT v.by_model
 
 -- name: link
 -- Entities called by one of the forms $3, or whose names hold some of the words $4; of each form and word $5 at most.

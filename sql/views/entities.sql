@@ -28,7 +28,7 @@ COMMENT ON COLUMN analyst.entities.name IS 'What most passages call it.';
 COMMENT ON COLUMN analyst.entities.kind IS 'What most passages take it for: person, organisation, place, name, topic, term, identifier, or a kind of code symbol.';
 COMMENT ON COLUMN analyst.entities.family IS 'text, identifier or code: the same normal form in two families is two entities.';
 COMMENT ON COLUMN analyst.entities.normal IS 'Normal form of the name, by which mentions are taken for the same thing.';
-COMMENT ON COLUMN analyst.entities.passage_count IS 'Passages that mention it.';
+COMMENT ON COLUMN analyst.entities.passage_count IS 'Passages that name it.';
 COMMENT ON COLUMN analyst.entities.other_names IS 'Other names that passages give it.';
 COMMENT ON COLUMN analyst.entities.stands_for IS 'Entity that stands for it in the graph: itself, unless it was merged into another.';
 COMMENT ON COLUMN analyst.entities.relation_count IS 'Relations that end at it, with those of what was merged into it.';

@@ -13,7 +13,8 @@ SELECT t.name AS tenant,
        m.char_end,
        m.entity_id,
        m.passage_id,
-       p.document_id
+       p.document_id,
+       m.by_model
 FROM rag.mentions AS m
 JOIN rag.tenants AS t ON t.id = m.tenant_id
 JOIN rag.collections AS c ON c.tenant_id = m.tenant_id AND c.id = m.collection_id
@@ -36,3 +37,4 @@ COMMENT ON COLUMN analyst.mentions.char_end IS 'One past its last character.';
 COMMENT ON COLUMN analyst.mentions.entity_id IS 'The entity as it was found, also when it was merged into another.';
 COMMENT ON COLUMN analyst.mentions.passage_id IS 'The passage (analyst.passages).';
 COMMENT ON COLUMN analyst.mentions.document_id IS 'The document (analyst.documents).';
+COMMENT ON COLUMN analyst.mentions.by_model IS 'Whether a chat model found it here, not the rules.';

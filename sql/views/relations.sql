@@ -15,7 +15,8 @@ SELECT t.name AS tenant,
        r.source_id,
        r.target_id,
        v.passage_id,
-       p.document_id
+       p.document_id,
+       v.by_model
 FROM rag.relations AS r
 JOIN rag.tenants AS t ON t.id = r.tenant_id
 JOIN rag.collections AS c ON c.tenant_id = r.tenant_id AND c.id = r.collection_id
@@ -43,3 +44,4 @@ COMMENT ON COLUMN analyst.relations.source_id IS 'Id of the source (analyst.enti
 COMMENT ON COLUMN analyst.relations.target_id IS 'Id of the target (analyst.entities).';
 COMMENT ON COLUMN analyst.relations.passage_id IS 'The passage (analyst.passages).';
 COMMENT ON COLUMN analyst.relations.document_id IS 'The document (analyst.documents).';
+COMMENT ON COLUMN analyst.relations.by_model IS 'Whether a chat model found it here, not the rules.';

@@ -75,7 +75,7 @@ def random_document(name: str, chance: random.Random) -> PreparedDocument:
             for alias in {full, *chance.sample([full.upper(), full.split()[1]], chance.randint(0, 2))}:
                 form = alias.casefold()
                 mentions.append(MentionRow(
-                    passage.id, key(full), alias, chance.choice(KINDS), form, 0, len(alias), chance.randint(1, 3)
+                    passage.id, key(full), alias, chance.choice(KINDS), form, 0, len(alias), chance.randint(0, 3)
                 ))  # fmt: skip
         pairs = {(a, chance.choice(["co_occurs", "leads"]), b) for a in spoken for b in spoken if a < b}
         for source, kind, target in chance.sample(sorted(pairs), min(len(pairs), 5)):

@@ -38,6 +38,7 @@ VALUES = {
     "jsonb": "'{{}}'",
     "uuid": "'00000000-0000-7000-8000-00000000000{n}'",
     "timestamp with time zone": "now()",
+    "date": "current_date",
     "regconfig": "'simple'",
     "halfvec": "'[1,0]'",
     "sparsevec": "'{{1:1}}/4'",

@@ -141,7 +141,8 @@ async def assert_adjacency_follows(services: Services) -> None:
               SELECT r.id AS relation_id, o.outgoing,
                 CASE WHEN o.outgoing THEN s.canonical_id ELSE t.canonical_id END AS node_id,
                 CASE WHEN o.outgoing THEN t.canonical_id ELSE s.canonical_id END AS neighbour_id,
-                rag.association(r.strength, s.passage_count, t.passage_count) AS weight
+                rag.association(
+                  r.strength, s.passage_count + s.implied_count, t.passage_count + t.implied_count) AS weight
               FROM rag.relations r JOIN rag.entities s ON s.id = r.source_id JOIN rag.entities t ON t.id = r.target_id
               CROSS JOIN (VALUES (true), (false)) o (outgoing) WHERE s.canonical_id <> t.canonical_id)
             SELECT count(*) FROM expected e FULL JOIN rag.adjacency a USING (relation_id, outgoing)

@@ -11,15 +11,17 @@ from uuid import UUID
 import pytest
 
 from app import actions, model_actions
+from app.actions import index_now
 from app.settings import GraphSettings, JobsSettings, Settings, SettingsStore
 from app.wiring import Services
 from tests.db.graphs import TABLES, contents, plain, publish, random_document, remove, with_graph
-from tests.documents import index_texts
+from tests.documents import index_texts, text_source
 
 FRESH = {
     "entities": """
-        SELECT m.entity_id AS id, count(DISTINCT m.passage_id) AS passage_count FROM rag.mentions m
-        WHERE m.collection_id = $1 GROUP BY 1""",
+        SELECT m.entity_id AS id, count(DISTINCT m.passage_id) FILTER (WHERE m.occurrences > 0) AS passage_count,
+          count(DISTINCT m.passage_id) - count(DISTINCT m.passage_id) FILTER (WHERE m.occurrences > 0) AS implied_count
+        FROM rag.mentions m WHERE m.collection_id = $1 GROUP BY 1""",
     "relations": """
         SELECT v.relation_id AS id, count(*) AS evidence_count, sum(v.strength) AS strength FROM rag.evidence v
         WHERE v.collection_id = $1 GROUP BY 1""",
@@ -61,7 +63,7 @@ async def assert_as_fresh(services: Services, name: str, stored: dict[str, Any])
 
 
 def _columns(table: str) -> list[str]:
-    return ["passage_count"] if table == "entities" else ["evidence_count", "strength"]
+    return ["passage_count", "implied_count"] if table == "entities" else ["evidence_count", "strength"]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -115,6 +117,20 @@ async def test_frequencies_that_cross_a_power_of_two_reweight_what_is_there(serv
     for document_id in others:
         await remove(services, "c", document_id)
     assert await _weight(services) == pytest.approx(0.5)
+
+
+async def test_passages_that_only_imply_an_entity_make_it_no_hub(services: Services) -> None:
+    """A title is related to all that its document names, in every passage; hub caps count those that name it."""
+    body = "\n\n".join(f"Old Mill number {n} stands near Silver Lake. " + "Water runs on. " * 180 for n in range(6))
+    await index_now(services, "c", [text_source("a", body, "Anna Kowalski")])
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        row = await connection.fetchrow(
+            "SELECT e.passage_count, e.implied_count, c.passage_count AS total FROM rag.entities e "
+            "JOIN rag.collections c ON c.id = e.collection_id WHERE e.normal = 'anna kowalski'"
+        )
+    assert row["total"] > 3
+    assert row["passage_count"] == 1, "the first one has it as its title"
+    assert 0 < row["implied_count"] < row["total"]
 
 
 async def _weight(services: Services) -> float:

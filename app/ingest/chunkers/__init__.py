@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from app.domain.document import ChunkDraft, Landmark, LoadedDocument, PassageDraft
 from app.ingest.chunkers import parent_child, tokens
 from app.ingest.chunkers.headings import Section, path_at
-from app.ingest.chunkers.spans import Span
+from app.ingest.chunkers.spans import Span, character_splitter
 
 if TYPE_CHECKING:
     from app.providers.protocols import TokenCounter
     from app.settings import ChunkingSettings, RagSettings
 
-__all__ = ["chunk"]
+__all__ = ["chunk", "warm"]
 
 
 def chunk(
@@ -90,3 +90,8 @@ def _drafts(
             )
         )
     return tuple(drafts)
+
+
+def warm() -> None:
+    """Import the splitters' library now; for a thread."""
+    character_splitter(1000, None)

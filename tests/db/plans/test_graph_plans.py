@@ -170,3 +170,17 @@ async def test_bridges_go_by_key(connection: Any, big_graph: tuple[str, int, UUI
     nodes = await plan(connection, load_queries("graph")["bridges"], big_graph[1], seeds, 50)
     assert {"mentions_pkey", "mentions_entity_idx", "entities_pkey"} <= indexes(nodes)
     assert not scans(nodes) & {"mentions", "entities"}
+
+
+async def test_the_deletion_of_a_collection_reads_no_graph_of_another(
+    connection: Any, big_graph: tuple[str, int, UUID]
+) -> None:
+    """Its rows go by foreign keys, which need indexes that begin with the collection."""
+    await connection.execute(
+        "INSERT INTO rag.collections (tenant_id, id, name, lex_seed) VALUES ($1, gen_random_uuid(), 'other', 1)",
+        big_graph[1],
+    )
+    before = {table: await touched(connection, table) for table in ("relations", "entities", "adjacency")}
+    await connection.execute("DELETE FROM rag.collections WHERE name = 'other'")
+    for table, counts in before.items():
+        assert await touched(connection, table) == counts, table

@@ -1,0 +1,40 @@
+"""Whether extraction with a model may go on: the caps of graph.model, per job and per day. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from app.domain.spend import Prices, Spend, one_call
+from app.settings import GraphModelSettings
+from app.store.extractions import Used
+
+
+def spent(used: Iterable[Used], prices: Prices) -> Spend:
+    """The sum; its cost is None where a model has no price."""
+    total = Spend()
+    for one in used:
+        total += one_call(one.model, one.input_tokens, one.output_tokens, 0.0, prices)
+    return total
+
+
+def stop_note(
+    settings: GraphModelSettings, prices: Prices, model: str, used: Sequence[Used], tokens: tuple[int, int]
+) -> str | None:
+    """Why a call of at most so many (input, output) tokens must not be made; None where it may.
+
+    What the call may cost counts beforehand, so a cap is not exceeded but by other jobs at the same moment.
+    """
+    ahead = one_call(model, *tokens, 0.0, prices)
+    spans: tuple[tuple[str, Callable[[Used], bool], int, float | None], ...] = (
+        ("", lambda one: one.own, settings.max_tokens, settings.max_cost),
+        ("PerDay", lambda one: one.today, settings.max_tokens_per_day, settings.max_cost_per_day),
+    )
+    for name, counts, most_tokens, most_cost in spans:
+        total = spent(filter(counts, used), prices) + ahead
+        if (total.input_tokens or 0) + (total.output_tokens or 0) > most_tokens:
+            return f"graph.model.maxTokens{name} ({most_tokens}) is reached"
+        if most_cost is not None and total.cost is None:
+            return f"graph.model.maxCost{name} is set, but answer.prices lacks a model ({', '.join(total.models)})"
+        if most_cost is not None and (total.cost or 0.0) > most_cost:
+            return f"graph.model.maxCost{name} ({most_cost:g}) is reached"
+    return None

@@ -1,0 +1,213 @@
+"""The job that extracts entities and relations with a chat model, document by document (docs/adr/0028).
+
+    passages -> what is cached -> calls in batches, each kept as it arrives -> one short transaction per document
+
+The documents can be searched by the rules' graph meanwhile, and no lock is held during a call. Run again after a crash it
+goes on with the batch that it was at. A cap ends it with a note; a later run goes on from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from app.domain.graph_rows import DocumentGraph
+from app.errors import ProviderError, ProviderResponseError
+from app.graph.model import ModelPassage, Said, batches, extractor, from_json, placed, question, read_reply, to_json
+from app.graph.rows import graph_rows
+from app.ingest.extraction import MODEL as KIND
+from app.ingest.extraction import VECTORS, enqueue
+from app.jobs.context import Handler, JobContext
+from app.jobs.graph_budget import spent, stop_note
+from app.providers.protocols import ChatModel, Message
+from app.providers.tokens import estimate
+from app.settings import Settings
+from app.store import documents, extractions, graph_stage
+from app.store.extractions import Waiting
+from app.store.session import Database
+
+__all__ = ["KIND", "extract_with_model"]
+
+BATCH_DOCUMENTS: Final = 20
+FIRST: Final = UUID(int=0)
+REFUSED: Final = frozenset({400, 413, 422})
+"""HTTP statuses by which a server refuses this one request: too long, or not to its liking."""
+
+
+class _Capped(Exception):
+    """A cap is reached; says which."""
+
+
+def extract_with_model(
+    database: Database, settings: Callable[[], Settings], chat_for: Callable[[Settings], ChatModel | None]
+) -> Handler:
+    """The handler. Payload: collection_id. Result: documents, passages, calls, cached passages, entities, relations,
+    items dropped by reason, tokens, cost, and `stopped` with what is `left` where it did not come to the end."""
+
+    async def handle(context: JobContext) -> dict[str, Any]:
+        now = settings()
+        chat = chat_for(now)
+        if chat is None or not (now.graph.enabled and now.graph.model.enabled):
+            return {"stopped": "graph.model.enabled is off" if chat else "no chat model is configured"}
+        run = _Run(database, context, chat, now, UUID(context.job.payload["collection_id"]), extractor(chat.name))
+        stopped = None
+        try:
+            while await run.once():
+                pass
+        except _Capped as reached:
+            stopped = f"{reached}; documents that are left are done by a later run"
+        return await run.result(stopped)
+
+    return handle
+
+
+@dataclass
+class _Run:
+    database: Database
+    context: JobContext
+    chat: ChatModel
+    settings: Settings
+    collection_id: UUID
+    extractor: str
+    tally: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    async def once(self) -> bool:
+        """Every document that waits; whether there was any, since others may have come or changed meanwhile."""
+        principal, after, merged = self.context.principal, FIRST, 0
+        while True:
+            async with self.database.transaction(principal, readonly=True) as connection:
+                waiting = await extractions.pending(
+                    connection, principal, self.collection_id, self.extractor, after=after, limit=BATCH_DOCUMENTS
+                )
+            for document in waiting:
+                merged += await self._document(document)
+            if not waiting:
+                return merged > 0
+            after = waiting[-1].id
+
+    async def _document(self, document: Waiting) -> bool:
+        """Whether it was merged: not where it has become another version, or is gone."""
+        principal = self.context.principal
+        async with self.database.transaction(principal, readonly=True) as connection:
+            text = await documents.text(connection, principal, document.id)
+            rows = await extractions.passages(connection, principal, document.id)
+            if text is None or text[0] != document.version:
+                return False
+            passages = [_passage(text[1], row) for row in rows]
+            said = {
+                digest: from_json(stored)
+                for digest, stored in (
+                    await extractions.cached(connection, principal, self.extractor, [p.digest for p in passages])
+                ).items()
+            }
+        self.tally["cached"] += sum(one.digest in said for one in passages)
+        missing = {one.digest: one for one in passages if one.digest not in said}
+        for batch in batches(missing.values(), self.settings.graph.model.batch_tokens):
+            said |= await self._asked(document, batch)
+        graph = await asyncio.to_thread(self._graph, text[1], passages, said)
+        return await self._merge(document, passages, said, graph)
+
+    # --- calls ----------------------------------------------------------------------------------------------------------
+
+    async def _asked(self, document: Waiting, batch: Sequence[ModelPassage]) -> dict[bytes, Said]:
+        """What the model says of each passage; those that its reply leaves out are asked again alone, once."""
+        replies = await self._call(document, batch)
+        said = {one.digest: reply for one, reply in zip(batch, replies, strict=True) if reply is not None}
+        for one, reply in zip(batch, replies, strict=True):
+            if reply is None and len(batch) > 1:
+                said |= await self._asked(document, [one])
+            elif reply is None:
+                said[one.digest] = Said(dropped={"unread": 1})
+                await self._keep(document, {one.digest: said[one.digest]})
+        return said
+
+    async def _call(self, document: Waiting, batch: Sequence[ModelPassage]) -> list[Said | None]:
+        """One call; what it says is kept with what it cost. Raises ProviderError, and _Capped instead of calling."""
+        limits, filled = self.settings.graph.model, question(batch)
+        size = estimate(filled.system) + estimate(filled.user)
+        await self._check(size)
+        await self.context.progress(self.tally["documents"], None, f"extracting with {self.chat.name}")
+        try:
+            reply = await self.chat.complete(
+                [Message("system", filled.system), Message("user", filled.user)],
+                temperature=0.0, max_tokens=limits.max_output_tokens, timeout=limits.timeout_seconds,
+            )  # fmt: skip
+        except ProviderError as error:
+            if not self._concerns_text(error):
+                raise
+            return [None] * len(batch)
+        self.tally["calls"] += 1
+        found = read_reply(reply.text, batch)
+        usage = reply.usage
+        written = estimate(reply.text) if usage.output_tokens is None else usage.output_tokens
+        known = {one.digest: said for one, said in zip(batch, found, strict=True) if said is not None}
+        await self._keep(document, known, (size if usage.input_tokens is None else usage.input_tokens, written))
+        return found
+
+    def _concerns_text(self, error: ProviderError) -> bool:
+        """Whether another passage may fare better: an empty reply, or a refusal by a server that has answered before."""
+        if isinstance(error, ProviderResponseError):
+            return not error.blames_server
+        return self.tally["calls"] > 0 and error.extra.get("upstream_status") in REFUSED
+
+    async def _check(self, size: int) -> None:
+        limits, prices, principal = self.settings.graph.model, self.settings.answer.prices, self.context.principal
+        async with self.database.transaction(principal, readonly=True) as connection:
+            used = await extractions.usage(connection, principal, self.context.job.id)
+        if note := stop_note(limits, prices, self.chat.name, used, (size, limits.max_output_tokens)):
+            raise _Capped(note)
+
+    async def _keep(self, document: Waiting, said: dict[bytes, Said], tokens: tuple[int, int] | None = None) -> None:
+        stored = {digest: to_json(one) for digest, one in said.items()}
+        async with self.database.transaction(self.context.principal) as connection:
+            await extractions.keep(connection, self.collection_id, document.id, self.extractor, stored)
+            if tokens:
+                await extractions.note_usage(
+                    connection, self.context.principal, self.context.job.id, self.chat.name, *tokens
+                )
+
+    # --- what comes of them ---------------------------------------------------------------------------------------------
+
+    def _graph(self, text: str, passages: Sequence[ModelPassage], said: dict[bytes, Said]) -> DocumentGraph:
+        extracted = [(one.id, placed(said[one.digest], one.start)) for one in passages]
+        return graph_rows(text, extracted, self.settings.graph)
+
+    async def _merge(
+        self, document: Waiting, passages: Sequence[ModelPassage], said: dict[bytes, Said], graph: DocumentGraph
+    ) -> bool:
+        stored = {digest: to_json(one) for digest, one in said.items()}
+        async with self.database.transaction(self.context.principal) as connection:
+            await extractions.keep(connection, self.collection_id, document.id, self.extractor, stored)
+            await graph_stage.stage(connection, self.collection_id, graph, by_model=True)
+            done = await extractions.merge(
+                connection, self.collection_id, document, self.extractor, [one.id for one in passages]
+            )
+        if done:
+            counted = {"documents": 1, "passages": len(passages), "entities": len(graph.mentions)}
+            self.tally.update(counted, relations=len(graph.evidence))
+            for one in passages:
+                self.dropped.update(said[one.digest].dropped)
+        return done
+
+    async def result(self, stopped: str | None) -> dict[str, Any]:
+        principal = self.context.principal
+        async with self.database.transaction(principal) as connection:
+            used = await extractions.usage(connection, principal, self.context.job.id)
+            left = await extractions.left(connection, principal, self.collection_id, self.extractor)
+            if self.settings.graph.vectors.enabled and self.tally["entities"]:
+                await enqueue(connection, principal, VECTORS, self.collection_id)
+        cost = spent((one for one in used if one.own), self.settings.answer.prices).usage()
+        counts = {name: self.tally[name] for name in ("documents", "passages", "cached", "entities", "relations")}
+        spend = {name: cost[name] for name in ("input_tokens", "output_tokens", "cost")}
+        calls = sum(one.calls for one in used if one.own)
+        end = {"stopped": stopped, "left": left} if stopped else {}
+        return {"model": self.chat.name, **counts, "dropped": dict(self.dropped), "calls": calls, **spend, **end}
+
+
+def _passage(text: str, row: Any) -> ModelPassage:
+    return ModelPassage(row["id"], row["char_start"], text[row["char_start"] : row["char_end"]], row["token_count"])
