@@ -1,0 +1,38 @@
+"""The job that brings the communities of a collection up to date. Run again after a crash it completes what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from app.graph.refresh import is_due, refresh
+from app.jobs.context import Handler, JobContext
+from app.settings import Settings
+from app.store.session import Database
+
+ROUNDS = 3
+"""While it runs no further one can be queued, so it looks again; what changes faster is left to the next job."""
+
+
+def refresh_communities(database: Database, settings: Callable[[], Settings]) -> Handler:
+    """The handler. Payload: collection_id. Result: communities, written, removed and overtaken of the last round; {} where
+    a refresh was made since the job was queued."""
+
+    async def handle(context: JobContext) -> dict[str, Any]:
+        collection_id, result = UUID(context.job.payload["collection_id"]), dict[str, Any]()
+
+        async def report(done: int, total: int) -> None:
+            await context.progress(done, total, "communities")
+
+        for _ in range(ROUNDS):
+            async with database.transaction(context.principal, readonly=True) as connection:
+                due = await is_due(connection, context.principal, collection_id, settings())
+            if not due:
+                break
+            found = await refresh(database, context.principal, collection_id, settings().graph.communities, report)
+            result = asdict(found)
+        return result
+
+    return handle
