@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-Weights = Mapping[tuple[UUID, UUID], float]
-"""Undirected relations: pairs of entities, the smaller id first, with their weight above 0."""
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """How strongly entities are related. `entities` in order of their ids; `edges`: places of two of them, the smaller
+    first, with a weight above 0; each pair once, in order."""
+
+    entities: Sequence[UUID]
+    edges: Sequence[tuple[int, int, float]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
-from app.domain.community import Group, Stored, Weights
+from app.domain.community import Group, Relations, Stored
 from app.domain.ids import new_id
 
 SEED: Final = 7
@@ -23,58 +23,71 @@ _Key = tuple[int, int]
 """Level, and number of the cluster."""
 
 
-def find_communities(weights: Weights, *, max_size: int, min_size: int) -> list[Group]:
+def find_communities(relations: Relations, *, max_size: int, min_size: int) -> list[Group]:
     """Communities of at least `min_size` entities, those of a level before the next; none where there is no relation."""
     from graspologic_native import hierarchical_leiden  # the one place that needs it
 
-    if not weights:
+    if not relations.edges:
         return []
-    entities = sorted({entity for pair in weights for entity in pair})
-    place = {entity: str(number) for number, entity in enumerate(entities)}
-    edges = [(place[a], place[b], weight) for (a, b), weight in sorted(weights.items())]
-    clusters: dict[_Key, set[UUID]] = defaultdict(set)
+    edges = [(str(a), str(b), weight) for a, b, weight in relations.edges]
+    members: dict[_Key, list[int]] = defaultdict(list)
+    lines: dict[int, list[_Key]] = defaultdict(list)
     parents: dict[_Key, _Key] = {}
-    for row in hierarchical_leiden(edges, max_cluster_size=max_size, seed=SEED):
-        key = (row.level, row.cluster)
-        clusters[key].add(entities[int(row.node)])
+    for row in hierarchical_leiden(edges, None, 1.0, 0.001, 1, True, max_cluster_size=max_size, seed=SEED):
+        key, node = (row.level, row.cluster), int(row.node)
+        members[key].append(node)
+        lines[node].append(key)
         if row.parent_cluster is not None:
             parents[key] = (row.level - 1, row.parent_cluster)
-    kept = {
-        key: members
-        for key, members in sorted(clusters.items())
-        if len(members) >= min_size and not (key in parents and len(members) == len(clusters[parents[key]]))
-    }
-    inner = _inner(weights, kept)
+    kept = [
+        key
+        for key in sorted(members)
+        if len(members[key]) >= min_size and not (key in parents and len(members[key]) == len(members[parents[key]]))
+    ]
+    inner = _inner(relations, {node: sorted(line) for node, line in lines.items()})
     numbers = {key: number for number, key in enumerate(kept)}
     return [
-        Group(key[0], numbers.get(parents[key]) if key in parents else None, *_described(members, inner[key]))
-        for key, members in kept.items()
+        Group(
+            key[0],
+            _above(key, parents, numbers),
+            *_described(relations.entities, sorted(members[key]), inner[key]),
+        )
+        for key in kept
     ]
 
 
-def _inner(weights: Weights, clusters: Mapping[_Key, set[UUID]]) -> dict[_Key, list[tuple[UUID, UUID, float]]]:
-    """The relations within each cluster, in order."""
-    places: dict[UUID, set[_Key]] = defaultdict(set)
-    for key, members in clusters.items():
-        for entity in members:
-            places[entity].add(key)
-    inner: dict[_Key, list[tuple[UUID, UUID, float]]] = defaultdict(list)
-    for (a, b), weight in sorted(weights.items()):
-        for key in places[a] & places[b]:
-            inner[key].append((a, b, weight))
+def _above(key: _Key, parents: Mapping[_Key, _Key], numbers: Mapping[_Key, int]) -> int | None:
+    """Number of the smallest kept cluster that this one is part of."""
+    while (parent := parents.get(key)) is not None:
+        if parent in numbers:
+            return numbers[parent]
+        key = parent
+    return None
+
+
+def _inner(relations: Relations, lines: Mapping[int, list[_Key]]) -> dict[_Key, list[tuple[int, int, float]]]:
+    """The relations within each cluster, in order. `lines`: clusters of each entity, the largest first."""
+    inner: dict[_Key, list[tuple[int, int, float]]] = defaultdict(list)
+    for edge in relations.edges:
+        for key, other in zip(lines[edge[0]], lines[edge[1]], strict=False):
+            if key != other:
+                break  # parts of different clusters have nothing in common
+            inner[key].append(edge)
     return inner
 
 
-def _described(members: set[UUID], inner: Sequence[tuple[UUID, UUID, float]]) -> tuple[dict[UUID, float], bytes]:
-    degrees = dict.fromkeys(sorted(members), 0.0)
+def _described(
+    entities: Sequence[UUID], members: Sequence[int], inner: Sequence[tuple[int, int, float]]
+) -> tuple[dict[UUID, float], bytes]:
+    degrees = dict.fromkeys(members, 0.0)
     digest = hashlib.blake2b(digest_size=16)
-    for entity in degrees:
-        digest.update(entity.bytes)
+    for node in members:
+        digest.update(entities[node].bytes)
     for a, b, weight in inner:
         degrees[a] += weight
         degrees[b] += weight
-        digest.update(a.bytes + b.bytes + f"{weight:.4f}".encode())
-    return degrees, digest.digest()
+        digest.update(entities[a].bytes + entities[b].bytes + f"{weight:.4f}".encode())
+    return {entities[node]: degree for node, degree in degrees.items()}, digest.digest()
 
 
 def identified(groups: Sequence[Group], known: Sequence[Stored]) -> list[UUID]:

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from app.domain.community import Group, Refreshed, Stored
+from app.domain.community import Group, Refreshed, Relations, Stored
 from app.domain.principal import Principal
 from app.graph.communities import find_communities, identified
 from app.graph.community_sentences import choose_sentences
@@ -88,11 +88,11 @@ async def refresh(
         return Refreshed()
     async with database.transaction(principal, readonly=True, isolation="repeatable_read") as connection:
         state = await communities.state(connection, principal, collection_id)
-        weights = await communities.relations(connection, principal, collection_id, settings.per_entity)
+        relations = await communities.relations(connection, principal, collection_id, settings.per_entity)
         known = await communities.stored(connection, principal, collection_id)
     if state is None:
         return Refreshed()
-    changes, gone, total = await asyncio.to_thread(_compared, weights, known, settings)
+    changes, gone, total = await asyncio.to_thread(_compared, relations, known, settings)
     writer = _Writer(database, principal, collection_id, attempt, state.epoch, settings)
     written, batches = 0, _batches(changes)
     for number, batch in enumerate(batches, 1):
@@ -117,14 +117,17 @@ def _batches(changes: Sequence[_Change]) -> list[list[_Change]]:
     return batches
 
 
-def _compared(weights: Any, known: Sequence[Stored], settings: CommunitySettings) -> tuple[list[_Change], list[UUID], int]:
+def _compared(
+    relations: Relations, known: Sequence[Stored], settings: CommunitySettings
+) -> tuple[list[_Change], list[UUID], int]:
     """What is to be written, what is to go, and how many communities there are. Pure."""
-    groups = find_communities(weights, max_size=settings.max_size, min_size=settings.min_size)
+    groups = find_communities(relations, max_size=settings.max_size, min_size=settings.min_size)
     ids = identified(groups, known)
     before = {stored.id: stored for stored in known}
     changes = []
     for group, one in zip(groups, ids, strict=True):
-        parent_id, old, members = None if group.parent is None else ids[group.parent], before.get(one), set(group.members)
+        parent_id = None if group.parent is None else ids[group.parent]
+        old, members = before.get(one), frozenset(group.members)
         same = (
             old is not None and old.complete and old.fingerprint == group.fingerprint
             and (old.level, old.parent_id, old.members) == (group.level, parent_id, members)

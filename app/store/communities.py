@@ -12,11 +12,11 @@ from app.db.queries import load_queries
 from app.domain.community import (
     CommunitySummary,
     Group,
+    Relations,
     SentencePlace,
     SourcePassage,
     Stored,
     SummarySentence,
-    Weights,
 )
 from app.domain.principal import Principal
 
@@ -45,16 +45,13 @@ async def state(connection: Any, principal: Principal, collection_id: UUID) -> S
 # --- what a refresh reads ---------------------------------------------------------------------------------------------
 
 
-async def relations(connection: Any, principal: Principal, collection_id: UUID, per_entity: int) -> Weights:
-    """How strongly entities are related, merged ones as one; of each entity its strongest relations."""
-    ids: dict[UUID, UUID] = {}
-    toward: defaultdict[tuple[UUID, UUID], float] = defaultdict(float)
+async def relations(connection: Any, principal: Principal, collection_id: UUID, per_entity: int) -> Relations:
+    """How strongly entities are related, merged ones as one; of each entity its strongest relations. To be read in one
+    snapshot: places count in a list that is read first."""
+    found = await connection.fetch(SQL["entities"], principal.tenant_id, collection_id)
     rows = connection.cursor(SQL["relations"], principal.tenant_id, collection_id, per_entity, prefetch=PREFETCH)
-    async for row in rows:
-        a, b = (ids.setdefault(one, one) for one in (row[0], row[1]))
-        toward[a, b] += row[2]
-    pairs = ((a, b) if a < b else (b, a) for a, b in toward)
-    return {(a, b): max(toward.get((a, b), 0.0), toward.get((b, a), 0.0)) for a, b in pairs}
+    edges = [(row[0], row[1], round(row[2], 4)) async for row in rows]
+    return Relations([row["id"] for row in found], edges)
 
 
 async def stored(connection: Any, principal: Principal, collection_id: UUID) -> list[Stored]:

@@ -25,14 +25,25 @@ SELECT attempt FROM rag.community_refreshes WHERE tenant_id = $1 AND collection_
 UPDATE rag.community_refreshes SET epoch = $4, refreshed_at = now()
 WHERE tenant_id = $1 AND collection_id = $2 AND attempt = $3
 
+-- name: entities
+SELECT id FROM rag.entities WHERE tenant_id = $1 AND collection_id = $2 ORDER BY id
+
 -- name: relations
--- The $3 strongest relations of each entity, so that a hub brings no more than anybody else.
-SELECT e.id, a.neighbour_id, a.weight
-FROM rag.entities e CROSS JOIN LATERAL (
-  SELECT a.neighbour_id, a.weight FROM rag.adjacency a
-  WHERE a.tenant_id = $1 AND a.node_id = e.id ORDER BY a.weight DESC, a.neighbour_id LIMIT $3
-) AS a
-WHERE e.tenant_id = $1 AND e.collection_id = $2
+-- Pairs of entities, by their places in the list above, with the weight of all that is between them. Of each entity the
+-- $3 strongest relations, so that a hub brings no more than anybody else.
+WITH node AS MATERIALIZED (
+  SELECT id, (row_number() OVER (ORDER BY id) - 1)::integer AS place
+  FROM rag.entities WHERE tenant_id = $1 AND collection_id = $2
+), toward AS (
+  SELECT n.place AS a, t.place AS b, sum(x.weight::float8) AS weight
+  FROM node n CROSS JOIN LATERAL (
+    SELECT a.neighbour_id, a.weight FROM rag.adjacency a
+    WHERE a.tenant_id = $1 AND a.node_id = n.id ORDER BY a.weight DESC, a.neighbour_id LIMIT $3
+  ) AS x JOIN node t ON t.id = x.neighbour_id
+  GROUP BY n.place, t.place
+)
+SELECT least(a, b) AS first, greatest(a, b) AS second, max(weight) AS weight
+FROM toward GROUP BY 1, 2 ORDER BY 1, 2
 
 -- name: stored
 SELECT c.id, c.level, c.parent_id, c.fingerprint, m.ids AS members,

@@ -187,7 +187,9 @@ async def test_refreshes_and_writers_at_once_end_as_a_fresh_build(services: Serv
     await asyncio.gather(write(), follow(), follow())
     await refreshed(services, collection_id)
     assert (await refreshed(services, collection_id)).written == 0
-    assert sorted(map(sorted, (await stored(services, collection_id)).values())) == sorted(map(sorted, CIRCLES.values()))
+    assert sorted(map(sorted, (await stored(services, collection_id)).values())) == sorted(
+        map(sorted, CIRCLES.values())
+    )
 
 
 async def test_an_overtaken_refresh_writes_nothing(services: Services) -> None:
