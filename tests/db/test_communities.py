@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import pytest
 
 from app import actions
 from app.domain.community import CommunitySummary
 from app.domain.document import PreparedDocument
+from app.domain.graph_rows import entity_id
 from app.graph.overview import communities_for
-from app.graph.refresh import KIND, refresh
+from app.graph.refresh import KIND, order_if_due, refresh
 from app.settings import CommunitySettings, GraphSettings, JobsSettings, Settings, SettingsStore
 from app.store import communities as store
+from app.store import graph
 from app.store.jobs import enqueue
 from app.wiring import Services
-from tests.db.graphs import plain, publish, remove, with_graph
+from tests.db.graphs import key, plain, publish, remove, with_graph
 
 CIRCLES = {
     "stones": ("Granite Hill", "Basalt Bay", "Marble Arch", "Slate Ridge"),
@@ -129,8 +133,6 @@ async def test_a_deleted_document_leaves_no_text_and_the_rest_is_summed_up_anew(
 
 async def everywhere(database: str, text: str) -> list[str]:
     """Tables with a row that holds the text."""
-    import asyncpg
-
     connection = await asyncpg.connect(database)
     try:
         tables = await connection.fetch(
@@ -215,10 +217,6 @@ async def test_tenants_have_their_own(services: Services, other_tenant: Services
 
 
 async def test_merged_entities_are_one(services: Services) -> None:
-    from app.domain.graph_rows import entity_id
-    from app.store import graph
-    from tests.db.graphs import key
-
     collection_id = await filled(services)
     ends = [entity_id(collection_id, key(name)) for name in ("Aurora", "Bellerophon")]
     async with services.database.transaction(services.principal) as connection:
@@ -239,15 +237,11 @@ async def test_the_community_that_a_question_names_comes_first(services: Service
 
 
 def hurried(services: Services, **more: Any) -> Services:
-    from dataclasses import replace
-
-    graph = GraphSettings(communities=CommunitySettings(delay_seconds=0, max_size=10, **more))
-    return replace(services, settings=SettingsStore(initial=Settings(graph=graph, jobs=JobsSettings(retry_seconds=0))))
+    chosen = GraphSettings(communities=CommunitySettings(delay_seconds=0, max_size=10, **more))
+    return replace(services, settings=SettingsStore(initial=Settings(graph=chosen, jobs=JobsSettings(retry_seconds=0))))
 
 
 async def test_the_job_is_ordered_once_and_when_enough_changed(services: Services) -> None:
-    from app.graph.refresh import order_if_due
-
     quick = hurried(services, changed_share=0.5)
     collection_id = await filled(quick)
     for _ in range(2):
@@ -258,26 +252,27 @@ async def test_the_job_is_ordered_once_and_when_enough_changed(services: Service
     assert not await order_if_due(quick.database, quick.principal, collection_id, quick.settings.current)
 
 
+FAILS_ONCE = """
+CREATE SEQUENCE writes; GRANT USAGE ON SEQUENCE writes TO PUBLIC;
+CREATE FUNCTION public.fail_second() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN IF nextval('public.writes') = 2 THEN RAISE 'no space left on device'; END IF; RETURN NULL; END $$;
+CREATE TRIGGER fail_second BEFORE INSERT ON rag.communities FOR EACH STATEMENT EXECUTE FUNCTION public.fail_second();
+"""
+
+
 async def test_a_job_that_failed_midway_is_completed_by_the_next_attempt(
-    services: Services, monkeypatch: pytest.MonkeyPatch
+    services: Services, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick = hurried(services)
     collection_id = await filled(quick)
     monkeypatch.setattr("app.graph.refresh.BATCH", 1)
+    owner = await asyncpg.connect(database)
+    try:
+        await owner.execute(FAILS_ONCE)
+    finally:
+        await owner.close()
     async with quick.database.transaction(quick.principal) as connection:
-        await connection.execute("DELETE FROM rag.jobs")
         job = await enqueue(connection, quick.principal, KIND, {"collection_id": str(collection_id)}, max_attempts=3)
-    times = 0
-    write = store.write
-
-    async def failing(*arguments: Any) -> None:
-        nonlocal times
-        times += 1
-        if times == 2:
-            raise OSError("the disk is full")
-        await write(*arguments)
-
-    monkeypatch.setattr(store, "write", failing)
     await quick.worker().run_until_idle()
     done = await actions.get_job(quick, job.id)
     assert (done.status, done.attempts) == ("succeeded", 2)
