@@ -107,7 +107,7 @@ class Services:
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
                 self.database, lambda: vector_ddl(self.owner_dsn), lambda: self.settings.current.vector
             ),
-            COMMUNITIES: refresh_communities(self.database, lambda: self.settings.current),
+            COMMUNITIES: refresh_communities(self.database, lambda: self.settings.current, self.chat_for),
             vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
         }
         return Worker(self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds)

@@ -8,7 +8,10 @@ from typing import Any
 from uuid import UUID
 
 from app.graph.refresh import is_due, refresh
+from app.graph.write_summaries import write_summaries
 from app.jobs.context import Handler, JobContext
+from app.providers.metered import MeteredChat
+from app.providers.protocols import ChatModel
 from app.settings import Settings
 from app.store.session import Database
 
@@ -16,9 +19,11 @@ ROUNDS = 3
 """While it runs no further one can be queued, so it looks again; what changes faster is left to the next job."""
 
 
-def refresh_communities(database: Database, settings: Callable[[], Settings]) -> Handler:
+def refresh_communities(
+    database: Database, settings: Callable[[], Settings], chat_for: Callable[[Settings], ChatModel | None]
+) -> Handler:
     """The handler. Payload: collection_id. Result: communities, written, removed and overtaken of the last round; {} where
-    a refresh was made since the job was queued."""
+    a refresh was made since the job was queued; `by_model` what a chat model did."""
 
     async def handle(context: JobContext) -> dict[str, Any]:
         collection_id, result = UUID(context.job.payload["collection_id"]), dict[str, Any]()
@@ -33,6 +38,13 @@ def refresh_communities(database: Database, settings: Callable[[], Settings]) ->
                 break
             found = await refresh(database, context.principal, collection_id, settings().graph.communities, report)
             result = asdict(found)
+        now = settings()
+        chat = chat_for(now) if now.graph.communities.written else None
+        if chat and result:
+            wanted, seconds = now.graph.communities, now.answer.timeout_seconds
+            meter = MeteredChat(chat, now.answer.prices)
+            made = await write_summaries(database, context.principal, collection_id, meter, wanted, seconds)
+            result["by_model"] = {"written": made.count, "problem": made.problem, **made.spend.usage()}
         return result
 
     return handle

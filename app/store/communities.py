@@ -94,10 +94,15 @@ async def begin(connection: Any, principal: Principal, collection_id: UUID) -> i
     return attempt
 
 
+async def lock(connection: Any, principal: Principal, collection_id: UUID) -> None:
+    """Take the lock between writers of the collection until the transaction ends."""
+    await connection.execute(SQL["lock"], principal.tenant_id, collection_id)
+
+
 async def hold(connection: Any, principal: Principal, collection_id: UUID, attempt: int) -> bool:
     """Take the lock between writers of the collection; False when this refresh was overtaken."""
     # two statements: the second is to see what was committed while the first waited
-    await connection.execute(SQL["lock"], principal.tenant_id, collection_id)
+    await lock(connection, principal, collection_id)
     latest: int | None = await connection.fetchval(SQL["attempt"], principal.tenant_id, collection_id)
     return latest == attempt
 

@@ -127,17 +127,20 @@ WHERE c.tenant_id = $1 AND c.id = n.id
 
 -- name: matching
 -- Communities of the collections $2 in which entities $3, or entities with words $4 in their names ($5 of each at most),
--- weigh most for their size.
+-- weigh most for their size. A word counts the less, the more names have it.
 WITH asked AS (
-  SELECT e.canonical_id AS id FROM rag.entities e WHERE e.tenant_id = $1 AND e.id = ANY ($3::uuid[])
-  UNION
-  SELECT e.canonical_id
-  FROM unnest($2::uuid[]) AS k (id) CROSS JOIN unnest($4::text[]) AS q (word) CROSS JOIN LATERAL (
-    SELECT w.entity_id FROM rag.entity_words w
-    WHERE w.tenant_id = $1 AND w.collection_id = k.id AND w.word = q.word LIMIT $5) AS h
-  JOIN rag.entities e ON e.tenant_id = $1 AND e.id = h.entity_id
+  SELECT id, max(worth) AS worth FROM (
+    SELECT e.canonical_id AS id, 1::float8 AS worth FROM rag.entities e WHERE e.tenant_id = $1 AND e.id = ANY ($3::uuid[])
+    UNION ALL
+    SELECT e.canonical_id, 1 / sqrt(h.holders)
+    FROM unnest($2::uuid[]) AS k (id) CROSS JOIN unnest($4::text[]) AS q (word) CROSS JOIN LATERAL (
+      SELECT l.entity_id, count(*) OVER () AS holders FROM (
+        SELECT w.entity_id FROM rag.entity_words w
+        WHERE w.tenant_id = $1 AND w.collection_id = k.id AND w.word = q.word LIMIT $5) AS l) AS h
+    JOIN rag.entities e ON e.tenant_id = $1 AND e.id = h.entity_id
+  ) AS found GROUP BY id
 )
-SELECT c.id, sum(m.weight) / sqrt(greatest(c.entity_count, 1)) AS score
+SELECT c.id, sum(m.weight * a.worth) / sqrt(greatest(c.entity_count, 1)) AS score
 FROM asked a
 JOIN rag.community_members m ON m.tenant_id = $1 AND m.entity_id = a.id
 JOIN rag.communities c ON c.tenant_id = $1 AND c.id = m.community_id AND c.collection_id = ANY ($2::uuid[])
