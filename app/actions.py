@@ -25,7 +25,7 @@ from app.domain.text import normalise
 from app.domain.trace import RunTrace
 from app.domain.vector_index import RecallCheck
 from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
-from app.graph.refresh import is_due, order_if_due, refresh
+from app.graph.refresh import due, follow, refresh
 from app.ingest.pipeline import OnOutcome, ingest
 from app.ingest.prepare import source_hash
 from app.jobs import vector_indexes
@@ -179,8 +179,8 @@ async def index_now(
     *,
     communities: Literal["now", "later"] = "later",
 ) -> list[Outcome]:
-    """Index and wait. Documents that cannot be read are rejected one by one. `communities`: whether they are brought up to
-    date at once, or by a job."""
+    """Index and wait. Documents that cannot be read are rejected one by one. `communities`: whether those of a
+    large collection are brought up to date at once, or by a job."""
     target = await ensure_collection(services, collection)
     outcomes = await ingest(
         services.database, services.target(services.principal, target.id), sources, on_outcome=on_outcome
@@ -188,7 +188,7 @@ async def index_now(
     if communities == "now":
         await refresh_communities(services, collection)
     else:
-        await order_if_due(services.database, services.principal, target.id, services.settings.current)
+        await follow(services.database, services.principal, target.id, services.settings.current)
     return outcomes
 
 
@@ -196,8 +196,8 @@ async def refresh_communities(services: Services, collection: str, *, force: boo
     """Find the communities of the collection anew if enough of it changed, or in any case. Raises NotFoundError."""
     found, settings = await get_collection(services, collection), services.settings.current
     async with services.database.transaction(services.principal, readonly=True) as connection:
-        due = await is_due(connection, services.principal, found.id, settings)
-    if not (due or force):
+        stale = await due(connection, services.principal, found.id, settings)
+    if stale is None and not force:
         return Refreshed()
     return await refresh(services.database, services.principal, found.id, settings.graph.communities)
 
@@ -239,7 +239,7 @@ async def delete_document(services: Services, collection: str, document_id: UUID
     async with services.database.transaction(services.principal) as connection:
         if not await documents.delete(connection, found.id, document_id):
             raise NotFoundError(f"no document {document_id} in collection {collection}")
-    await order_if_due(services.database, services.principal, found.id, services.settings.current)
+    await follow(services.database, services.principal, found.id, services.settings.current)
 
 
 # --- jobs, traces and cache ---------------------------------------------------------------------------------------------

@@ -280,6 +280,11 @@ class CommunitySettings(Section):
     changed_share: float = Field(
         0.05, ge=0, description="They are found anew when more documents changed than this share of the collection."
     )
+    inline_passages: int = Field(
+        50,
+        ge=0,
+        description="Collections of up to so many passages are brought up to date at once, larger ones by a job.",
+    )
     delay_seconds: float = Field(5, ge=0, description="How long that waits, so that many uploads cause it once.")
     written: int = Field(
         0,

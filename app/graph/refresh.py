@@ -11,16 +11,22 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
+
+import structlog
 
 from app.domain.community import Group, Refreshed, Relations, Stored
 from app.domain.principal import Principal
+from app.errors import CairnError
 from app.graph.communities import find_communities, identified
 from app.graph.community_sentences import choose_sentences
 from app.settings import CommunitySettings, Settings
 from app.store import communities, jobs
+from app.store.communities import State
 from app.store.session import Database
+
+log = structlog.get_logger(__name__)
 
 KIND: Final = "communities"
 BATCH: Final = 50
@@ -49,29 +55,39 @@ class _Change:
     renewed: bool
 
 
-async def is_due(connection: Any, principal: Principal, collection_id: UUID, settings: Settings) -> bool:
-    """Whether so much of the collection changed that its communities should be found anew."""
+async def due(connection: Any, principal: Principal, collection_id: UUID, settings: Settings) -> State | None:
+    """The collection, if so much of it changed that its communities should be found anew."""
     wanted = settings.graph.communities
     if not (settings.graph.enabled and wanted.enabled):
-        return False
+        return None
     state = await communities.state(connection, principal, collection_id)
     if state is None:
-        return False
+        return None
     changes = state.epoch - (state.refreshed or 0)
-    return changes >= max(1.0, wanted.changed_share * state.document_count)
+    return state if changes >= max(1.0, wanted.changed_share * state.document_count) else None
 
 
-async def order_if_due(database: Database, principal: Principal, collection_id: UUID, settings: Settings) -> bool:
-    """Enqueue the job, at most one per collection; whether it was due."""
+async def follow(
+    database: Database, principal: Principal, collection_id: UUID, settings: Settings
+) -> Literal["current", "refreshed", "ordered"]:
+    """After documents came or went: refresh a small collection at once, order a job for a large one, at most one each."""
+    wanted = settings.graph.communities
     async with database.transaction(principal) as connection:
-        due = await is_due(connection, principal, collection_id, settings)
-        if due:
+        state = await due(connection, principal, collection_id, settings)
+        if state is None:
+            return "current"
+        if state.passage_count > wanted.inline_passages:
             await jobs.enqueue(
-                connection, principal, KIND, {"collection_id": str(collection_id)},
+                connection, principal, KIND, {"collection": state.name, "collection_id": str(collection_id)},
                 max_attempts=settings.jobs.max_attempts, dedupe_key=f"{KIND}:{collection_id}",
-                delay=timedelta(seconds=settings.graph.communities.delay_seconds),
+                delay=timedelta(seconds=wanted.delay_seconds),
             )  # fmt: skip
-    return due
+            return "ordered"
+    try:
+        await refresh(database, principal, collection_id, wanted)
+    except CairnError as error:  # the documents are stored; what comes next makes up for it
+        log.warning("communities.not_refreshed", collection=str(collection_id), problem=error.detail)
+    return "refreshed"
 
 
 async def refresh(

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from app.graph.refresh import is_due, refresh
+from app.graph.refresh import due, refresh
 from app.graph.write_summaries import write_summaries
 from app.jobs.context import Handler, JobContext
 from app.providers.metered import MeteredChat
@@ -33,8 +33,8 @@ def refresh_communities(
 
         for _ in range(ROUNDS):
             async with database.transaction(context.principal, readonly=True) as connection:
-                due = await is_due(connection, context.principal, collection_id, settings())
-            if not due:
+                stale = await due(connection, context.principal, collection_id, settings())
+            if stale is None:
                 break
             found = await refresh(database, context.principal, collection_id, settings().graph.communities, report)
             result = asdict(found)

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from app.errors import NotFoundError
-from app.graph.refresh import order_if_due
+from app.graph.refresh import follow
 from app.ingest.embed import GROUP_CHUNKS, ModelInUse, Target, embed_texts
 from app.ingest.prepare import embed_text
 from app.ingest.reindex import reindex_document
@@ -56,7 +56,7 @@ def reindex(database: Database, target_for: TargetFor) -> Handler:
             after = batch[-1].id
         if counts["redone"]:
             await reweight_if_drifted(database, context.principal, collection_id, target.settings)
-            await order_if_due(database, context.principal, collection_id, target.settings)
+            await follow(database, context.principal, collection_id, target.settings)
         await context.progress(counts.total(), total, "done")
         return dict(counts)
 

@@ -29,10 +29,12 @@ TITLE_NAMES = 3
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """`epoch` of the collection now, and as the last finished refresh read it; None where there was none."""
+    """Of a collection: its `epoch` now, and as the last finished refresh read it; None where there was none."""
 
+    name: str
     epoch: int
     document_count: int
+    passage_count: int
     refreshed: int | None
 
 

@@ -2,7 +2,7 @@
 
 -- name: state
 -- What a refresh is to follow, and how far the last finished one came.
-SELECT c.epoch, c.document_count, r.epoch AS refreshed
+SELECT c.name, c.epoch, c.document_count, c.passage_count, r.epoch AS refreshed
 FROM rag.collections c
 LEFT JOIN rag.community_refreshes r ON r.tenant_id = $1 AND r.collection_id = c.id
 WHERE c.tenant_id = $1 AND c.id = $2

@@ -16,7 +16,7 @@ from app.domain.community import CommunitySummary
 from app.domain.document import PreparedDocument
 from app.domain.graph_rows import entity_id
 from app.graph.overview import communities_for
-from app.graph.refresh import KIND, order_if_due, refresh
+from app.graph.refresh import KIND, follow, refresh
 from app.settings import CommunitySettings, GraphSettings, JobsSettings, Settings, SettingsStore
 from app.store import communities as store
 from app.store import graph
@@ -241,15 +241,23 @@ def hurried(services: Services, **more: Any) -> Services:
     return replace(services, settings=SettingsStore(initial=Settings(graph=chosen, jobs=JobsSettings(retry_seconds=0))))
 
 
-async def test_the_job_is_ordered_once_and_when_enough_changed(services: Services) -> None:
-    quick = hurried(services, changed_share=0.5)
+async def test_a_large_collection_is_followed_by_one_job_when_enough_changed(services: Services) -> None:
+    quick = hurried(services, changed_share=0.5, inline_passages=3)
     collection_id = await filled(quick)
     for _ in range(2):
-        assert await order_if_due(quick.database, quick.principal, collection_id, quick.settings.current)
+        assert await follow(quick.database, quick.principal, collection_id, quick.settings.current) == "ordered"
     assert await quick.worker().run_until_idle() == 1
     assert len(await stored(quick, collection_id)) == 3
     await publish(quick, "c", document("ships", 9))
-    assert not await order_if_due(quick.database, quick.principal, collection_id, quick.settings.current)
+    assert await follow(quick.database, quick.principal, collection_id, quick.settings.current) == "current"
+
+
+async def test_a_small_collection_is_followed_at_once(services: Services) -> None:
+    quick = hurried(services)
+    collection_id = await filled(quick)
+    assert await follow(quick.database, quick.principal, collection_id, quick.settings.current) == "refreshed"
+    assert len(await stored(quick, collection_id)) == 3
+    assert await quick.worker().run_until_idle() == 0
 
 
 FAILS_ONCE = """
