@@ -7,11 +7,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import cast
+from typing import Literal, cast
 from uuid import UUID
 
 from app.domain.cache import CacheStats
 from app.domain.collection import Collection
+from app.domain.community import Refreshed
 from app.domain.conversation import Turn
 from app.domain.document import Document, Outcome, Source
 from app.domain.event import TERMINAL, Event
@@ -24,6 +25,7 @@ from app.domain.text import normalise
 from app.domain.trace import RunTrace
 from app.domain.vector_index import RecallCheck
 from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
+from app.graph.refresh import due, follow, refresh
 from app.ingest.pipeline import OnOutcome, ingest
 from app.ingest.prepare import source_hash
 from app.jobs import vector_indexes
@@ -170,13 +172,34 @@ async def order_upkeep(services: Services) -> None:
 
 
 async def index_now(
-    services: Services, collection: str, sources: Iterable[Source], on_outcome: OnOutcome | None = None
+    services: Services,
+    collection: str,
+    sources: Iterable[Source],
+    on_outcome: OnOutcome | None = None,
+    *,
+    communities: Literal["now", "later"] = "later",
 ) -> list[Outcome]:
-    """Index and wait. Documents that cannot be read are rejected one by one."""
+    """Index and wait. Documents that cannot be read are rejected one by one. `communities`: whether those of a
+    large collection are brought up to date at once, or by a job."""
     target = await ensure_collection(services, collection)
-    return await ingest(
+    outcomes = await ingest(
         services.database, services.target(services.principal, target.id), sources, on_outcome=on_outcome
     )
+    if communities == "now":
+        await refresh_communities(services, collection)
+    else:
+        await follow(services.database, services.principal, target.id, services.settings.current)
+    return outcomes
+
+
+async def refresh_communities(services: Services, collection: str, *, force: bool = False) -> Refreshed:
+    """Find the communities of the collection anew if enough of it changed, or in any case. Raises NotFoundError."""
+    found, settings = await get_collection(services, collection), services.settings.current
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        stale = await due(connection, services.principal, found.id, settings)
+    if stale is None and not force:
+        return Refreshed()
+    return await refresh(services.database, services.principal, found.id, settings.graph.communities)
 
 
 async def index_later(services: Services, collection: str, sources: Sequence[Source]) -> Job:
@@ -216,6 +239,7 @@ async def delete_document(services: Services, collection: str, document_id: UUID
     async with services.database.transaction(services.principal) as connection:
         if not await documents.delete(connection, found.id, document_id):
             raise NotFoundError(f"no document {document_id} in collection {collection}")
+    await follow(services.database, services.principal, found.id, services.settings.current)
 
 
 # --- jobs, traces and cache ---------------------------------------------------------------------------------------------

@@ -301,6 +301,34 @@ class GraphVectorSettings(Section):
     )
 
 
+class CommunitySettings(Section):
+    """Groups of closely related entities, for questions that ask for an overview."""
+
+    enabled: bool = Field(True, description="Find communities in the background after documents were indexed.")
+    max_size: int = Field(
+        50, ge=3, le=10_000, description="Larger communities are divided into those of the next level."
+    )
+    min_size: int = Field(3, ge=2, le=1000, description="Smaller groups of entities are no community.")
+    per_entity: int = Field(30, ge=1, le=1000, description="Strongest relations of each entity that are looked at.")
+    sentences: int = Field(5, ge=1, le=50, description="Sentences of documents that sum up a community.")
+    changed_share: float = Field(
+        0.05, ge=0, description="They are found anew when more documents changed than this share of the collection."
+    )
+    inline_passages: int = Field(
+        50,
+        ge=0,
+        description="Collections of up to so many passages are brought up to date at once, larger ones by a job.",
+    )
+    delay_seconds: float = Field(5, ge=0, description="How long that waits, so that many uploads cause it once.")
+    written: int = Field(
+        0,
+        ge=0,
+        le=10_000,
+        description="Communities that the chat model summarises per refresh, the largest first; 0: none.",
+    )
+    written_tokens: int = Field(200, ge=20, le=2000, description="Length of such a summary at most, tokens.")
+
+
 class GraphSettings(Section):
     """The knowledge graph: what is extracted from documents, and how far walks over it go."""
 
@@ -315,6 +343,7 @@ class GraphSettings(Section):
     top: int = Field(50, ge=1, le=5000, description="Entities that a walk returns.")
     model: GraphModelSettings = GraphModelSettings()
     vectors: GraphVectorSettings = GraphVectorSettings()
+    communities: CommunitySettings = Field(CommunitySettings(), description="Communities of entities.")
 
 
 class JobsSettings(Section):

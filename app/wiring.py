@@ -19,10 +19,12 @@ from app.db.pool import Database
 from app.db.vector_ddl import vector_ddl
 from app.domain.principal import Principal
 from app.errors import MigrationError, SettingsError
+from app.graph.refresh import KIND as COMMUNITIES
 from app.ingest.chunkers import warm as warm_splitters
 from app.ingest.embed import Target
 from app.ingest.reweight import KIND as REWEIGHT
 from app.jobs import graph_model, graph_vectors, reindex, vector_indexes
+from app.jobs.communities import refresh_communities
 from app.jobs.context import JobContext
 from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.reweight import reweight
@@ -120,6 +122,7 @@ class Services:
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
                 self.database, lambda: vector_ddl(self.owner_dsn), lambda: self.settings.current.vector
             ),
+            COMMUNITIES: refresh_communities(self.database, lambda: self.settings.current, self.chat_for),
             vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
         }
         return Worker(self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds)

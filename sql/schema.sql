@@ -2642,6 +2642,240 @@ COMMENT ON COLUMN analyst.chunks.token_counter IS 'Which tokenizer counted; esti
 
 COMMENT ON COLUMN analyst.chunks.content IS 'The text of the chunk.';
 
+CREATE TABLE rag.communities (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    id uuid NOT NULL,
+    level integer NOT NULL,
+    parent_id uuid,
+    entity_count integer DEFAULT 0 NOT NULL,
+    sentence_count integer DEFAULT 0 NOT NULL,
+    fingerprint bytea DEFAULT '\x'::bytea NOT NULL,
+    title text DEFAULT ''::text NOT NULL,
+    summary text DEFAULT ''::text NOT NULL,
+    document_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    epoch bigint NOT NULL,
+    summarised_at timestamp with time zone
+);
+
+ALTER TABLE ONLY rag.communities FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.communities OWNER TO owner;
+
+COMMENT ON TABLE rag.communities IS 'Groups of closely related entities, with summaries.';
+
+COMMENT ON COLUMN rag.communities.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.communities.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.communities.id IS 'Community id.';
+
+COMMENT ON COLUMN rag.communities.level IS '0: not part of a larger one; 1: part of one of level 0, ...';
+
+COMMENT ON COLUMN rag.communities.parent_id IS 'Community of the level before that it is part of; null at level 0.';
+
+COMMENT ON COLUMN rag.communities.entity_count IS 'Entities in it when made.';
+
+COMMENT ON COLUMN rag.communities.sentence_count IS 'Sentences chosen for it; when fewer are left, it is summarised anew.';
+
+COMMENT ON COLUMN rag.communities.fingerprint IS 'Hash of its entities and of the weights between them.';
+
+COMMENT ON COLUMN rag.communities.title IS 'What a model calls it; empty: none did.';
+
+COMMENT ON COLUMN rag.communities.summary IS 'What a model wrote; empty: none did.';
+
+COMMENT ON COLUMN rag.communities.document_ids IS 'Documents that the model read; the deletion of one blanks what it wrote.';
+
+COMMENT ON COLUMN rag.communities.epoch IS 'Epoch of the collection that it was made from.';
+
+COMMENT ON COLUMN rag.communities.summarised_at IS 'When a model summarised it; null: not yet, or blanked.';
+
+CREATE TABLE rag.community_members (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    community_id uuid NOT NULL,
+    entity_id uuid NOT NULL,
+    weight real NOT NULL
+);
+
+ALTER TABLE ONLY rag.community_members FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.community_members OWNER TO owner;
+
+COMMENT ON TABLE rag.community_members IS 'Which entity belongs to which community.';
+
+COMMENT ON COLUMN rag.community_members.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.community_members.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.community_members.community_id IS 'The community.';
+
+COMMENT ON COLUMN rag.community_members.entity_id IS 'The entity.';
+
+COMMENT ON COLUMN rag.community_members.weight IS 'Sum of the weights of its relations within the community.';
+
+CREATE TABLE rag.community_refreshes (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    attempt bigint NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    refreshed_at timestamp with time zone
+);
+
+ALTER TABLE ONLY rag.community_refreshes FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.community_refreshes OWNER TO owner;
+
+COMMENT ON TABLE rag.community_refreshes IS 'How far the communities of a collection follow its documents.';
+
+COMMENT ON COLUMN rag.community_refreshes.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.community_refreshes.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.community_refreshes.attempt IS 'Number of refreshes begun; an older one that still runs writes nothing any more.';
+
+COMMENT ON COLUMN rag.community_refreshes.epoch IS 'Epoch of the collection that the last finished one read.';
+
+COMMENT ON COLUMN rag.community_refreshes.refreshed_at IS 'When the last one finished; null: none did.';
+
+CREATE TABLE rag.community_sentences (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    community_id uuid NOT NULL,
+    place integer NOT NULL,
+    passage_id uuid NOT NULL,
+    char_start integer NOT NULL,
+    char_end integer NOT NULL
+);
+
+ALTER TABLE ONLY rag.community_sentences FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.community_sentences OWNER TO owner;
+
+COMMENT ON TABLE rag.community_sentences IS 'Sentences that sum up a community: places in passages, no text of their own.';
+
+COMMENT ON COLUMN rag.community_sentences.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.community_sentences.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.community_sentences.community_id IS 'The community.';
+
+COMMENT ON COLUMN rag.community_sentences.place IS 'Place in the summary, from 0.';
+
+COMMENT ON COLUMN rag.community_sentences.passage_id IS 'The passage that it stands in; it goes with it.';
+
+COMMENT ON COLUMN rag.community_sentences.char_start IS 'First code point in the document text.';
+
+COMMENT ON COLUMN rag.community_sentences.char_end IS 'One past its last code point.';
+
+CREATE TABLE rag.entities (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    id uuid NOT NULL,
+    family text NOT NULL,
+    normal text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    name text NOT NULL,
+    passage_count integer NOT NULL,
+    implied_count integer DEFAULT 0 NOT NULL,
+    canonical_id uuid NOT NULL
+);
+
+ALTER TABLE ONLY rag.entities FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.entities OWNER TO owner;
+
+COMMENT ON TABLE rag.entities IS 'Things that passages speak of, and symbols of code.';
+
+COMMENT ON COLUMN rag.entities.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.entities.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.entities.id IS 'Hash of collection, family and normal form: the same name has it again after a deletion.';
+
+COMMENT ON COLUMN rag.entities.family IS 'Kinds that may be the same thing share one: a normal form is one entity of a family.';
+
+COMMENT ON COLUMN rag.entities.normal IS 'Normal form of the name, by which mentions are taken for the same thing.';
+
+COMMENT ON COLUMN rag.entities.kind IS 'Most frequent kind of its mentions: person, organisation, place, term, class, function...';
+
+COMMENT ON COLUMN rag.entities.name IS 'Most frequent name of its mentions, as written.';
+
+COMMENT ON COLUMN rag.entities.passage_count IS 'Passages that name it, exact.';
+
+COMMENT ON COLUMN rag.entities.implied_count IS 'Passages that only imply it (a title, a pronoun), exact. It goes with the last of both.';
+
+COMMENT ON COLUMN rag.entities.canonical_id IS 'Entity that stands for it in the graph: itself, unless it was merged into another.';
+
+CREATE VIEW analyst.communities AS
+ SELECT t.name AS tenant,
+    c.name AS collection,
+    k.id AS community_id,
+    k.level,
+    k.parent_id,
+        CASE
+            WHEN (k.title <> ''::text) THEN k.title
+            ELSE array_to_string(m.names[:3], ', '::text)
+        END AS title,
+        CASE
+            WHEN (k.summary <> ''::text) THEN k.summary
+            ELSE array_to_string(s.sentences, ' '::text)
+        END AS summary,
+    (k.summary <> ''::text) AS written_by_model,
+    m.member_count,
+    m.names AS members,
+    s.sentence_count,
+    s.sentences,
+    s.passage_ids,
+    r.refreshed_at
+   FROM (((((rag.communities k
+     JOIN rag.tenants t ON ((t.id = k.tenant_id)))
+     JOIN rag.collections c ON (((c.tenant_id = k.tenant_id) AND (c.id = k.collection_id))))
+     LEFT JOIN rag.community_refreshes r ON (((r.tenant_id = k.tenant_id) AND (r.collection_id = k.collection_id))))
+     CROSS JOIN LATERAL ( SELECT count(*) AS member_count,
+            COALESCE(array_agg(e.name ORDER BY n.weight DESC, e.passage_count DESC, e.id), '{}'::text[]) AS names
+           FROM (rag.community_members n
+             JOIN rag.entities e ON (((e.tenant_id = n.tenant_id) AND (e.id = n.entity_id))))
+          WHERE ((n.tenant_id = k.tenant_id) AND (n.community_id = k.id))) m)
+     CROSS JOIN LATERAL ( SELECT count(*) AS sentence_count,
+            COALESCE(array_agg(substr(p.content, ((n.char_start - p.char_start) + 1), (n.char_end - n.char_start)) ORDER BY n.place), '{}'::text[]) AS sentences,
+            COALESCE(array_agg(n.passage_id ORDER BY n.place), '{}'::uuid[]) AS passage_ids
+           FROM (rag.community_sentences n
+             JOIN rag.passages p ON (((p.tenant_id = n.tenant_id) AND (p.id = n.passage_id))))
+          WHERE ((n.tenant_id = k.tenant_id) AND (n.community_id = k.id))) s);
+
+ALTER VIEW analyst.communities OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.communities IS 'Communities: groups of closely related entities, with the sentences of documents that say most about them.';
+
+COMMENT ON COLUMN analyst.communities.tenant IS 'Name of the tenant that owns the documents.';
+
+COMMENT ON COLUMN analyst.communities.collection IS 'Name of the collection.';
+
+COMMENT ON COLUMN analyst.communities.community_id IS 'Id of the community; it keeps it while most of its members stay.';
+
+COMMENT ON COLUMN analyst.communities.level IS '0: not part of a larger one; 1: part of one of level 0, and so on.';
+
+COMMENT ON COLUMN analyst.communities.parent_id IS 'The larger community that it is part of; null at level 0.';
+
+COMMENT ON COLUMN analyst.communities.title IS 'What a model called it, else its three most central members.';
+
+COMMENT ON COLUMN analyst.communities.summary IS 'What a model wrote, else its sentences one after the other.';
+
+COMMENT ON COLUMN analyst.communities.written_by_model IS 'Whether title and summary are a model''s.';
+
+COMMENT ON COLUMN analyst.communities.member_count IS 'Entities in it.';
+
+COMMENT ON COLUMN analyst.communities.members IS 'Their names, the most central first.';
+
+COMMENT ON COLUMN analyst.communities.sentence_count IS 'Sentences that sum it up.';
+
+COMMENT ON COLUMN analyst.communities.sentences IS 'Sentences of documents that sum it up, word for word.';
+
+COMMENT ON COLUMN analyst.communities.passage_ids IS 'The passage (analyst.passages) of each of them.';
+
+COMMENT ON COLUMN analyst.communities.refreshed_at IS 'When communities of the collection were last brought up to date.';
+
 CREATE TABLE rag.messages (
     tenant_id bigint NOT NULL,
     session_id text NOT NULL,
@@ -2834,45 +3068,6 @@ COMMENT ON COLUMN rag.adjacency.node_id IS 'An end of the relation: the entity t
 COMMENT ON COLUMN rag.adjacency.neighbour_id IS 'The other end, likewise.';
 
 COMMENT ON COLUMN rag.adjacency.weight IS 'Association of the two ends, above 0 and below 1 (rag.association).';
-
-CREATE TABLE rag.entities (
-    tenant_id bigint NOT NULL,
-    collection_id uuid NOT NULL,
-    id uuid NOT NULL,
-    family text NOT NULL,
-    normal text NOT NULL COLLATE pg_catalog."C",
-    kind text NOT NULL,
-    name text NOT NULL,
-    passage_count integer NOT NULL,
-    implied_count integer DEFAULT 0 NOT NULL,
-    canonical_id uuid NOT NULL
-);
-
-ALTER TABLE ONLY rag.entities FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.entities OWNER TO owner;
-
-COMMENT ON TABLE rag.entities IS 'Things that passages speak of, and symbols of code.';
-
-COMMENT ON COLUMN rag.entities.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.entities.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.entities.id IS 'Hash of collection, family and normal form: the same name has it again after a deletion.';
-
-COMMENT ON COLUMN rag.entities.family IS 'Kinds that may be the same thing share one: a normal form is one entity of a family.';
-
-COMMENT ON COLUMN rag.entities.normal IS 'Normal form of the name, by which mentions are taken for the same thing.';
-
-COMMENT ON COLUMN rag.entities.kind IS 'Most frequent kind of its mentions: person, organisation, place, term, class, function...';
-
-COMMENT ON COLUMN rag.entities.name IS 'Most frequent name of its mentions, as written.';
-
-COMMENT ON COLUMN rag.entities.passage_count IS 'Passages that name it, exact.';
-
-COMMENT ON COLUMN rag.entities.implied_count IS 'Passages that only imply it (a title, a pronoun), exact. It goes with the last of both.';
-
-COMMENT ON COLUMN rag.entities.canonical_id IS 'Entity that stands for it in the graph: itself, unless it was merged into another.';
 
 CREATE TABLE rag.entity_aliases (
     tenant_id bigint NOT NULL,
@@ -3887,69 +4082,6 @@ COMMENT ON COLUMN rag.collection_models.state IS 'backfilling, ready, serving or
 
 COMMENT ON COLUMN rag.collection_models.changed_at IS 'When the state last changed.';
 
-CREATE TABLE rag.communities (
-    tenant_id bigint NOT NULL,
-    collection_id uuid NOT NULL,
-    id uuid NOT NULL,
-    level integer NOT NULL,
-    parent_id uuid,
-    title text NOT NULL,
-    summary text NOT NULL,
-    document_ids uuid[] NOT NULL,
-    entity_count integer DEFAULT 0 NOT NULL,
-    epoch bigint NOT NULL,
-    summarised_at timestamp with time zone
-);
-
-ALTER TABLE ONLY rag.communities FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.communities OWNER TO owner;
-
-COMMENT ON TABLE rag.communities IS 'Groups of closely related entities, with summaries.';
-
-COMMENT ON COLUMN rag.communities.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.communities.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.communities.id IS 'Community id.';
-
-COMMENT ON COLUMN rag.communities.level IS '0 is the finest; communities of a level are members of one of the next.';
-
-COMMENT ON COLUMN rag.communities.parent_id IS 'Community of the next level that holds it; null at the top.';
-
-COMMENT ON COLUMN rag.communities.title IS 'What it is about, in a few words.';
-
-COMMENT ON COLUMN rag.communities.summary IS 'What its passages say; empty until it is summarised.';
-
-COMMENT ON COLUMN rag.communities.document_ids IS 'Documents that the summary draws on; their deletion blanks it.';
-
-COMMENT ON COLUMN rag.communities.entity_count IS 'Entities in it.';
-
-COMMENT ON COLUMN rag.communities.epoch IS 'Epoch of the collection that it was made from.';
-
-COMMENT ON COLUMN rag.communities.summarised_at IS 'When the summary was made; null: not yet, or blanked.';
-
-CREATE TABLE rag.community_members (
-    tenant_id bigint NOT NULL,
-    collection_id uuid NOT NULL,
-    community_id uuid NOT NULL,
-    entity_id uuid NOT NULL
-);
-
-ALTER TABLE ONLY rag.community_members FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.community_members OWNER TO owner;
-
-COMMENT ON TABLE rag.community_members IS 'Which entity belongs to which community.';
-
-COMMENT ON COLUMN rag.community_members.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.community_members.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.community_members.community_id IS 'The community.';
-
-COMMENT ON COLUMN rag.community_members.entity_id IS 'The entity.';
-
 CREATE TABLE rag.document_texts (
     tenant_id bigint NOT NULL,
     document_id uuid NOT NULL,
@@ -4500,6 +4632,12 @@ ALTER TABLE ONLY rag.communities
 ALTER TABLE ONLY rag.community_members
     ADD CONSTRAINT community_members_pkey PRIMARY KEY (tenant_id, community_id, entity_id);
 
+ALTER TABLE ONLY rag.community_refreshes
+    ADD CONSTRAINT community_refreshes_pkey PRIMARY KEY (tenant_id, collection_id);
+
+ALTER TABLE ONLY rag.community_sentences
+    ADD CONSTRAINT community_sentences_pkey PRIMARY KEY (tenant_id, community_id, place);
+
 ALTER TABLE ONLY rag.document_texts
     ADD CONSTRAINT document_texts_pkey PRIMARY KEY (tenant_id, document_id);
 
@@ -4623,7 +4761,11 @@ CREATE INDEX chunks_tenant_id_document_id_idx ON rag.chunks USING btree (tenant_
 
 CREATE INDEX chunks_tenant_id_passage_id_idx ON rag.chunks USING btree (tenant_id, passage_id);
 
+CREATE INDEX communities_collection_idx ON rag.communities USING btree (tenant_id, collection_id);
+
 CREATE INDEX community_members_entity_idx ON rag.community_members USING btree (tenant_id, entity_id);
+
+CREATE INDEX community_sentences_passage_idx ON rag.community_sentences USING btree (tenant_id, passage_id);
 
 CREATE INDEX documents_metadata_idx ON rag.documents USING gin (metadata jsonb_path_ops);
 
@@ -4690,6 +4832,15 @@ ALTER TABLE ONLY rag.community_members
 
 ALTER TABLE ONLY rag.community_members
     ADD CONSTRAINT community_members_tenant_id_entity_id_fkey FOREIGN KEY (tenant_id, entity_id) REFERENCES rag.entities(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.community_refreshes
+    ADD CONSTRAINT community_refreshes_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.community_sentences
+    ADD CONSTRAINT community_sentences_tenant_id_community_id_fkey FOREIGN KEY (tenant_id, community_id) REFERENCES rag.communities(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.community_sentences
+    ADD CONSTRAINT community_sentences_tenant_id_passage_id_fkey FOREIGN KEY (tenant_id, passage_id) REFERENCES rag.passages(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.document_texts
     ADD CONSTRAINT document_texts_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES rag.documents(tenant_id, id) ON DELETE CASCADE;
@@ -4798,6 +4949,14 @@ COMMENT ON POLICY app ON rag.communities IS 'TO cairn_app USING (tenant_id = nul
 CREATE POLICY app ON rag.community_members TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.community_members IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.community_refreshes TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.community_refreshes IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.community_sentences TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.community_sentences IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.document_texts TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -4935,6 +5094,10 @@ ALTER TABLE rag.communities ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.community_members ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.community_refreshes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.community_sentences ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY definer ON rag.adjacency TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.adjacency IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -4966,6 +5129,14 @@ COMMENT ON POLICY definer ON rag.communities IS 'TO cairn_definer USING (true) W
 CREATE POLICY definer ON rag.community_members TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.community_members IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.community_refreshes TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.community_refreshes IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.community_sentences TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.community_sentences IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.document_texts TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -5198,6 +5369,18 @@ CREATE POLICY views ON rag.community_members FOR SELECT TO cairn_views USING ((t
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.community_members IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.community_refreshes FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.community_refreshes IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.community_sentences FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.community_sentences IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.document_texts FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -5704,6 +5887,28 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunks TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.chunks TO cairn_analyst;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.communities TO cairn_definer;
+GRANT SELECT ON TABLE rag.communities TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.communities TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.community_members TO cairn_definer;
+GRANT SELECT ON TABLE rag.community_members TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.community_members TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.community_refreshes TO cairn_definer;
+GRANT SELECT ON TABLE rag.community_refreshes TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.community_refreshes TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.community_sentences TO cairn_definer;
+GRANT SELECT ON TABLE rag.community_sentences TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.community_sentences TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entities TO cairn_definer;
+GRANT SELECT ON TABLE rag.entities TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entities TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.communities TO cairn_analyst;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.messages TO cairn_definer;
 GRANT SELECT ON TABLE rag.messages TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.messages TO cairn_app;
@@ -5719,10 +5924,6 @@ GRANT SELECT ON TABLE analyst.documents TO cairn_analyst;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.adjacency TO cairn_definer;
 GRANT SELECT ON TABLE rag.adjacency TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.adjacency TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entities TO cairn_definer;
-GRANT SELECT ON TABLE rag.entities TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entities TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_aliases TO cairn_definer;
 GRANT SELECT ON TABLE rag.entity_aliases TO cairn_views;
@@ -5786,14 +5987,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.cache_counters TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collection_models TO cairn_definer;
 GRANT SELECT ON TABLE rag.collection_models TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collection_models TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.communities TO cairn_definer;
-GRANT SELECT ON TABLE rag.communities TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.communities TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.community_members TO cairn_definer;
-GRANT SELECT ON TABLE rag.community_members TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.community_members TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_definer;
 GRANT SELECT ON TABLE rag.document_texts TO cairn_views;

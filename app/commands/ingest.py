@@ -70,7 +70,9 @@ async def ingest_selection(opened: Services, collection: str, selection: Selecti
             step(outcome.external_id)
 
         sources = read(selection, opened.settings.current, lambda file: step(file.path), refuse)
-        outcomes = await actions.index_now(opened, collection, sources, reached) if selection.files else []
+        outcomes: list[Outcome] = []
+        if selection.files:
+            outcomes = await actions.index_now(opened, collection, sources, reached, communities="now")
     done = [outcome for outcome in outcomes if isinstance(outcome, Indexed)]
     failed += [outcome for outcome in outcomes if isinstance(outcome, Rejected)]
     return Report(collection, done, failed, selection.skipped, time.monotonic() - started)

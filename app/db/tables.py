@@ -847,18 +847,34 @@ communities = Table(
     _tenant(),
     _collection(),
     _col("id", UUID, "Community id."),
-    _col("level", Integer, "0 is the finest; communities of a level are members of one of the next."),
-    _col("parent_id", UUID, "Community of the next level that holds it; null at the top.", nullable=True),
-    _col("title", Text, "What it is about, in a few words."),
-    _col("summary", Text, "What its passages say; empty until it is summarised."),
-    _col("document_ids", ARRAY(UUID), "Documents that the summary draws on; their deletion blanks it."),
-    _count("entity_count", "Entities in it."),
+    _col("level", Integer, "0: not part of a larger one; 1: part of one of level 0, ..."),
+    _col("parent_id", UUID, "Community of the level before that it is part of; null at level 0.", nullable=True),
+    _count("entity_count", "Entities in it when made."),
+    _count("sentence_count", "Sentences chosen for it; when fewer are left, it is summarised anew."),
+    _col(
+        "fingerprint", LargeBinary, "Hash of its entities and of the weights between them.",
+        server_default=text("''::bytea"),
+    ),
+    _col("title", Text, "What a model calls it; empty: none did.", server_default=text("''")),
+    _col("summary", Text, "What a model wrote; empty: none did.", server_default=text("''")),
+    _col(
+        "document_ids", ARRAY(UUID), "Documents that the model read; the deletion of one blanks what it wrote.",
+        server_default=text("'{}'::uuid[]"),
+    ),
     _col("epoch", BigInteger, "Epoch of the collection that it was made from."),
-    _time("summarised_at", "When the summary was made; null: not yet, or blanked.", nullable=True),
+    _time("summarised_at", "When a model summarised it; null: not yet, or blanked.", nullable=True),
     PrimaryKeyConstraint("tenant_id", "id"),
     _collection_key(),
+    Index("communities_collection_idx", "tenant_id", "collection_id"),
     comment="Groups of closely related entities, with summaries.",
-)
+)  # fmt: skip
+
+
+def _community_key() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(
+        ["tenant_id", "community_id"], ["rag.communities.tenant_id", "rag.communities.id"], ondelete="CASCADE"
+    )
+
 
 community_members = Table(
     "community_members",
@@ -867,16 +883,45 @@ community_members = Table(
     _collection(),
     _col("community_id", UUID, "The community."),
     _col("entity_id", UUID, "The entity."),
+    _col("weight", REAL, "Sum of the weights of its relations within the community."),
     PrimaryKeyConstraint("tenant_id", "community_id", "entity_id"),
-    ForeignKeyConstraint(
-        ["tenant_id", "community_id"],
-        ["rag.communities.tenant_id", "rag.communities.id"],
-        ondelete="CASCADE",
-    ),
+    _community_key(),
     _entity_key(),
     Index("community_members_entity_idx", "tenant_id", "entity_id"),
     comment="Which entity belongs to which community.",
 )
+
+community_sentences = Table(
+    "community_sentences",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("community_id", UUID, "The community."),
+    _col("place", Integer, "Place in the summary, from 0."),
+    _col("passage_id", UUID, "The passage that it stands in; it goes with it."),
+    _col("char_start", Integer, "First code point in the document text."),
+    _col("char_end", Integer, "One past its last code point."),
+    PrimaryKeyConstraint("tenant_id", "community_id", "place"),
+    _community_key(),
+    _passage_key(),
+    Index("community_sentences_passage_idx", "tenant_id", "passage_id"),
+    comment="Sentences that sum up a community: places in passages, no text of their own.",
+)
+
+community_refreshes = Table(
+    "community_refreshes",
+    metadata,
+    _tenant(),
+    _collection(),
+    _col("attempt", BigInteger, "Number of refreshes begun; an older one that still runs writes nothing any more."),
+    _col(
+        "epoch", BigInteger, "Epoch of the collection that the last finished one read.", server_default=text("0")
+    ),
+    _time("refreshed_at", "When the last one finished; null: none did.", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "collection_id"),
+    _collection_key(),
+    comment="How far the communities of a collection follow its documents.",
+)  # fmt: skip
 
 extractions = Table(
     "extractions",

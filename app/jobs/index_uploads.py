@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.document import Indexed, Outcome, Source
+from app.graph.refresh import follow
 from app.ingest.pipeline import Target, ingest
 from app.jobs.context import Handler, JobContext
 from app.store import uploads
@@ -34,6 +35,7 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
                     yield upload.source
 
         outcomes = await ingest(database, target, sources(), check=context.check_cancelled)
+        await follow(database, context.principal, target.collection_id, target.settings)
         await context.progress(len(waiting), len(waiting), "done")
         return upload_result(outcomes)
 

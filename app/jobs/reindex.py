@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from app.errors import NotFoundError
+from app.graph.refresh import follow
 from app.ingest.embed import GROUP_CHUNKS, ModelInUse, Target, embed_texts
 from app.ingest.extraction import order_extraction
 from app.ingest.prepare import embed_text
@@ -57,6 +58,7 @@ def reindex(database: Database, target_for: TargetFor) -> Handler:
         if counts["redone"]:
             await reweight_if_drifted(database, context.principal, collection_id, target.settings)
             await order_extraction(database, target)
+            await follow(database, context.principal, collection_id, target.settings)
         await context.progress(counts.total(), total, "done")
         return dict(counts)
 

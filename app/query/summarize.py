@@ -52,7 +52,12 @@ _NARROW: Final = re.compile(
 _BARE: Final = re.compile(
     r"^\W*(?:please\s+|can\s+you\s+|could\s+you\s+|bitte\s+|por\s+favor\s+|peux-tu\s+)*"
     r"(?:summari[sz]e(?:\s+(?:it|this|them|all))?|summary|overview|tl;?dr|résum[eé]r?|résumez|un\s+résumé|resume|resumen|resumir|"
-    r"zusammenfassung|zusammenfassen)(?:\s+(?:please|bitte|stp|svp|por\s+favor))?\W*$",
+    r"zusammenfassung|zusammenfassen|"
+    r"(?:(?:what|which)\s+are|quels\s+sont|quelles\s+sont|cuáles\s+son|(?:was|welches|welche)\s+sind)\s+"
+    r"(?:the|les|los|las|die)\s+(?:(?:main|key|central|principal|principales|wichtigsten|zentralen)\s+"
+    r"(?:themes|topics|subjects|points|ideas|themen|punkte)|(?:thèmes|sujets|points|idées|temas|puntos|ideas)\s+"
+    r"(?:principaux|principales|clés|clave|centraux|centrales))|(?:was|welches|welche)\s+sind\s+(?:die\s+)?hauptthemen)"
+    r"(?:\s+(?:please|bitte|stp|svp|por\s+favor))?\W*$",
     re.IGNORECASE,
 )
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from app.domain.community import CommunitySummary
 from app.domain.graph_view import Way
 from app.domain.library import Holdings, Listed, Reading
 from app.domain.passage import Passage
 from app.domain.principal import Principal
 from app.graph.lookup import lookup
+from app.graph.overview import communities_for
 from app.graph.paths import ways_between
 from app.store import collections, holdings, passages
 from app.store.passages import ChunkVector
@@ -67,6 +69,13 @@ class Library:
         `max_tokens`."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await passages.in_order(connection, self.principal, collection, documents, max_tokens, dict(filters))
+
+    async def communities(self, collection: str, *, text: str = "", limit: int) -> list[CommunitySummary]:
+        """Those that a text is about, best first, or the largest; none where there are none."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await collections.by_names(connection, self.principal, (collection,))
+            ids = [one.id for one in found]
+            return await communities_for(connection, self.principal, ids, text=text, limit=limit) if ids else []
 
     async def chunk_vectors(self, ids: Sequence[UUID]) -> list[ChunkVector]:
         """Vectors of the chunks of these passages, in order."""

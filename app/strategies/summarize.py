@@ -2,13 +2,14 @@
 
 A message that names documents is about these; one that names a subject instead is answered from what a search finds about
 it. What fits into one prompt is summarised at once; more is read in parts, notes are taken of each, and the summary is
-written from the notes. Without a model the most representative sentences are quoted.
+written from the notes. Of a collection that does not fit into the budget, passages of its communities are read
+(app/strategies/overview.py). Without a model the most representative sentences are quoted.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, cast
@@ -29,6 +30,7 @@ from app.strategies.fast import nothing_there
 from app.strategies.gather import gather
 from app.strategies.naming import named, topic
 from app.strategies.notes import Noted, batches, notes
+from app.strategies.overview import Overview, overview
 from app.strategies.run import Outcome, Piece, Run, coverage
 
 CENTRAL_CHUNKS = 24
@@ -58,7 +60,12 @@ async def summarize(run: Run) -> AsyncIterator[Piece]:
     ids = [item.id for item in chosen] or None
     budget = run.settings.answer.summary_tokens
     reading = await run.kit.library.read(question.collection, ids, max_tokens=budget, filters=filters)
-    async for piece in _of_reading(run, reading, chosen or documents):
+    view = None
+    if len(reading.passages) < reading.total and not (chosen or filters):
+        view = await overview(run, budget)
+    if view:
+        reading = replace(reading, passages=view.passages)
+    async for piece in _of_reading(run, reading, chosen or documents, view):
         yield piece
 
 
@@ -77,7 +84,9 @@ async def _of_subject(run: Run, subject: str) -> AsyncIterator[Piece]:
         yield piece
 
 
-async def _of_reading(run: Run, reading: Reading, documents: list[Listed]) -> AsyncIterator[Piece]:
+async def _of_reading(
+    run: Run, reading: Reading, documents: list[Listed], view: Overview | None = None
+) -> AsyncIterator[Piece]:
     passages = reading.passages
     read = f"{coverage(len(passages), reading.total)} in {len(documents)} documents"
     material = Material(
@@ -86,7 +95,7 @@ async def _of_reading(run: Run, reading: Reading, documents: list[Listed]) -> As
         confidence=len(passages) / reading.total if reading.total else 0.0,
         visible=reading.total,
         coverage=read,
-        more={"documents_read": len(documents)},
+        more={"documents_read": len(documents)} | ({"communities": view.communities} if view else {}),
     )
     yield SourcesFound(passages)
     degraded: tuple[str, ...] = ()
@@ -103,7 +112,7 @@ async def _of_reading(run: Run, reading: Reading, documents: list[Listed]) -> As
                 raise
             degraded = (f"generation failed ({error.code}: {error.detail}): sentences were chosen instead",)
     yield Progress("generate", 85)
-    outcome = await _quoted(run, material)
+    outcome = await _quoted(run, material, view.places if view else None)
     yield Token(outcome.draft.text)
     yield replace(outcome, degraded=degraded)
 
@@ -138,15 +147,10 @@ async def _by_model(run: Run, material: Material) -> AsyncIterator[Piece]:
         yield piece
 
 
-async def _quoted(run: Run, material: Material) -> Outcome:
-    """The most representative sentences; `places` keep long texts from being embedded sentence by sentence."""
+async def _quoted(run: Run, material: Material, places: Mapping[UUID, Sequence[Span]] | None = None) -> Outcome:
+    """The most representative sentences, of `places` where there are many."""
     began = time.perf_counter()
-    chunks = await run.kit.library.chunk_vectors([passage.passage_id for passage in material.passages])
-    places: dict[UUID, list[Span]] = {}
-    if chunks:
-        vectors = np.array([chunk.vector.to_numpy() for chunk in chunks], np.float32)
-        for at in representative(vectors, CENTRAL_CHUNKS):
-            places.setdefault(chunks[at].passage_id, []).append((chunks[at].start, chunks[at].end))
+    places = places or await _central(run, material)
     limit = run.settings.answer.summary_sentences
     draft = await digest(material.passages, run.kit.embedder, limit, places or None)
     run.record.spent("answer", began)
@@ -154,3 +158,14 @@ async def _quoted(run: Run, material: Material) -> Outcome:
         draft or not_found(run.question.text, material.passages), "extractive", material.passages,
         material.confidence, material.coverage, more=material.more,
     )  # fmt: skip
+
+
+async def _central(run: Run, material: Material) -> dict[UUID, list[Span]]:
+    """Where the most central chunks stand: they keep long texts from being embedded sentence by sentence."""
+    chunks = await run.kit.library.chunk_vectors([passage.passage_id for passage in material.passages])
+    places: dict[UUID, list[Span]] = {}
+    if chunks:
+        vectors = np.array([chunk.vector.to_numpy() for chunk in chunks], np.float32)
+        for at in representative(vectors, CENTRAL_CHUNKS):
+            places.setdefault(chunks[at].passage_id, []).append((chunks[at].start, chunks[at].end))
+    return places

@@ -22,30 +22,44 @@ def upgrade() -> None:
         sa.Column("tenant_id", sa.BigInteger(), nullable=False, comment="Tenant that owns the row (rag.tenants.id)."),
         sa.Column("collection_id", sa.UUID(), nullable=False, comment="The collection."),
         sa.Column("id", sa.UUID(), nullable=False, comment="Community id."),
+        sa.Column("level", sa.Integer(), nullable=False, comment="0: not part of a larger one; 1: part of one of level 0, ..."),
         sa.Column(
-            "level",
+            "parent_id", sa.UUID(), nullable=True, comment="Community of the level before that it is part of; null at level 0."
+        ),
+        sa.Column("entity_count", sa.Integer(), server_default=sa.text("0"), nullable=False, comment="Entities in it when made."),
+        sa.Column(
+            "sentence_count",
             sa.Integer(),
+            server_default=sa.text("0"),
             nullable=False,
-            comment="0 is the finest; communities of a level are members of one of the next.",
+            comment="Sentences chosen for it; when fewer are left, it is summarised anew.",
         ),
         sa.Column(
-            "parent_id", sa.UUID(), nullable=True, comment="Community of the next level that holds it; null at the top."
+            "fingerprint",
+            sa.LargeBinary(),
+            server_default=sa.text("''::bytea"),
+            nullable=False,
+            comment="Hash of its entities and of the weights between them.",
         ),
-        sa.Column("title", sa.Text(), nullable=False, comment="What it is about, in a few words."),
-        sa.Column("summary", sa.Text(), nullable=False, comment="What its passages say; empty until it is summarised."),
+        sa.Column(
+            "title", sa.Text(), server_default=sa.text("''"), nullable=False, comment="What a model calls it; empty: none did."
+        ),
+        sa.Column(
+            "summary", sa.Text(), server_default=sa.text("''"), nullable=False, comment="What a model wrote; empty: none did."
+        ),
         sa.Column(
             "document_ids",
             postgresql.ARRAY(sa.UUID()),
+            server_default=sa.text("'{}'::uuid[]"),
             nullable=False,
-            comment="Documents that the summary draws on; their deletion blanks it.",
+            comment="Documents that the model read; the deletion of one blanks what it wrote.",
         ),
-        sa.Column("entity_count", sa.Integer(), server_default=sa.text("0"), nullable=False, comment="Entities in it."),
         sa.Column("epoch", sa.BigInteger(), nullable=False, comment="Epoch of the collection that it was made from."),
         sa.Column(
             "summarised_at",
             sa.DateTime(timezone=True),
             nullable=True,
-            comment="When the summary was made; null: not yet, or blanked.",
+            comment="When a model summarised it; null: not yet, or blanked.",
         ),
         sa.ForeignKeyConstraint(
             ["tenant_id", "collection_id"],
@@ -56,6 +70,37 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("communities_pkey")),
         schema="rag",
         comment="Groups of closely related entities, with summaries.",
+    )
+    op.create_index("communities_collection_idx", "communities", ["tenant_id", "collection_id"], unique=False, schema="rag")
+    op.create_table(
+        "community_refreshes",
+        sa.Column("tenant_id", sa.BigInteger(), nullable=False, comment="Tenant that owns the row (rag.tenants.id)."),
+        sa.Column("collection_id", sa.UUID(), nullable=False, comment="The collection."),
+        sa.Column(
+            "attempt",
+            sa.BigInteger(),
+            nullable=False,
+            comment="Number of refreshes begun; an older one that still runs writes nothing any more.",
+        ),
+        sa.Column(
+            "epoch",
+            sa.BigInteger(),
+            server_default=sa.text("0"),
+            nullable=False,
+            comment="Epoch of the collection that the last finished one read.",
+        ),
+        sa.Column(
+            "refreshed_at", sa.DateTime(timezone=True), nullable=True, comment="When the last one finished; null: none did."
+        ),
+        sa.ForeignKeyConstraint(
+            ["tenant_id", "collection_id"],
+            ["rag.collections.tenant_id", "rag.collections.id"],
+            name=op.f("community_refreshes_tenant_id_collection_id_fkey"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("tenant_id", "collection_id", name=op.f("community_refreshes_pkey")),
+        schema="rag",
+        comment="How far the communities of a collection follow its documents.",
     )
     op.create_table(
         "entities",
@@ -261,6 +306,7 @@ def upgrade() -> None:
         sa.Column("collection_id", sa.UUID(), nullable=False, comment="The collection."),
         sa.Column("community_id", sa.UUID(), nullable=False, comment="The community."),
         sa.Column("entity_id", sa.UUID(), nullable=False, comment="The entity."),
+        sa.Column("weight", sa.REAL(), nullable=False, comment="Sum of the weights of its relations within the community."),
         sa.ForeignKeyConstraint(
             ["tenant_id", "community_id"],
             ["rag.communities.tenant_id", "rag.communities.id"],
@@ -281,6 +327,38 @@ def upgrade() -> None:
         "community_members_entity_idx",
         "community_members",
         ["tenant_id", "entity_id"],
+        unique=False,
+        schema="rag",
+    )
+    op.create_table(
+        "community_sentences",
+        sa.Column("tenant_id", sa.BigInteger(), nullable=False, comment="Tenant that owns the row (rag.tenants.id)."),
+        sa.Column("collection_id", sa.UUID(), nullable=False, comment="The collection."),
+        sa.Column("community_id", sa.UUID(), nullable=False, comment="The community."),
+        sa.Column("place", sa.Integer(), nullable=False, comment="Place in the summary, from 0."),
+        sa.Column("passage_id", sa.UUID(), nullable=False, comment="The passage that it stands in; it goes with it."),
+        sa.Column("char_start", sa.Integer(), nullable=False, comment="First code point in the document text."),
+        sa.Column("char_end", sa.Integer(), nullable=False, comment="One past its last code point."),
+        sa.ForeignKeyConstraint(
+            ["tenant_id", "community_id"],
+            ["rag.communities.tenant_id", "rag.communities.id"],
+            name=op.f("community_sentences_tenant_id_community_id_fkey"),
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["tenant_id", "passage_id"],
+            ["rag.passages.tenant_id", "rag.passages.id"],
+            name=op.f("community_sentences_tenant_id_passage_id_fkey"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("tenant_id", "community_id", "place", name=op.f("community_sentences_pkey")),
+        schema="rag",
+        comment="Sentences that sum up a community: places in passages, no text of their own.",
+    )
+    op.create_index(
+        "community_sentences_passage_idx",
+        "community_sentences",
+        ["tenant_id", "passage_id"],
         unique=False,
         schema="rag",
     )

@@ -12,7 +12,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.actions import ask, get_collection, get_trace, index_now, run_search
+from app.actions import ask, get_collection, get_trace, index_now, refresh_communities, run_search
 from app.domain.document import Indexed
 from app.domain.ids import new_id
 from app.domain.passage import SearchRequest, SearchResult
@@ -343,10 +343,11 @@ async def test_the_example_queries_of_the_documentation_run(
     await index(services, collection="demo")
     await evaluated_and_checked(services, tmp_path)
     curie = {
-        "curie": "Marie Curie was born in Warsaw and died in Passy.",
+        "curie": "Marie Curie was born in Warsaw, met Pierre Curie in Paris and died in Passy.",
         "radium": "The Radium Institute was founded by Marie Curie.",
     }
     await index(services, curie, collection="demo")
+    await refresh_communities(services, "demo", force=True)
     for query in ("lava", "trail of stones", "xyzzy"):
         await run_search(services, SearchRequest(query=query, collections=("demo",), top_k=1))
     await talk(services, "demo")

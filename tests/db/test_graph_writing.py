@@ -165,7 +165,7 @@ async def test_deletion_blanks_summaries_that_may_quote(services: Services) -> N
             services.principal.tenant_id, collection.id, [indexed.document_id],
         )  # fmt: skip
         await connection.execute(
-            "INSERT INTO rag.community_members SELECT tenant_id, collection_id, collection_id, id FROM rag.entities"
+            "INSERT INTO rag.community_members SELECT tenant_id, collection_id, collection_id, id, 1 FROM rag.entities"
         )
     await remove(services, "c", indexed.document_id)
     async with services.database.transaction(services.principal) as connection:

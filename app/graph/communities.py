@@ -1,0 +1,115 @@
+"""Communities of a graph: hierarchical Leiden, and which of them were there before. Pure (docs/adr/0026-communities.md).
+
+Level 0 parts the whole graph; whatever has more than `max_size` entities is parted again, as its own graph, until nothing
+has. The same relations always give the same communities: there is a seed, and everything is in order of ids.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+from app.domain.community import Group, Relations, Stored
+from app.domain.ids import new_id
+
+SEED: Final = 7
+ALIKE: Final = 0.3
+"""Share of common members, of all that either has, from which on a community is an earlier one, changed."""
+
+_Key = tuple[int, int]
+"""Level, and number of the cluster."""
+
+
+def find_communities(relations: Relations, *, max_size: int, min_size: int) -> list[Group]:
+    """Communities of at least `min_size` entities, those of a level before the next; none where there is no relation."""
+    from graspologic_native import hierarchical_leiden  # the one place that needs it
+
+    if not relations.edges:
+        return []
+    edges = [(str(a), str(b), weight) for a, b, weight in relations.edges]
+    members: dict[_Key, list[int]] = defaultdict(list)
+    lines: dict[int, list[_Key]] = defaultdict(list)
+    parents: dict[_Key, _Key] = {}
+    for row in hierarchical_leiden(edges, None, 1.0, 0.001, 1, True, max_cluster_size=max_size, seed=SEED):
+        key, node = (row.level, row.cluster), int(row.node)
+        members[key].append(node)
+        lines[node].append(key)
+        if row.parent_cluster is not None:
+            parents[key] = (row.level - 1, row.parent_cluster)
+    kept = [
+        key
+        for key in sorted(members)
+        if len(members[key]) >= min_size and not (key in parents and len(members[key]) == len(members[parents[key]]))
+    ]
+    inner = _inner(relations, {node: sorted(line) for node, line in lines.items()})
+    numbers = {key: number for number, key in enumerate(kept)}
+    return [
+        Group(
+            key[0],
+            _above(key, parents, numbers),
+            *_described(relations.entities, sorted(members[key]), inner[key]),
+        )
+        for key in kept
+    ]
+
+
+def _above(key: _Key, parents: Mapping[_Key, _Key], numbers: Mapping[_Key, int]) -> int | None:
+    """Number of the smallest kept cluster that this one is part of."""
+    while (parent := parents.get(key)) is not None:
+        if parent in numbers:
+            return numbers[parent]
+        key = parent
+    return None
+
+
+def _inner(relations: Relations, lines: Mapping[int, list[_Key]]) -> dict[_Key, list[tuple[int, int, float]]]:
+    """The relations within each cluster, in order. `lines`: clusters of each entity, the largest first."""
+    inner: dict[_Key, list[tuple[int, int, float]]] = defaultdict(list)
+    for edge in relations.edges:
+        for key, other in zip(lines[edge[0]], lines[edge[1]], strict=False):
+            if key != other:
+                break  # parts of different clusters have nothing in common
+            inner[key].append(edge)
+    return inner
+
+
+def _described(
+    entities: Sequence[UUID], members: Sequence[int], inner: Sequence[tuple[int, int, float]]
+) -> tuple[dict[UUID, float], bytes]:
+    degrees = dict.fromkeys(members, 0.0)
+    digest = hashlib.blake2b(digest_size=16)
+    for node in members:
+        digest.update(entities[node].bytes)
+    for a, b, weight in inner:
+        degrees[a] += weight
+        degrees[b] += weight
+        digest.update(entities[a].bytes + entities[b].bytes + f"{weight:.4f}".encode())
+    return {entities[node]: degree for node, degree in degrees.items()}, digest.digest()
+
+
+def identified(groups: Sequence[Group], known: Sequence[Stored]) -> list[UUID]:
+    """An id for each group: that of the stored community which is most like it, each given once, or a new one."""
+    holders: dict[UUID, list[int]] = defaultdict(list)
+    for number, stored in enumerate(known):
+        for entity in stored.members:
+            holders[entity].append(number)
+    pairs: list[tuple[float, int, int, int]] = []
+    for at, group in enumerate(groups):
+        common: dict[int, int] = defaultdict(int)
+        for entity in group.members:
+            for number in holders.get(entity, ()):
+                common[number] += 1
+        for number, shared in common.items():
+            either = len(group.members) + len(known[number].members) - shared
+            if shared / either >= ALIKE:
+                pairs.append((-shared / either, abs(group.level - known[number].level), at, number))
+    given: dict[int, UUID] = {}
+    taken: set[int] = set()
+    for _, _, at, number in sorted(pairs):
+        if at not in given and number not in taken:
+            given[at] = known[number].id
+            taken.add(number)
+    return [given.get(at) or new_id() for at in range(len(groups))]
