@@ -84,7 +84,7 @@ def _matches(language: Language, data: bytes) -> list[Match]:
 
 def _scopes(matches: Iterable[Match], language: Language) -> list[Scope]:
     """Definitions and what only gives a name to what is in it, in order, with their qualified names."""
-    found = []
+    found: list[tuple[Any, str, Match]] = []
     for match in matches:
         for what in ("class", "function", "scope"):
             if what in match and len(found) < MOST_DEFINITIONS:
@@ -190,7 +190,8 @@ def _in_code_points(
     text: str, data: bytes, language: str, definitions: list[Definition], references: list[Reference]
 ) -> Outline:
     if len(text) != len(data):
-        spots = sorted({at for one in (*definitions, *references) for at in (one.start, one.end)})
+        spans = [(one.start, one.end) for one in definitions] + [(one.start, one.end) for one in references]
+        spots = sorted({at for span in spans for at in span})
         points, before, count = {}, 0, 0
         for at in spots:
             count += len(data[before:at].decode("utf-8", "ignore"))

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.code import Reference
-from app.graph.languages import UBIQUITOUS, Imported, Language
+from app.domain.code import Reference, SymbolKind
+from app.graph.languages import UBIQUITOUS, Imported, Language, words
 
 _GENERICS: Final = re.compile(r"(?:::)?<[^<>()]*>")
 _PLAIN: Final = re.compile(r"[\w$#]+(?:\.[\w$#]+)*")
 _LAST: Final = re.compile(r"\.([\w$#]+)$")
 _TYPE: Final = re.compile(r"[\w$]+(?:(?:\.|::)[\w$]+)*")
-_WRAPPERS: Final = frozenset(
-    "Optional Annotated Final ClassVar Type type Box Arc Rc Option RefCell unique_ptr shared_ptr std::unique_ptr "
-    "std::shared_ptr Readonly Promise Awaitable const mut dyn impl struct class typename None null undefined ref a"
-    .split()
+_WRAPPERS: Final = words(
+    "Optional Annotated Final ClassVar Type type Box Arc Rc Option RefCell unique_ptr shared_ptr "
+    "std::unique_ptr std::shared_ptr Readonly Promise Awaitable const mut dyn impl struct class typename None "
+    "null undefined ref a"
 )  # fmt: skip
 """What stands around a type without making it another."""
 _CHAIN: Final = 5
@@ -40,7 +40,7 @@ class Scope:
     start: int
     end: int
     name: str
-    kind: str
+    kind: SymbolKind
     parent: int
     defined: bool
     members: bool
@@ -48,7 +48,7 @@ class Scope:
 
 
 def parts_of(spelled: str) -> tuple[str, ...]:
-    """"a.b" of `a.b`, `a::b::<T>`, `a->b`, `super().b`; ("", "b") of `f(x).b`; () of what has no name."""
+    """ "a.b" of `a.b`, `a::b::<T>`, `a->b`, `super().b`; ("", "b") of `f(x).b`; () of what has no name."""
     if len(spelled) > 2000:
         spelled = spelled[-200:]
     text = "".join(spelled.split()).replace("super()", "super")
@@ -84,7 +84,7 @@ class Names:
         self._imports: dict[str, str] = {}
         self._types: dict[tuple[int, str], str] = {}
         self._fields: dict[tuple[str, str], str] = {}
-        self._bases: dict[str, list[tuple[str, tuple[int, int]]]] = {}
+        self._bases: dict[str, list[tuple[str, int, tuple[int, int]]]] = {}
 
     def bring(self, imported: Iterable[Imported]) -> None:
         for one in imported:
@@ -104,12 +104,12 @@ class Names:
 
     def inherit(self, place: int, spelled: str, span: tuple[int, int]) -> None:
         if place >= 0 and self._scopes[place].members and (base := type_of(spelled.split("[")[0].split("<")[0])):
-            self._bases.setdefault(self._scopes[place].name, []).append((base, span))
+            self._bases.setdefault(self._scopes[place].name, []).append((base, self._scopes[place].parent, span))
 
     def bases(self) -> Iterator[Reference]:
         for holder, found in self._bases.items():
-            for base, span in found:
-                target = self._name(tuple(base.split(".")), -1)
+            for base, place, span in found:
+                target = self._class_name(base, place)
                 if target and holder in self._kinds and target != (holder, True):
                     yield Reference(holder, "inherits", target[0], *span, target[1], "class")
 
@@ -129,9 +129,11 @@ class Names:
         if first in self._language.own or (first and first == self._mine(place)):
             return self._member_of(self._class(place), rest, above=first == "super")
         if first and (kind := self._type(first, place)):
-            return self._typed(kind, rest)
+            return self._typed(kind, rest, place)
+        if first in ("crate", "super"):  # a module of Rust
+            return self._class_name(".".join(rest), -1)
         target = self._name(parts, place)
-        return target if target and not target[0].startswith("..") else _whoever(parts[-1])
+        return target if target else _whoever(parts[-1])
 
     def _name(self, parts: tuple[str, ...], place: int) -> Target | None:
         """A name as it stands: from the inside out, then imports, then what a file need not import."""
@@ -145,8 +147,6 @@ class Names:
                 return ".".join([self._imports[first], *rest]), False
             if first in self._language.known:
                 return None
-            if first == "crate" and rest:
-                return ".".join(rest), False
         if not rest:
             if self._language.implicit and (owner := self._class(place)) and owner in self._bases:
                 return self._member_of(owner, parts, above=True)
@@ -155,12 +155,26 @@ class Names:
             return ".".join([*self.here, *parts] if self._language.directory else parts), False
         return _whoever(parts[-1])
 
+    def _class_name(self, name: str, place: int) -> Target | None:
+        """What a type means: never a member of something unknown."""
+        first, _, rest = name.partition(".")
+        local = self._local(first, place)
+        if local and (whole := f"{local}.{rest}" if rest else local) in self._kinds:
+            return whole, True
+        if local or first in self._imports:
+            return ".".join(filter(None, [local or self._imports[first], rest])), False
+        if first in self._language.known:
+            return None
+        return ".".join([*self.here, name] if self._language.directory else [name]), False
+
     def _local(self, name: str, place: int) -> str:
-        while place >= 0:
-            scope = self._scopes[place]
-            if (not scope.members or self._language.implicit) and (found := f"{scope.name}.{name}") in self._kinds:
+        """From the inside out; a class is looked into only where members are called by their name alone."""
+        around = self._scopes[place].name if place >= 0 else ""
+        while around:
+            looked_into = self._language.implicit or self._kinds.get(around) != "class"
+            if looked_into and (found := f"{around}.{name}") in self._kinds:
                 return found
-            place = scope.parent
+            around = around.rpartition(".")[0]
         return name if name in self._kinds else ""
 
     def _class(self, place: int) -> str:
@@ -173,6 +187,9 @@ class Names:
                 return scope.name.rpartition(".")[0]  # written outside of its class
             place = scope.parent
         return ""
+
+    def _place(self, owner: str) -> int:
+        return next((at for at, scope in enumerate(self._scopes) if scope.name == owner), -1)
 
     def _mine(self, place: int) -> str:
         while place >= 0:
@@ -191,10 +208,10 @@ class Names:
             inner = self._scopes[inner].parent
         return self._fields.get((self._class(place), variable), "") if self._language.implicit else ""
 
-    def _typed(self, name: str, rest: tuple[str, ...]) -> Target | None:
+    def _typed(self, name: str, rest: tuple[str, ...], place: int) -> Target | None:
         """A member of something of this type; what a function returned has none that is known."""
-        target = self._name(tuple(name.split(".")), -1)
-        if target is None or target[0].startswith("."):
+        target = self._class_name(name, place)
+        if target is None:
             return _whoever(rest[-1])
         found, local = target
         if local:
@@ -211,16 +228,16 @@ class Names:
             return (found, True) if len(rest) == 1 else _whoever(rest[-1])
         if not above and len(rest) > 1:
             kind = self._fields.get((owner, rest[0]))
-            return self._typed(kind, rest[1:]) if kind else _whoever(rest[-1])
-        for base, _ in self._bases.get(owner, ()):
-            target = self._name(tuple(base.split(".")), -1)
+            return self._typed(kind, rest[1:], self._place(owner)) if kind else _whoever(rest[-1])
+        for base, place, _ in self._bases.get(owner, ()):
+            target = self._class_name(base, place)
             if target and target[1]:
                 if target[0] != owner and (met := self._member_of(target[0], rest, depth=depth + 1)):
                     return met
-            elif target and not target[0].startswith("."):
+            elif target:
                 return f"{target[0]}.{rest[0]}", False
         if owner not in self._kinds and owner:  # its class stands in another file
-            return (owner if "." in owner else f"{owner}") + f".{rest[0]}", False
+            return f"{owner}.{rest[0]}", False
         return _whoever(rest[-1])
 
 

@@ -65,6 +65,11 @@ def language_of(name: str, path: str = "", text: str = "") -> Language | None:
     return found
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a table."""
+    return frozenset(text.split())
+
+
 def written(node: Any) -> str:
     """The text of a node."""
     return (node.text or b"").decode("utf-8", "replace")

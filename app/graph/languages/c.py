@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.graph.languages import Imported, Language, written
+from app.graph.languages import Imported, Language, words, written
 
 _COMMON = """
 (function_definition declarator: (function_declarator declarator: (_) @name)) @function
@@ -32,6 +32,7 @@ _CPP = """
 (parameter_declaration type: (_) @type declarator: (reference_declarator (identifier) @variable))
 (parameter_declaration type: (_) @type declarator: (pointer_declarator declarator: (identifier) @variable))
 (field_declaration type: (_) @type declarator: (field_identifier) @variable)
+(init_declarator declarator: (identifier) @variable value: (new_expression type: (_) @type))
 (declaration type: (type_identifier) @type declarator: (identifier) @variable)
 """
 _HEADER = re.compile(r"#\s*include\s*[<\"]([^>\"\n]+)[>\"]")
@@ -49,10 +50,10 @@ _C = Language(
     grammar=("tree_sitter_c", "language"),
     query=_COMMON,
     imports=imports,
-    known=frozenset(
-        "printf fprintf sprintf snprintf malloc calloc realloc free memcpy memset memmove memcmp strlen strcmp strncmp "
-        "strcpy strncpy strcat strchr strrchr strstr strdup assert sizeof defined exit abort fopen fclose fread fwrite "
-        "isspace isdigit isalpha tolower toupper atoi va_start va_end static_assert std".split()
+    known=words(
+        "printf fprintf sprintf snprintf malloc calloc realloc free memcpy memset memmove memcmp strlen strcmp "
+        "strncmp strcpy strncpy strcat strchr strrchr strstr strdup assert sizeof defined exit abort fopen fclose "
+        "fread fwrite isspace isdigit isalpha tolower toupper atoi va_start va_end static_assert std"
     ),
 )
 _LANGUAGE_CPP = replace(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.languages import Imported, Language, written
+from app.graph.languages import Imported, Language, words, written
 
 QUERY = """
 (function_declaration name: (_) @name) @function
@@ -43,9 +43,10 @@ _LANGUAGE = Language(
     query=QUERY,
     imports=imports,
     directory=True,
-    known=frozenset(
-        "append cap clear close complex copy delete imag len make max min new panic print println real recover string "
-        "int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 byte rune float32 float64 bool error any".split()
+    known=words(
+        "append cap clear close complex copy delete imag len make max min new panic print println real recover "
+        "string int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 byte rune float32 float64 bool error "
+        "any"
     ),
 )
 

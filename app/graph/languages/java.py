@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.languages import Imported, Language, written
+from app.graph.languages import Imported, Language, words, written
 
 QUERY = """
 (class_declaration name: (_) @name) @class
@@ -46,10 +46,11 @@ _LANGUAGE = Language(
     own=frozenset({"this", "super"}),
     implicit=True,
     directory=True,
-    known=frozenset(
-        "System Math String Integer Long Double Float Boolean Object Arrays List Collections Objects Optional Character "
-        "StringBuilder ArrayList HashMap HashSet LinkedList LinkedHashMap Thread Exception RuntimeException "
-        "IllegalArgumentException IllegalStateException NullPointerException UnsupportedOperationException Class".split()
+    known=words(
+        "System Math String Integer Long Double Float Boolean Object Arrays List Collections Objects Optional "
+        "Character StringBuilder ArrayList HashMap HashSet LinkedList LinkedHashMap Thread Exception "
+        "RuntimeException IllegalArgumentException IllegalStateException NullPointerException "
+        "UnsupportedOperationException Class"
     ),
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.graph.languages import Imported, Language, written
+from app.graph.languages import Imported, Language, words, written
 
 _COMMON = """
 (function_declaration name: (_) @name) @function
@@ -90,11 +90,11 @@ _LANGUAGE = Language(
     imports=imports,
     own=frozenset({"this", "super"}),
     entries=frozenset({"index"}),
-    known=frozenset(
-        "console Math JSON Object Array Promise Number String Boolean Symbol Date RegExp Error TypeError RangeError Map "
-        "Set WeakMap WeakSet Reflect Proxy BigInt parseInt parseFloat isNaN isFinite require setTimeout clearTimeout "
-        "setInterval clearInterval setImmediate queueMicrotask process window document module exports globalThis "
-        "encodeURIComponent decodeURIComponent super import fetch Buffer Intl undefined".split()
+    known=words(
+        "console Math JSON Object Array Promise Number String Boolean Symbol Date RegExp Error TypeError "
+        "RangeError Map Set WeakMap WeakSet Reflect Proxy BigInt parseInt parseFloat isNaN isFinite require "
+        "setTimeout clearTimeout setInterval clearInterval setImmediate queueMicrotask process window document "
+        "module exports globalThis encodeURIComponent decodeURIComponent super import fetch Buffer Intl undefined"
     ),
 )
 _TYPED = replace(_LANGUAGE, grammar=("tree_sitter_typescript", "language_typescript"), query=_COMMON + _TYPESCRIPT)

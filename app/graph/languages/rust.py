@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.languages import Imported, Language, written
+from app.graph.languages import Imported, Language, words, written
 
 QUERY = """
 (struct_item name: (_) @name) @class
@@ -57,9 +57,7 @@ def _names(text: str, here: tuple[str, ...]) -> Iterator[tuple[list[str], str]]:
             current = []
             if token == "}" and len(prefixes) > 1:
                 prefixes.pop()
-        elif token.startswith("as "):
-            current.append(token)
-        elif token != "::":
+        elif token.startswith("as ") or token != "::":
             current.append(token)
     yield from _one([*prefixes[-1], *current] if current else [], here)
 
@@ -86,7 +84,7 @@ _LANGUAGE = Language(
     imports=imports,
     own=frozenset({"self", "Self"}),
     entries=frozenset({"mod", "lib", "main"}),
-    known=frozenset("Some None Ok Err Box Vec String Option Result Rc Arc drop std core alloc Default From".split()),
+    known=words("Some None Ok Err Box Vec String Option Result Rc Arc drop std core alloc Default From"),
 )
 
 
