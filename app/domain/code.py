@@ -99,6 +99,7 @@ class Symbol:
     definitions: tuple[Place, ...]
     neighbours: tuple[Neighbour, ...] = ()
     complete: bool = True
+    unsure: int = 0
 
 
 SEPARATOR: Final = "::"

@@ -43,27 +43,32 @@ def outline_of(text: str, language: str, path: str) -> Outline | None:
     matches = _matches(known, data)
     scopes = _scopes(matches, known)
     starts = [scope.start for scope in scopes]
+    file = file_parts(path)
     names = Names(known, module_parts(path, known), scopes)
     for match in matches:
         if "import" in match:
-            names.bring(known.imports(match["import"][0], names.here))
+            names.bring(known.imports(match["import"][0], file))
         elif "variable" in match:
             variable, spelled = match["variable"][0], written(match["type"][0])
             names.declare(_inside(variable.start_byte, scopes, starts), written(variable), spelled)
         elif "base" in match:
             base = match["base"][0]
             names.inherit(_inside(base.start_byte, scopes, starts), written(base), (base.start_byte, base.end_byte))
-    found = [*_contained(scopes), *_imported(matches, known, names), *names.bases()]
+    found = [*_contained(scopes), *_imported(matches, known, file), *names.bases()]
     found += _calls(matches, scopes, starts, names)
     return _in_code_points(text, data, language, _definitions(scopes), found)
 
 
+def file_parts(path: str) -> tuple[str, ...]:
+    """The folders of a file and its name without endings."""
+    pure = PurePosixPath(path.replace("\\", "/"))
+    return (*(part for part in pure.parts[:-1] if part not in ("/", ".", "..")), pure.name.split(".")[0])
+
+
 def module_parts(path: str, language: Language) -> tuple[str, ...]:
     """What other files call the module of a file: its folders and its name, or its folders alone."""
-    pure = PurePosixPath(path.replace("\\", "/"))
-    stem = pure.name.split(".")[0]
-    folders = tuple(part for part in pure.parts[:-1] if part not in ("/", ".", ".."))
-    return folders if language.directory or stem in language.entries else (*folders, stem)
+    *folders, stem = file_parts(path)
+    return tuple(folders) if language.directory or stem in language.entries else (*folders, stem)
 
 
 @lru_cache(maxsize=16)
@@ -152,10 +157,10 @@ def _contained(scopes: Sequence[Scope]) -> Iterator[Reference]:
             yield Reference(holder, "contains", scope.name, scope.start, scope.start, True, scope.kind)
 
 
-def _imported(matches: Iterable[Match], language: Language, names: Names) -> Iterator[Reference]:
+def _imported(matches: Iterable[Match], language: Language, file: tuple[str, ...]) -> Iterator[Reference]:
     for match in matches:
         for node in match.get("import", ()):
-            for one in language.imports(node, names.here):
+            for one in language.imports(node, file):
                 kind: SymbolKind = "module" if one.module else "class" if _capital(one.target) else "function"
                 yield Reference("", "imports", one.target, node.start_byte, node.end_byte, False, kind)
 

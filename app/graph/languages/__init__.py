@@ -41,10 +41,10 @@ class Imported(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """`grammar`: package of the parser and the function in it. `imports`: names that a statement brings, given the parts
-    of the file's module. `own`: what an instance calls itself. `implicit`: members are called without it. `directory`: a
-    module is the folder, not the file. `entries`: files that stand for their folder. `known`: names of the language
-    itself, which lead nowhere."""
+    """`grammar`: package of the parser and the function in it. `imports`: names that a statement brings, given the
+    folders and the name of the file. `own`: what an instance calls itself. `implicit`: members are called without it.
+    `directory`: a module is the folder, not the file. `entries`: files that stand for their folder. `known`: names of the
+    language itself, which lead nowhere."""
 
     grammar: tuple[str, str]
     query: str
@@ -75,16 +75,17 @@ def written(node: Any) -> str:
     return (node.text or b"").decode("utf-8", "replace")
 
 
-UBIQUITOUS: Final = frozenset(
-    "get set put add pop push append extend insert remove delete clear copy update items keys values index count sort "
-    "reverse join split strip replace format encode decode startswith endswith lower upper read write close open flush "
-    "seek next iter map filter reduce foreach slice concat find some every includes indexof tostring equals hashcode "
-    "compareto length size isempty contains clone unwrap expect into from iter collect to_string as_ref as_str as_mut "
-    "is_some is_none is_ok is_err ok err ok_or map_err and_then unwrap_or len push_str to_owned borrow lock begin end "
-    "push_back emplace_back c_str str data first last empty at then catch finally apply call bind log error warn warning exception critical info debug "
-    "print println printf main new init run start stop exists setdefault discard union add_all addall getorder tolist "
-    "match search sub group fetch execute commit rollback send_all partition rsplit lstrip rstrip splitlines title isdigit "
-    "tolowercase touppercase trim substring charat stream of asList valueof name ordinal wait notify join cancel done "
-    "result put_nowait get_nowait acquire release setitem getitem".casefold().split()
+UBIQUITOUS: Final = words(
+    "acquire add add_all addall and_then append apply as_mut as_ref as_str aslist at begin bind borrow c_str call "
+    "cancel catch charat clear clone close collect commit compareto concat contains copy count critical data "
+    "debug decode delete discard done emplace_back empty encode end endswith equals err error every exception "
+    "execute exists expect extend fetch filter finally find first flush foreach format from get get_nowait "
+    "getitem getorder group hashcode includes index indexof info init insert into is_err is_none is_ok is_some "
+    "isdigit isempty items iter join keys last len length lock log lower lstrip main map map_err match name new "
+    "next notify of ok ok_or open ordinal partition pop print printf println push push_back push_str put "
+    "put_nowait read reduce release remove replace result reverse rollback rsplit rstrip run search seek send_all "
+    "set setdefault setitem size slice some sort split splitlines start startswith stop str stream strip sub "
+    "substring then title to_owned to_string tolist tolowercase tostring touppercase trim union unwrap unwrap_or "
+    "update upper valueof values wait warn warning write"
 )
 """Methods of everything: a call of one on an unknown object says nothing about whose it is."""

@@ -47,7 +47,7 @@ def _aliased(node: Any) -> tuple[str, str]:
 
 
 def _module(node: Any, here: tuple[str, ...]) -> str:
-    """`here` is the module of the file; that of a package's __init__ stands for the package."""
+    """A dot is the folder of the file."""
     if node is None:
         return ""
     name = written(node).replace(" ", "")

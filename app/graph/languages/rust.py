@@ -26,6 +26,7 @@ QUERY = """
 (let_declaration pattern: (identifier) @variable value: (struct_expression name: (_) @type))
 (use_declaration) @import
 """
+ENTRIES = frozenset({"mod", "lib", "main"})
 _MOST_NAMES = 500
 """Names of one statement."""
 
@@ -35,6 +36,7 @@ def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
     argument = node.child_by_field_name("argument")
     if argument is None:
         return
+    here = here[:-1] if here[-1] in ENTRIES else here
     for number, (path, name) in enumerate(_names(written(argument), here)):
         if number > _MOST_NAMES:
             return
@@ -83,7 +85,7 @@ _LANGUAGE = Language(
     query=QUERY,
     imports=imports,
     own=frozenset({"self", "Self"}),
-    entries=frozenset({"mod", "lib", "main"}),
+    entries=ENTRIES,
     known=words("Some None Ok Err Box Vec String Option Result Rc Arc drop std core alloc Default From"),
 )
 
