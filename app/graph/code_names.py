@@ -24,6 +24,10 @@ _WRAPPERS: Final = words(
     "null undefined ref a"
 )  # fmt: skip
 """What stands around a type without making it another."""
+_ANYTHING: Final = words(
+    "Any object Object any unknown auto var let T void never bool int str float bytes string number boolean"
+)
+"""Types that say nothing about members of the collection."""
 _CHAIN: Final = 5
 """Bases looked through for a member."""
 _MOST_PARTS: Final = 8
@@ -68,6 +72,8 @@ def type_of(spelled: str) -> str:
         name = found.group()
         if name in _WRAPPERS:
             continue
+        if name in _ANYTHING:
+            return ""
         after = spelled.strip().lstrip(":")[found.end() : found.end() + 1]
         return "" if after in ("[", "<") and not name.endswith("<") else name.replace("::", ".")
     return ""
@@ -103,14 +109,16 @@ class Names:
             self._types.setdefault((place, variable), name)
 
     def inherit(self, place: int, spelled: str, span: tuple[int, int]) -> None:
-        if place >= 0 and self._scopes[place].members and (base := type_of(spelled.split("[")[0].split("<")[0])):
-            self._bases.setdefault(self._scopes[place].name, []).append((base, self._scopes[place].parent, span))
+        if place >= 0 and self._scopes[place].members and (found := _TYPE.match(spelled.lstrip("*&"))):
+            self._bases.setdefault(self._scopes[place].name, []).append(
+                (found.group().replace("::", "."), self._scopes[place].parent, span)
+            )
 
     def bases(self) -> Iterator[Reference]:
         for holder, found in self._bases.items():
             for base, place, span in found:
-                target = self._class_name(base, place)
-                if target and holder in self._kinds and target != (holder, True):
+                target = self._class_name(base, place) or (base, False)
+                if holder in self._kinds and target != (holder, True):
                     yield Reference(holder, "inherits", target[0], *span, target[1], "class")
 
     def source(self, place: int) -> str:
@@ -122,7 +130,8 @@ class Names:
     def meet(self, parts: tuple[str, ...], place: int) -> Target | None:
         """What a call means; None for names of the language and what says nothing."""
         if len(parts) == 1:
-            return self._name(parts, place)
+            made = self._class(place) if parts[0] in self._language.own else ""
+            return (made, True) if made in self._kinds else self._name(parts, place)
         first, rest = parts[0], parts[1:]
         if first in self._language.known and (place, first) not in self._types and first not in self._imports:
             return None if first != "super" else self._member_of(self._class(place), rest, above=True)
@@ -150,10 +159,18 @@ class Names:
         if not rest:
             if self._language.implicit and (owner := self._class(place)) and owner in self._bases:
                 return self._member_of(owner, parts, above=True)
-            return ".".join([*self.here, first]) if self._language.directory else first, False
+            return self._elsewhere(first)
         if first[:1].isupper():
             return ".".join([*self.here, *parts] if self._language.directory else parts), False
         return _whoever(parts[-1])
+
+    def _elsewhere(self, name: str) -> Target | None:
+        """A name that is neither defined here nor imported by itself."""
+        if self._language.directory:
+            return ".".join([*self.here, name]), False
+        if everything := self._imports.get("*"):
+            return f"{everything}.{name}", False
+        return (name, False) if self._language.bare else None
 
     def _class_name(self, name: str, place: int) -> Target | None:
         """What a type means: never a member of something unknown."""
@@ -216,7 +233,8 @@ class Names:
         found, local = target
         if local:
             return self._member_of(found, rest) if self._kinds[found] == "class" else _whoever(rest[-1])
-        if len(rest) > 1 or not found.rpartition(".")[2].lstrip("_")[:1].isupper():
+        last = found.rpartition(".")[2].lstrip("_")
+        if len(rest) > 1 or not last[:1].isupper() or (len(last) > 1 and last.isupper()):  # or a constant
             return _whoever(rest[-1])
         return f"{found}.{rest[0]}", False
 

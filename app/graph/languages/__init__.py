@@ -43,7 +43,8 @@ class Imported(NamedTuple):
 class Language:
     """`grammar`: package of the parser and the function in it. `imports`: names that a statement brings, given the
     folders and the name of the file. `own`: what an instance calls itself. `implicit`: members are called without it.
-    `directory`: a module is the folder, not the file. `entries`: files that stand for their folder. `known`: names of the
+    `directory`: a module is the folder, not the file. `bare`: a name may be another file's without import.
+    `entries`: files that stand for their folder. `known`: names of the
     language itself, which lead nowhere."""
 
     grammar: tuple[str, str]
@@ -52,6 +53,7 @@ class Language:
     own: frozenset[str] = frozenset()
     implicit: bool = False
     directory: bool = False
+    bare: bool = True
     entries: frozenset[str] = frozenset()
     known: frozenset[str] = field(default_factory=frozenset)
 

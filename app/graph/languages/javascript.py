@@ -89,6 +89,7 @@ _LANGUAGE = Language(
     query=_COMMON + _JAVASCRIPT,
     imports=imports,
     own=frozenset({"this", "super"}),
+    bare=False,
     entries=frozenset({"index"}),
     known=words(
         "console Math JSON Object Array Promise Number String Boolean Symbol Date RegExp Error TypeError "

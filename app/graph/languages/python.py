@@ -24,7 +24,7 @@ QUERY = """
 
 
 def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
-    """`import a.b`, `import a.b as c`, `from .a import b as c`; * brings the module alone."""
+    """`import a.b`, `import a.b as c`, `from .a import b as c`; * whatever is not known otherwise."""
     if node.type == "import_statement":
         for name in node.children_by_field_name("name"):
             target, alias = _aliased(name)
@@ -35,6 +35,8 @@ def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
     if not module:
         return
     yield Imported("", module, module=True)
+    if any(child.type == "wildcard_import" for child in node.children):
+        yield Imported("*", module)
     for name in node.children_by_field_name("name"):
         target, alias = _aliased(name)
         yield Imported(alias or target, f"{module}.{target}")
@@ -63,6 +65,7 @@ _LANGUAGE = Language(
     query=QUERY,
     imports=imports,
     own=frozenset({"self", "cls"}),
+    bare=False,
     entries=frozenset({"__init__"}),
     known=frozenset(dir(builtins)),
 )
