@@ -1,4 +1,4 @@
-"""The read path on one screen: embed -> legs and passages -> rerank -> trace.
+"""The read path on one screen: embed -> text legs -> graph -> passages -> rerank -> trace.
 
 Legs and passages come in one statement (at_once.py) or leg by leg (leg_by_leg.py), always out of one snapshot. A leg or
 reranker that fails never fails the search and is never hidden: it stands in `legs_failed` or `degraded`.
@@ -21,6 +21,7 @@ from app.retrieve.operators import parse_operators
 from app.retrieve.query_vectors import NeedsVectorsError, QueryVectors
 from app.retrieve.rerank import relevant, rerank, wanted
 from app.retrieve.retriever import Asked, Found, Retriever
+from app.retrieve.route import routed, unsure
 from app.retrieve.stopwatch import Stopwatch
 from app.retrieve.trace import leg_traces
 from app.settings import Settings
@@ -52,8 +53,12 @@ async def search(
     choice, reranker = retriever.reranker.get(settings), None
     reranks = wanted(choice, request, settings, answering=answering)
     whole = max(request.top_k, settings.retrieve.rerank_candidates if reranks and choice.reranker else 0)
-    asked = Asked(retriever, principal, request, parsed.conditions, settings, whole, stopwatch)
+    ran = routed(request, settings)
+    asked = Asked(retriever, principal, ran, parsed.conditions, settings, whole, stopwatch)
     found = await _retrieve(asked, embedded)
+    if unsure(request, asked.request, found.legs):
+        asked = replace(asked, request=request)
+        found = await _retrieve(asked, embedded)
     failed = found.failed
     if failed and not found.legs:
         reasons = "; ".join(f"{leg}: {reason}" for leg, reason in failed.items())
