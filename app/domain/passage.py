@@ -14,6 +14,8 @@ from app.domain.trace import LegTrace
 
 Leg = Literal["vector", "lexical", "graph"]
 LEGS: tuple[Leg, ...] = ("vector", "lexical", "graph")
+Mode = Literal["hybrid", "text", "vector", "lexical", "graph"]
+"""What to search by: all legs, those without the graph, or one."""
 
 
 class Hit(NamedTuple):

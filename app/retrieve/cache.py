@@ -56,8 +56,9 @@ def address(
         settings.revision, sorted(set(request.legs)), request.group_by, request.expand_parents,
         request.model, list(serving), request.explicit, request.weights and astuple(request.weights),
     ]  # fmt: skip
+    named = question_keys(request.query) if "graph" in request.legs else ()
     return CacheAddress(
-        key=_digest([query, identifier_terms(request.query), question_keys(request.query), *rest]),
+        key=_digest([query, identifier_terms(request.query), named, *rest]),
         scope=_digest(rest),
         query=query,
         guards=guards(request.query),

@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from app.domain.passage import Fused, Leg, LegResult, SearchRequest
+from app.domain.passage import LEGS, Fused, Leg, LegResult, Mode, SearchRequest
 from app.domain.plan import FusionWeights
 from app.retrieve.fuse import with_graph, with_graph_capped
 from app.retrieve.graph import question_keys
 from app.retrieve.weigh import CONFIDENCE_THRESHOLD, SKIP, shifted
 from app.settings import Settings
+
+
+def default_legs(settings: Settings) -> tuple[Leg, ...]:
+    """Legs of a search that names none."""
+    return legs_of("hybrid" if settings.rag.hybrid_search_enabled else "vector", settings)
+
+
+def legs_of(mode: Mode, settings: Settings) -> tuple[Leg, ...]:
+    """Hybrid has the graph where the settings want it followed."""
+    if mode == "hybrid" and settings.graph.enabled and settings.graph.search:
+        return LEGS
+    if mode == "hybrid" or mode == "text":
+        return ("vector", "lexical")
+    return (mode,)
 
 
 def routed(request: SearchRequest, settings: Settings) -> SearchRequest:

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
-import pytest
-
-from app import actions
-from app.domain.graph_rows import entity_id
 from app.domain.passage import Leg, SearchResult
-from app.graph.rows import entity_key
-from app.settings import GraphSettings, Settings, SettingsStore
-from app.store import graph
 from app.wiring import Services
-from tests.documents import find, index_texts, text_source
+from tests.documents import find, index_texts
 
 ALL: tuple[Leg, ...] = ("vector", "lexical", "graph")
 QUESTION = "Who did the director of Big Eyes marry in secret?"
@@ -22,7 +12,9 @@ FILM = {
     "film": "The film Big Eyes was directed by Tim Burton. It was shot in Canada.",
     "director": "In 2001 Tim Burton was in Prague, where the wedding with Lena Gieseke took place.",
 }
-NOISE = {f"noise{n}": f"Rule {n}: people who marry tell the mayor about it, none of it stays a secret." for n in range(30)}
+NOISE = {
+    f"noise{n}": f"Rule {n}: people who marry tell the mayor about it, none of it stays a secret." for n in range(30)
+}
 
 
 def places(result: SearchResult) -> dict[str, int]:
