@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 
@@ -43,3 +44,24 @@ class GraphContext:
 
     def __bool__(self) -> bool:
         return bool(self.entities or self.relations or self.communities)
+
+
+def joined_contexts(contexts: Iterable[GraphContext | None]) -> GraphContext | None:
+    """What several searches have of the graph, as one: each thing once, with all passages that prove it."""
+    entities: dict[tuple[str, str], ContextEntity] = {}
+    relations: dict[tuple[str, str, str], ContextRelation] = {}
+    communities: dict[ContextCommunity, None] = {}
+    for context in filter(None, contexts):
+        for entity in context.entities:
+            known = entities.get((entity.name, entity.kind), entity)
+            entities[entity.name, entity.kind] = replace(known, passages=_all(known.passages, entity.passages))
+        for relation in context.relations:
+            key = relation.source, relation.kind, relation.target
+            before = relations.get(key, relation)
+            relations[key] = replace(before, passages=_all(before.passages, relation.passages))
+        communities.update(dict.fromkeys(context.communities))
+    return GraphContext(tuple(entities.values()), tuple(relations.values()), tuple(communities)) or None
+
+
+def _all(some: tuple[UUID, ...], more: tuple[UUID, ...]) -> tuple[UUID, ...]:
+    return tuple(dict.fromkeys((*some, *more)))

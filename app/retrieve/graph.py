@@ -14,8 +14,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from app.domain.condition import Conditions
+from app.domain.graph_context import GraphContext
 from app.domain.graph_link import Linkage
-from app.domain.passage import Fused, Hit, LegResult, SearchRequest
+from app.domain.passage import Fused, Hit, LegResult, Passage, SearchRequest
 from app.domain.principal import Principal
 from app.domain.words import STOP_WORDS
 from app.graph.find import find_entities
@@ -23,9 +24,12 @@ from app.graph.link import keys_of
 from app.graph.rank import MOST_PASSAGES, SEEDS, Link, Linked, Named, Seed, rank
 from app.retrieve.legs import lexical_text
 from app.store import graph
+from app.store.session import Database
 
 MOST_LINKS: Final = 2000
 """Links of one collection that are looked at, and passages of an entity that the query names."""
+MOST_RELATIONS: Final = 50
+"""Relations that an answer is told of."""
 LEAST_DEPTH: Final = 50
 """Passages that the leg passes on at least, if there are any."""
 
@@ -140,3 +144,13 @@ def _found(best: Sequence[Linked], linkages: Sequence[Linkage], how: Mapping[str
     confidence = min(1.0, best[0].score) if best else 0.0
     result = LegResult("graph", hits, confidence, exact=True, complete=True, how=how)
     return GraphFound(result, {one.passage_id: one.entity_id for one in best})
+
+
+async def said_of(
+    database: Database, principal: Principal, linked: Mapping[UUID, UUID], kept: Sequence[Passage]
+) -> GraphContext | None:
+    """What the graph says about the passages of a result: the entities that led to them, and relations of these."""
+    passages = [passage.passage_id for passage in kept]
+    entities = dict.fromkeys(linked[key] for key in passages if key in linked)
+    async with database.transaction(principal, readonly=True, config={"statement_timeout": "2000"}) as connection:
+        return await graph.context(connection, principal, list(entities), passages, MOST_RELATIONS) or None
