@@ -271,9 +271,22 @@ class MemorySettings(Section):
 
 
 class GraphSettings(Section):
-    """The knowledge graph: what is extracted from documents, and how far walks over it go."""
+    """The knowledge graph: what is extracted from documents, when searches follow it, and how far walks over it go."""
 
     enabled: bool = Field(True, description="Extract entities and relations when documents are indexed.")
+    search: bool = Field(
+        True, description="Searches that name no legs follow the graph where the query names something."
+    )
+    routing: Literal["names", "type"] = Field(
+        "names",
+        description="What decides about the graph: whether the question names something, or its type (A6.01 to A6.04).",
+    )
+    fusion: Literal["relative", "capped"] = Field(
+        "relative", description="How the graph joins the text legs: by scores, or each brings its share (A6.05)."
+    )
+    weight: float = Field(
+        0.5, gt=0, le=0.95, description="Share of the graph against text, where no type of question decides."
+    )
     max_mentions: int = Field(60, ge=1, le=1000, description="Mentions of entities kept of one passage at most.")
     max_relations: int = Field(60, ge=0, le=1000, description="Relations kept of one passage at most.")
     hops: int = Field(2, ge=1, le=3, description="Relations between an entity of the question and what is found.")
