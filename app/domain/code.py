@@ -63,6 +63,7 @@ class Place:
     """Where something stands in code: lines from 1, both inclusive."""
 
     passage_id: UUID
+    document_id: UUID
     path: str
     start_line: int
     end_line: int

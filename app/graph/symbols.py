@@ -18,7 +18,7 @@ from uuid import UUID
 from app.domain.code import SEPARATOR, Match, Neighbour, Place, Symbol, SymbolQuery
 from app.domain.principal import Principal
 from app.graph.resolve import key_of
-from app.graph.symbol_names import Meeting, fits, is_entry, qualified
+from app.graph.symbol_names import Meeting, Parts, fits, is_entry, qualified
 from app.graph.symbol_words import is_file, wanted_symbols
 from app.store import graph_code
 from app.store.graph_code import Named, Spot, Tie
@@ -31,6 +31,8 @@ MOST_SYMBOLS: Final = 5
 """Symbols that one name finds."""
 MOST_TIES: Final = 300
 """Relations of one symbol or reference."""
+MOST_HEIRS: Final = 20
+"""Classes that inherit a method."""
 _PARTIAL: Final = 0.5
 
 
@@ -40,6 +42,7 @@ class SymbolPassage:
     neighbours, half of that for symbols named in part."""
 
     passage_id: UUID
+    document_id: UUID
     entity_id: UUID
     score: float
 
@@ -51,12 +54,14 @@ async def find_symbols(
     queries: Sequence[SymbolQuery],
     *,
     limit: int = MOST_SYMBOLS,
+    partial: bool = True,
 ) -> list[Symbol]:
     """Symbols of each query in turn, best first, at most `limit` of each; none where the collections have nothing so
-    called. A name without a definition that files refer to is found as well: it has neighbours only."""
+    called. A name without a definition that files refer to is found as well: it has neighbours only. `partial`: look for
+    parts of names where no whole one is found."""
     found: dict[UUID, Symbol] = {}
     for query in queries:
-        for one in await _find(_Reader(connection, principal, collection_ids), query, limit):
+        for one in await _find(_Reader(connection, principal, collection_ids), query, limit, partial):
             found.setdefault(one.entity_id, one)
     return list(found.values())
 
@@ -67,12 +72,13 @@ def symbol_passages(symbols: Iterable[Symbol], query: SymbolQuery | None = None)
     best: dict[UUID, SymbolPassage] = {}
     for symbol in symbols:
         weight = 1.0 if symbol.match == "exact" else _PARTIAL
-        places = [(place.passage_id, 1.0) for place in symbol.definitions]
-        places += [(one.place.passage_id, _worth(one, query)) for one in symbol.neighbours]
-        for passage_id, score in places:
-            made = SymbolPassage(passage_id, symbol.entity_id, weight * score)
-            if passage_id not in best or best[passage_id].score < made.score:
-                best[passage_id] = made
+        places = [(place, 1.0) for place in symbol.definitions]
+        places += [(one.place, _worth(one, query)) for one in symbol.neighbours]
+        for place, score in places:
+            made = SymbolPassage(place.passage_id, place.document_id, symbol.entity_id, weight * score)
+            known = best.get(place.passage_id)
+            if known is None or known.score < made.score:
+                best[place.passage_id] = made
     return sorted(best.values(), key=lambda one: (-one.score, one.passage_id))
 
 
@@ -95,8 +101,14 @@ class _Reader:
             self.connection, self.principal, self.collections, sorted(forms), path, MOST_NAMED
         )
 
+    async def neighbours(self, ids: Iterable[UUID]) -> tuple[list[Tie], bool]:
+        wanted = list(ids)
+        if not wanted:
+            return [], True
+        return await graph_code.neighbours(self.connection, self.principal, wanted, MOST_TIES)
 
-async def _find(reader: _Reader, query: SymbolQuery, limit: int) -> list[Symbol]:
+
+async def _find(reader: _Reader, query: SymbolQuery, limit: int, partial: bool) -> list[Symbol]:
     bare = query.name if is_file(query.name) else query.name.rpartition(".")[2]
     named = await reader.called([bare], query.path)
     match: Match = "exact"
@@ -104,7 +116,7 @@ async def _find(reader: _Reader, query: SymbolQuery, limit: int) -> list[Symbol]
     if not chosen:
         outside = [one for one in named if one.family == "reference" and f".{one.normal}".endswith(f".{query.name}")]
         chosen = outside if "." in query.name else []
-    if not chosen and len(bare) > 2:
+    if not chosen and partial and len(bare) > 2:
         match = "partial"
         similar = await graph_code.similar(
             reader.connection, reader.principal, reader.collections, key_of(bare) or bare, MOST_NAMED
@@ -119,8 +131,7 @@ async def _find(reader: _Reader, query: SymbolQuery, limit: int) -> list[Symbol]
 async def _symbol(reader: _Reader, one: Named, named: Sequence[Named], match: Match) -> Symbol:
     """With its definitions and neighbours."""
     meeting = await _meeting(reader, one, named)
-    ids = [one.id, *(met.id for met in meeting.met)]
-    ties, complete = await graph_code.neighbours(reader.connection, reader.principal, ids, MOST_TIES)
+    ties, complete = await reader.neighbours([one.id, *(met.id for met in meeting.met)])
     # a reference says nothing itself
     ties = [tie for tie in ties if tie.symbol_id == one.id or tie.incoming]
     defined = await graph_code.definitions(reader.connection, reader.principal, [one.id], MOST_SYMBOLS)
@@ -138,25 +149,44 @@ async def _symbol(reader: _Reader, one: Named, named: Sequence[Named], match: Ma
 
 
 async def _meeting(reader: _Reader, one: Named, named: Sequence[Named]) -> Meeting:
-    """References that mean a definition, also by way of a package that offers it under its own name."""
-    if one.family != "code":
-        return Meeting(())
-    parts = qualified(one.normal)
-    bare = parts[-1] if parts else ""
+    """References that mean a definition, under all of its names."""
+    bare = qualified(one.normal)[-1]
     same = [other for other in named if other.form == (key_of(bare) or bare)] or await reader.called([bare])
-    if not any(other.family == "reference" for other in same):
+    if one.family != "code" or not any(other.family == "reference" for other in same):
         return Meeting(())
-    meeting = Meeting.of(one, same)
-    if SEPARATOR not in one.normal:
-        return meeting
-    path, _, name = one.normal.rpartition(SEPARATOR)
-    module = qualified(path)
-    modules = Meeting.of(replace(one, normal=path, kind="module"), await reader.called(module[-1:]))
-    importers, _ = await graph_code.neighbours(
-        reader.connection, reader.principal, [met.id for met in modules.met], MOST_TIES
-    )
-    offered = {tie.normal for tie in importers if tie.incoming and tie.relation == "imports" and is_entry(tie.normal)}
-    return Meeting.of(one, same, [(*qualified(entry), *name.split(".")) for entry in sorted(offered)])
+    names = await _offered(reader, one)
+    if one.kind == "method":
+        names += await _inherited(reader, one, {other.normal for other in same})
+    return Meeting.of(one, same, names)
+
+
+async def _offered(reader: _Reader, one: Named) -> list[Parts]:
+    """Names by which packages offer a definition: those whose own file imports its module."""
+    path, separator, name = one.normal.rpartition(SEPARATOR)
+    if not separator:
+        return []
+    found = await reader.called(qualified(path)[-1:])
+    modules = Meeting.of(replace(one, normal=path, kind="module"), found)
+    importers, _ = await reader.neighbours(met.id for met in modules.met)
+    entries = {tie.normal for tie in importers if tie.incoming and tie.relation == "imports" and is_entry(tie.normal)}
+    return [(*qualified(entry), *name.split(".")) for entry in sorted(entries)]
+
+
+async def _inherited(reader: _Reader, method: Named, known: set[str]) -> list[Parts]:
+    """Names of a method as a member of classes that inherit it, `known` definitions aside."""
+    owner, _, bare = method.normal.rpartition(".")
+    called = await reader.called([qualified(owner)[-1]])
+    holder = next((one for one in called if one.family == "code" and one.normal == owner), None)
+    if holder is None:
+        return []
+    meeting = Meeting.of(holder, called, await _offered(reader, holder))
+    ties, _ = await reader.neighbours([holder.id, *(met.id for met in meeting.met)])
+    names: list[Parts] = []
+    for tie in [tie for tie in ties if tie.incoming and tie.relation == "inherits"][:MOST_HEIRS]:
+        if f"{tie.normal}.{bare}" not in known:
+            heir = replace(holder, id=tie.neighbour_id, normal=tie.normal)
+            names += [(*name, bare) for name in (qualified(tie.normal), *await _offered(reader, heir))]
+    return names
 
 
 async def _resolved(reader: _Reader, ties: Sequence[Tie]) -> dict[UUID, Named]:
@@ -174,16 +204,15 @@ async def _resolved(reader: _Reader, ties: Sequence[Tie]) -> dict[UUID, Named]:
 
 
 async def _places(reader: _Reader, spots: Sequence[Spot]) -> dict[Spot, Place]:
-    ends = {spot: max(spot.end - 1, spot.start) for spot in spots}
-    at = [(spot.document_id, place) for spot in spots for place in (spot.start, ends[spot])]
+    last = {spot: max(spot.end - 1, spot.start) for spot in spots}
+    at = [(spot.document_id, place) for spot in spots for place in (spot.start, last[spot])]
     lines = await graph_code.lines(reader.connection, reader.principal, at)
-    return {
-        spot: Place(
-            spot.passage_id, spot.path, lines[spot.document_id, spot.start], lines[spot.document_id, ends[spot]],
-            spot.start, spot.end,
-        )
-        for spot in spots
-    }  # fmt: skip
+
+    def place(spot: Spot) -> Place:
+        first, end = lines[spot.document_id, spot.start], lines[spot.document_id, last[spot]]
+        return Place(spot.passage_id, spot.document_id, spot.path, first, end, spot.start, spot.end)
+
+    return {spot: place(spot) for spot in spots}
 
 
 def _neighbours(ties: Iterable[Tie], met: dict[UUID, Named], at: dict[Spot, Place]) -> Iterator[Neighbour]:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
+from app.domain.code import SymbolQuery
 from app.domain.condition import Conditions
 from app.domain.graph_context import GraphContext
 from app.domain.graph_link import Linkage
@@ -22,6 +23,7 @@ from app.domain.words import STOP_WORDS
 from app.graph.find import find_entities
 from app.graph.link import keys_of
 from app.graph.rank import MOST_PASSAGES, SEEDS, Link, Linked, Named, Seed, rank
+from app.graph.symbols import SymbolPassage, find_symbols, symbol_passages, wanted_symbols
 from app.retrieve.legs import lexical_text
 from app.store import graph
 from app.store.session import Database
@@ -30,6 +32,8 @@ MOST_LINKS: Final = 2000
 """Links of one collection that are looked at, and passages of an entity that the query names."""
 MOST_RELATIONS: Final = 50
 """Relations that an answer is told of."""
+MOST_SYMBOLS: Final = 2
+"""Symbols of code that a query names, and definitions of one name, that are looked up."""
 LEAST_DEPTH: Final = 50
 """Passages that the leg passes on at least, if there are any."""
 
@@ -61,13 +65,19 @@ def question_keys(query: str) -> tuple[str, ...]:
     return keys_of(query, "de" if german > max(others) else None)
 
 
+def names_something(query: str) -> bool:
+    """Whether the graph has anything to begin with."""
+    return bool(question_keys(query) or wanted_symbols(query))
+
+
 async def search(connection: Any, principal: Principal, query: GraphQuery, text: Sequence[Fused]) -> GraphFound:
     """Passages that the graph adds to the order of the text legs, best first; `text` is empty where there are none.
 
     A query that names nothing is asked about entities that its words may mean, and about those alone.
     """
     keys, named = question_keys(query.request.query), dict(query.named)
-    if not keys:
+    wanted = wanted_symbols(query.request.query)[:MOST_SYMBOLS]
+    if not keys and (not wanted or query.request.explicit):
         for collection in query.collections:
             links = await find_entities(connection, principal, collection, query.request.query)
             named.update((link.entity_id, link.score) for link in links)
@@ -79,8 +89,33 @@ async def search(connection: Any, principal: Principal, query: GraphQuery, text:
         seeds = _relative(found[:SEEDS])
         linkages = await _read(connection, query, keys, named, seeds)
         found = _ranked(linkages, seeds, named, alone=True)
+    symbols = await _symbols(connection, principal, query, wanted)
+    found = _with_symbols(found, symbols)
     how = {"keys": list(keys), "entities": len(named), "seeds": len(seeds), "links": sum(len(x.rows) for x in linkages)}
-    return _found(found[: max(LEAST_DEPTH, 3 * query.request.top_k)], linkages, how)
+    if symbols:
+        how["symbols"] = len({one.entity_id for one in symbols})
+    documents = {row.passage_id: row.document_id for linkage in linkages for row in linkage.rows}
+    documents.update((one.passage_id, one.document_id) for one in symbols)
+    return _found(found[: max(LEAST_DEPTH, 3 * query.request.top_k)], documents, how)
+
+
+async def _symbols(
+    connection: Any, principal: Principal, query: GraphQuery, wanted: Sequence[SymbolQuery]
+) -> list[SymbolPassage]:
+    """Passages of symbols of code that the query names in full (A6.09); under conditions none, as they know of none."""
+    if not wanted or query.request.filters or query.conditions:
+        return []
+    symbols = await find_symbols(connection, principal, query.collections, wanted, limit=MOST_SYMBOLS, partial=False)
+    return symbol_passages(symbols, wanted[0])[:LEAST_DEPTH]
+
+
+def _with_symbols(found: Sequence[Linked], symbols: Sequence[SymbolPassage]) -> list[Linked]:
+    """A passage counts by the better way to it."""
+    best = {one.passage_id: one for one in found}
+    for one in symbols:
+        if one.passage_id not in best or best[one.passage_id].score < one.score:
+            best[one.passage_id] = Linked(one.passage_id, one.score, one.entity_id)
+    return sorted(best.values(), key=lambda one: (-one.score, one.passage_id))
 
 
 async def _read(
@@ -138,8 +173,7 @@ def _mentions(linkage: Linkage, named: Mapping[UUID, float], *, alone: bool) -> 
             yield Named(row.passage_id, row.entity_id, about, True, sure)
 
 
-def _found(best: Sequence[Linked], linkages: Sequence[Linkage], how: Mapping[str, Any]) -> GraphFound:
-    documents = {row.passage_id: row.document_id for linkage in linkages for row in linkage.rows}
+def _found(best: Sequence[Linked], documents: Mapping[UUID, UUID], how: Mapping[str, Any]) -> GraphFound:
     hits = tuple(Hit(one.passage_id, documents[one.passage_id], one.score) for one in best)
     confidence = min(1.0, best[0].score) if best else 0.0
     result = LegResult("graph", hits, confidence, exact=True, complete=True, how=how)

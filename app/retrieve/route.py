@@ -8,7 +8,7 @@ from dataclasses import replace
 from app.domain.passage import LEGS, Fused, Leg, LegResult, Mode, SearchRequest
 from app.domain.plan import FusionWeights
 from app.retrieve.fuse import with_graph, with_graph_capped
-from app.retrieve.graph import question_keys
+from app.retrieve.graph import names_something
 from app.retrieve.weigh import CONFIDENCE_THRESHOLD, SKIP, shifted
 from app.settings import Settings
 
@@ -39,7 +39,7 @@ def routed(request: SearchRequest, settings: Settings) -> SearchRequest:
     if (weights := _by_type(request, settings)) is not None:
         left = text if weights.graph < SKIP else ("graph",) if weights.text < SKIP else request.legs
         return replace(request, legs=left)
-    return request if request.explicit or question_keys(request.query) else replace(request, legs=text)
+    return request if request.explicit or names_something(request.query) else replace(request, legs=text)
 
 
 def unsure(request: SearchRequest, ran: SearchRequest, legs: Mapping[Leg, LegResult]) -> bool:

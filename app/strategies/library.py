@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from app.domain.code import Symbol, SymbolQuery
 from app.domain.library import Holdings, Listed, Reading
 from app.domain.passage import Passage
 from app.domain.principal import Principal
-from app.store import holdings, passages
+from app.graph.symbols import find_symbols
+from app.store import collections, holdings, passages
 from app.store.passages import ChunkVector
 from app.store.session import Database
 
@@ -43,6 +45,12 @@ class Library:
         """How many documents of which kinds there are."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await holdings.totals(connection, self.principal, collection, dict(filters or {}))
+
+    async def symbols(self, collection: str, queries: Sequence[SymbolQuery]) -> list[Symbol]:
+        """Symbols of code that a collection holds by these names, or else by parts of them."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await collections.by_names(connection, self.principal, (collection,))
+            return await find_symbols(connection, self.principal, [one.id for one in found], queries)
 
     async def filled_collections(self, limit: int) -> list[str]:
         """Names of collections with documents, the largest first."""

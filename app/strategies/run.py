@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.domain.answer import Draft
+from app.domain.code import Symbol
 from app.domain.conversation import Turn
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.grounding import Grounding
@@ -118,6 +119,7 @@ class Run:
     route: Route
     kit: Kit
     record: Record
+    symbols: tuple[Symbol, ...] = ()
 
     @property
     def settings(self) -> Settings:

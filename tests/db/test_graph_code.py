@@ -7,12 +7,14 @@ from uuid import UUID
 import pytest
 
 from app import actions
-from app.actions import index_now
+from app.actions import index_now, run_search
 from app.domain.code import Symbol, SymbolQuery
 from app.domain.document import Indexed, Source
+from app.domain.passage import SearchRequest
 from app.graph.symbols import find_symbols, symbol_passages, wanted_symbols
 from app.wiring import Services
 from tests.db.graphs import contents, remove
+from tests.db.runs import answered
 
 FILES = {
     "src/shop/__init__.py": "from ._client import Client\nfrom .prices import total\n",
@@ -116,6 +118,8 @@ async def test_bases_and_subclasses_and_importers(services: Services) -> None:
     ]  # fmt: skip
     [base] = await look_up(services, SymbolQuery("Base"))
     assert related(base, "inherits", incoming=True) == [("src/shop/_client.py::Client", "src/shop/_client.py", 5)]
+    [close] = await look_up(services, SymbolQuery("Base.close"))
+    assert related(close, "calls", incoming=True) == [("tests/test_shop.py::with_client", "tests/test_shop.py", 14)]
     [module] = await look_up(services, SymbolQuery("shop/stock.py"))
     assert related(module, "imports", incoming=True) == [("tests/test_shop.py", "tests/test_shop.py", 3)]
 
@@ -177,6 +181,47 @@ async def test_a_replaced_file_has_its_new_symbols(services: Services) -> None:
     built = await contents(services, (await actions.get_collection(services, "fresh")).id)
     for table in ("mentions", "evidence", "relations", "entities"):
         assert len(built[table]) == len(fresh[table])
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "coverage"),
+    [
+        (
+            "Who calls `total` in shop/prices.py?",
+            ["_client.py:10 [2]", "test_shop.py:8 [3]"],
+            "complete: all 2 callers",
+        ),
+        ("What does Client inherit from?", ["src/shop/base.py::Base"], "complete: all 1 bases"),
+        ("Qui appelle Client.check ?", ["Client.send", "est appelé par 1"], "complete: all 1 callers"),
+        ("Wer ruft Client.send auf?", ["with_client", "test_shop.py:13"], "complete: all 1 callers"),
+        ("What are the methods of Client?", ["Client.send", "Client.check"], "complete: all 2 members"),
+    ],
+)
+async def test_relations_are_answered_completely_without_a_chat_model(
+    services: Services, question: str, said: list[str], coverage: str
+) -> None:
+    await index(services, FILES)
+    answer = await answered(services, question, collection="code")
+    assert answer.route["strategy"] == "code"
+    assert all(part in answer.answer for part in said), answer.answer
+    assert answer.coverage.startswith(coverage)
+    assert answer.citations
+    texts = {path: text.rstrip() for path, text in FILES.items()}
+    for cited in answer.citations:
+        assert texts[cited.external_id][cited.start : cited.end].rstrip() == cited.quote.rstrip()
+
+
+async def test_a_name_that_the_collection_lacks_is_searched_for_as_usual(services: Services) -> None:
+    await index(services, FILES)
+    answer = await answered(services, "Who calls the plumber?", collection="code")
+    assert answer.route["strategy"] != "code"
+
+
+async def test_the_graph_leg_finds_definition_and_callers(services: Services) -> None:
+    await index(services, FILES)
+    result = await run_search(services, SearchRequest("What does Client.send do?", ("code",), legs=("graph",)))
+    assert result.passages[0].external_id == "src/shop/_client.py"
+    assert "tests/test_shop.py" in {passage.external_id for passage in result.passages}
 
 
 async def test_a_broken_file_is_read_as_far_as_it_goes(services: Services) -> None:
