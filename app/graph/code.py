@@ -20,7 +20,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from app.domain.code import Definition, Outline, Reference, SymbolKind
-from app.graph.code_names import Names, Scope, parts_of
+from app.graph.code_names import Names, Scope
+from app.graph.code_text import parts_of
 from app.graph.languages import Language, language_of, written
 
 MOST_DEFINITIONS: Final = 20_000

@@ -6,31 +6,16 @@ stays a name of its own (".send"), which the collection meets only where a singl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from app.domain.code import Reference, SymbolKind
-from app.graph.languages import UBIQUITOUS, Imported, Language, words
+from app.graph.code_text import base_of, type_of
+from app.graph.languages import UBIQUITOUS, Imported, Language
 
-_GENERICS: Final = re.compile(r"(?:::)?<[^<>()]*>")
-_PLAIN: Final = re.compile(r"[\w$#]+(?:\.[\w$#]+)*")
-_LAST: Final = re.compile(r"\.([\w$#]+)$")
-_TYPE: Final = re.compile(r"[\w$]+(?:(?:\.|::)[\w$]+)*")
-_WRAPPERS: Final = words(
-    "Optional Annotated Final ClassVar Type type Box Arc Rc Option RefCell unique_ptr shared_ptr "
-    "std::unique_ptr std::shared_ptr Readonly Promise Awaitable const mut dyn impl struct class typename None "
-    "null undefined ref a"
-)  # fmt: skip
-"""What stands around a type without making it another."""
-_ANYTHING: Final = words(
-    "Any object Object any unknown auto var let T void never bool int str float bytes string number boolean"
-)
-"""Types that say nothing about members of the collection."""
 _CHAIN: Final = 5
 """Bases looked through for a member."""
-_MOST_PARTS: Final = 8
 
 Target = tuple[str, bool]
 """A name, and whether the file defines it."""
@@ -49,34 +34,6 @@ class Scope:
     defined: bool
     members: bool
     mine: str = ""
-
-
-def parts_of(spelled: str) -> tuple[str, ...]:
-    """ "a.b" of `a.b`, `a::b::<T>`, `a->b`, `super().b`; ("", "b") of `f(x).b`; () of what has no name."""
-    if len(spelled) > 2000:
-        spelled = spelled[-200:]
-    text = "".join(spelled.split()).replace("super()", "super")
-    for _ in range(3):
-        text = _GENERICS.sub("", text)
-    text = text.replace("?.", ".").replace("!.", ".").replace("->", ".").replace("::", ".")
-    if _PLAIN.fullmatch(text):
-        parts = tuple(text.split("."))
-        return parts if len(parts) <= _MOST_PARTS else ("", parts[-1])
-    found = _LAST.search(text)
-    return ("", found[1]) if found else ()
-
-
-def type_of(spelled: str) -> str:
-    """The class that a type names, "" for containers and what cannot be told: "Client | None" is a Client."""
-    for found in _TYPE.finditer(spelled.strip().lstrip(":")[:200]):
-        name = found.group()
-        if name in _WRAPPERS:
-            continue
-        if name in _ANYTHING:
-            return ""
-        after = spelled.strip().lstrip(":")[found.end() : found.end() + 1]
-        return "" if after in ("[", "<") and not name.endswith("<") else name.replace("::", ".")
-    return ""
 
 
 class Names:
@@ -109,10 +66,8 @@ class Names:
             self._types.setdefault((place, variable), name)
 
     def inherit(self, place: int, spelled: str, span: tuple[int, int]) -> None:
-        if place >= 0 and self._scopes[place].members and (found := _TYPE.match(spelled.lstrip("*&"))):
-            self._bases.setdefault(self._scopes[place].name, []).append(
-                (found.group().replace("::", "."), self._scopes[place].parent, span)
-            )
+        if place >= 0 and self._scopes[place].members and (base := base_of(spelled)):
+            self._bases.setdefault(self._scopes[place].name, []).append((base, self._scopes[place].parent, span))
 
     def bases(self) -> Iterator[Reference]:
         for holder, found in self._bases.items():
