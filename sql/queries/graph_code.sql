@@ -46,7 +46,7 @@ JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
 ORDER BY m.entity_id, d.external_id COLLATE "C", m.char_start
 
 -- name: neighbours
--- What symbols are related to, strongest first, at most $3 relations of each, with every passage that proves one.
+-- What symbols are related to, strongest first, at most $3 relations of each, with the passages that prove them.
 SELECT s.id AS symbol_id, a.neighbour_id, NOT a.outgoing AS incoming, r.kind AS relation, e.family, e.normal, e.kind,
   v.passage_id, p.document_id, d.external_id, v.char_start, v.char_end
 FROM unnest($2::uuid[]) AS s (id) CROSS JOIN LATERAL (
@@ -56,7 +56,10 @@ FROM unnest($2::uuid[]) AS s (id) CROSS JOIN LATERAL (
 ) AS a
 JOIN rag.relations r ON r.tenant_id = $1 AND r.id = a.relation_id AND r.kind IN ('contains', 'imports', 'calls', 'inherits')
 JOIN rag.entities e ON e.tenant_id = $1 AND e.id = a.neighbour_id
-JOIN rag.evidence v ON v.tenant_id = $1 AND v.relation_id = a.relation_id
+CROSS JOIN LATERAL (
+  SELECT v.passage_id, v.char_start, v.char_end FROM rag.evidence v
+  WHERE v.tenant_id = $1 AND v.relation_id = a.relation_id ORDER BY v.strength DESC, v.passage_id LIMIT $3
+) AS v
 JOIN rag.passages p ON p.tenant_id = $1 AND p.id = v.passage_id
 JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
 
