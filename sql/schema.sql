@@ -85,6 +85,9 @@ BEGIN
         ELSIF asked = 'lexical' THEN
             SELECT v.verdict, v.rank, v.score INTO verdict, rank, score
             FROM lexical_verdict(run, it, cardinality(leg.passage_ids), leg.scores[cardinality(leg.scores)]) AS v;
+        ELSIF asked = 'graph' THEN
+            verdict := format('not among the %s passages that are linked with the best of the other legs or mention what the question names (%s)',
+                cardinality(leg.passage_ids), coalesce((SELECT string_agg(k, ', ') FROM jsonb_array_elements_text(run.plan #> '{graph,keys}') AS k), 'nothing'));
         ELSE
             verdict := format('not among its %s candidates, of which the last scored %s', cardinality(leg.passage_ids),
                 coalesce(round(leg.scores[cardinality(leg.scores)]::numeric, 3)::text, 'nothing'));
@@ -3020,7 +3023,7 @@ COMMENT ON COLUMN analyst.entities.name IS 'What most passages call it.';
 
 COMMENT ON COLUMN analyst.entities.kind IS 'What most passages take it for: person, organisation, place, name, topic, term, identifier, or a kind of code symbol.';
 
-COMMENT ON COLUMN analyst.entities.family IS 'text, identifier or code: the same normal form in two families is two entities.';
+COMMENT ON COLUMN analyst.entities.family IS 'text, identifier, code (a definition) or reference (a name that code refers to): the same normal form in two families is two entities.';
 
 COMMENT ON COLUMN analyst.entities.normal IS 'Normal form of the name, by which mentions are taken for the same thing.';
 
@@ -3247,7 +3250,7 @@ COMMENT ON COLUMN analyst.eval_runs.name IS 'Name given to the run with --name; 
 
 COMMENT ON COLUMN analyst.eval_runs.data_set IS 'Name of the data set: its folder, and the split where there are several.';
 
-COMMENT ON COLUMN analyst.eval_runs.mode IS 'How was searched: hybrid, vector or lexical.';
+COMMENT ON COLUMN analyst.eval_runs.mode IS 'How was searched: hybrid, text (without the graph), vector, lexical or graph.';
 
 COMMENT ON COLUMN analyst.eval_runs.collection IS 'Name of the collection that was searched; it may be gone by now.';
 
@@ -3761,11 +3764,11 @@ COMMENT ON COLUMN analyst.retrieval_hits.run_id IS 'The run (analyst.retrieval_r
 
 COMMENT ON COLUMN analyst.retrieval_hits.started_at IS 'When the run began. A condition on this column makes queries fast.';
 
-COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), or fused: the list that fusion made of the legs. merged: the list that was made of several searches of a run.';
+COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), graph (linked with the best of these, or about what the question names), or fused: the list that fusion made of the legs. merged: the list that was made of several searches of a run.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.rank IS 'Place in the list of this leg, counted from 1.';
 
-COMMENT ON COLUMN analyst.retrieval_hits.raw_score IS 'The leg''s own score: cosine similarity (-1 to 1) for vector, BM25 (0 and up) for lexical, the fused score for fused. Compare it within one leg only.';
+COMMENT ON COLUMN analyst.retrieval_hits.raw_score IS 'The leg''s own score: cosine similarity (-1 to 1) for vector, BM25 (0 and up) for lexical, worth of the best link (0 to 1) for graph, the fused score for fused. Compare it within one leg only.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.fusion_share IS 'What the leg added to the fused score of the passage (how, says retrieve.fusion in the settings); for fused the whole score. A leg whose list was cut off may have added what its last entry got, which stands in no row.';
 
@@ -3844,7 +3847,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.total_ms IS 'Time from start to end, in
 
 COMMENT ON COLUMN analyst.retrieval_runs.timings_ms IS 'Time of each stage, in milliseconds (JSON object).';
 
-COMMENT ON COLUMN analyst.retrieval_runs.legs_used IS 'Legs of the search that answered: vector, lexical.';
+COMMENT ON COLUMN analyst.retrieval_runs.legs_used IS 'Legs of the search that answered: vector, lexical, graph.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.legs_failed IS 'Legs that failed, each with its reason (JSON object).';
 
