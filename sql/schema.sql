@@ -85,6 +85,9 @@ BEGIN
         ELSIF asked = 'lexical' THEN
             SELECT v.verdict, v.rank, v.score INTO verdict, rank, score
             FROM lexical_verdict(run, it, cardinality(leg.passage_ids), leg.scores[cardinality(leg.scores)]) AS v;
+        ELSIF asked = 'graph' THEN
+            verdict := format('not among the %s passages that are linked with the best of the other legs or mention what the question names (%s)',
+                cardinality(leg.passage_ids), coalesce((SELECT string_agg(k, ', ') FROM jsonb_array_elements_text(run.plan #> '{graph,keys}') AS k), 'nothing'));
         ELSE
             verdict := format('not among its %s candidates, of which the last scored %s', cardinality(leg.passage_ids),
                 coalesce(round(leg.scores[cardinality(leg.scores)]::numeric, 3)::text, 'nothing'));
@@ -1063,9 +1066,10 @@ BEGIN
     FROM seed s CROSS JOIN LATERAL (
       SELECT part, sum(length(part)) OVER (ORDER BY nth)::integer AS stop
       FROM unnest(string_to_array(marked_sentences(s.content), E'\x01')) WITH ORDINALITY AS x (part, nth)) AS t
+    CROSS JOIN LATERAL (SELECT tsvector_to_array(to_tsvector(s.regconfig, t.part)) AS words OFFSET 0) AS v
     CROSS JOIN LATERAL (
       SELECT array_agg(DISTINCT w.place) AS places FROM unnest(configs, lexemes, places) AS w (config, lexeme, place)
-      WHERE w.config = s.regconfig AND w.lexeme = ANY (tsvector_to_array(to_tsvector(s.regconfig, t.part)))) AS w
+      WHERE w.config = s.regconfig AND w.lexeme = ANY (v.words)) AS w
     WHERE w.places IS NOT NULL
   ), says AS MATERIALIZED (
     SELECT s.seed_id, s.entity_id, array_agg(DISTINCT p.place) AS places
@@ -3247,7 +3251,7 @@ COMMENT ON COLUMN analyst.eval_runs.name IS 'Name given to the run with --name; 
 
 COMMENT ON COLUMN analyst.eval_runs.data_set IS 'Name of the data set: its folder, and the split where there are several.';
 
-COMMENT ON COLUMN analyst.eval_runs.mode IS 'How was searched: hybrid, vector or lexical.';
+COMMENT ON COLUMN analyst.eval_runs.mode IS 'How was searched: hybrid, text (without the graph), vector, lexical or graph.';
 
 COMMENT ON COLUMN analyst.eval_runs.collection IS 'Name of the collection that was searched; it may be gone by now.';
 
@@ -3761,11 +3765,11 @@ COMMENT ON COLUMN analyst.retrieval_hits.run_id IS 'The run (analyst.retrieval_r
 
 COMMENT ON COLUMN analyst.retrieval_hits.started_at IS 'When the run began. A condition on this column makes queries fast.';
 
-COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), or fused: the list that fusion made of the legs. merged: the list that was made of several searches of a run.';
+COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), graph (linked with the best of these, or about what the question names), or fused: the list that fusion made of the legs. merged: the list that was made of several searches of a run.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.rank IS 'Place in the list of this leg, counted from 1.';
 
-COMMENT ON COLUMN analyst.retrieval_hits.raw_score IS 'The leg''s own score: cosine similarity (-1 to 1) for vector, BM25 (0 and up) for lexical, the fused score for fused. Compare it within one leg only.';
+COMMENT ON COLUMN analyst.retrieval_hits.raw_score IS 'The leg''s own score: cosine similarity (-1 to 1) for vector, BM25 (0 and up) for lexical, worth of the best link (0 to 1) for graph, the fused score for fused. Compare it within one leg only.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.fusion_share IS 'What the leg added to the fused score of the passage (how, says retrieve.fusion in the settings); for fused the whole score. A leg whose list was cut off may have added what its last entry got, which stands in no row.';
 
@@ -3844,7 +3848,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.total_ms IS 'Time from start to end, in
 
 COMMENT ON COLUMN analyst.retrieval_runs.timings_ms IS 'Time of each stage, in milliseconds (JSON object).';
 
-COMMENT ON COLUMN analyst.retrieval_runs.legs_used IS 'Legs of the search that answered: vector, lexical.';
+COMMENT ON COLUMN analyst.retrieval_runs.legs_used IS 'Legs of the search that answered: vector, lexical, graph.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.legs_failed IS 'Legs that failed, each with its reason (JSON object).';
 
