@@ -1066,9 +1066,10 @@ BEGIN
     FROM seed s CROSS JOIN LATERAL (
       SELECT part, sum(length(part)) OVER (ORDER BY nth)::integer AS stop
       FROM unnest(string_to_array(marked_sentences(s.content), E'\x01')) WITH ORDINALITY AS x (part, nth)) AS t
+    CROSS JOIN LATERAL (SELECT tsvector_to_array(to_tsvector(s.regconfig, t.part)) AS words OFFSET 0) AS v
     CROSS JOIN LATERAL (
       SELECT array_agg(DISTINCT w.place) AS places FROM unnest(configs, lexemes, places) AS w (config, lexeme, place)
-      WHERE w.config = s.regconfig AND w.lexeme = ANY (tsvector_to_array(to_tsvector(s.regconfig, t.part)))) AS w
+      WHERE w.config = s.regconfig AND w.lexeme = ANY (v.words)) AS w
     WHERE w.places IS NOT NULL
   ), says AS MATERIALIZED (
     SELECT s.seed_id, s.entity_id, array_agg(DISTINCT p.place) AS places

@@ -7,6 +7,7 @@ mention what the query names are the seeds: one more statement.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -86,7 +87,8 @@ async def search(connection: Any, principal: Principal, query: GraphQuery, text:
     alone = set(query.request.legs) == {"graph"}
     found = _ranked(linkages, seeds, named, alone=alone)
     if alone and found:
-        seeds = _relative(found[:SEEDS])
+        # the root, because links count seeds squared: none is worth more than what it begins with
+        seeds = _relative(found[:SEEDS], best=math.sqrt(found[0].score))
         linkages = await _read(connection, query, keys, named, seeds)
         found = _ranked(linkages, seeds, named, alone=True)
     symbols = await _symbols(connection, principal, query, wanted)
@@ -130,10 +132,10 @@ async def _read(
     )  # fmt: skip
 
 
-def _relative(best: Sequence[Fused | Linked]) -> dict[UUID, float]:
-    """Seeds with their scores relative to the best one."""
-    highest = max((item.score for item in best), default=0.0)
-    return {item.passage_id: max(0.0, item.score / highest) for item in best} if highest > 0 else {}
+def _relative(seeds: Sequence[Fused | Linked], best: float = 1.0) -> dict[UUID, float]:
+    """Seeds with their scores relative to the best one, which is `best`."""
+    highest = max((item.score for item in seeds), default=0.0)
+    return {item.passage_id: best * max(0.0, item.score / highest) for item in seeds} if highest > 0 else {}
 
 
 def _ranked(
