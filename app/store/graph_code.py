@@ -93,9 +93,15 @@ async def neighbours(connection: Any, principal: Principal, ids: Sequence[UUID],
 async def lines(
     connection: Any, principal: Principal, places: Iterable[tuple[UUID, int]]
 ) -> dict[tuple[UUID, int], int]:
-    """The line, from 1, of each code point of a document."""
-    wanted = list(dict.fromkeys(places))
-    rows = await connection.fetch(
-        SQL["lines"], principal.tenant_id, [place[0] for place in wanted], [place[1] for place in wanted]
-    )
-    return {(row["document_id"], row["place"]): row["line"] for row in rows}
+    """The line, from 1, of each code point of a document. Counted here: in SQL every place would read its text anew."""
+    wanted: dict[UUID, set[int]] = {}
+    for document_id, place in places:
+        wanted.setdefault(document_id, set()).add(place)
+    rows = await connection.fetch(SQL["beginnings"], principal.tenant_id, list(wanted), list(map(max, wanted.values())))
+    found: dict[tuple[UUID, int], int] = {}
+    for row in rows:
+        before, line = 0, 1
+        for place in sorted(wanted[row["document_id"]]):
+            line += row["text"].count("\n", before, place)
+            found[row["document_id"], place], before = line, place
+    return found

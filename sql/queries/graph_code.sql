@@ -70,9 +70,7 @@ SELECT s.id, a.relations FROM unnest($2::uuid[]) AS s (id) CROSS JOIN LATERAL (
     SELECT FROM rag.adjacency a WHERE a.tenant_id = $1 AND a.node_id = s.id LIMIT $3) AS few
 ) AS a
 
--- name: lines
--- The line, from 1, in which a code point of a document's text stands.
-SELECT s.document_id, s.place,
-  1 + length(left(t.text, s.place)) - length(replace(left(t.text, s.place), E'\n', '')) AS line
-FROM unnest($2::uuid[], $3::integer[]) AS s (document_id, place)
+-- name: beginnings
+-- Texts of documents up to a code point of each.
+SELECT s.document_id, left(t.text, s.place) AS text FROM unnest($2::uuid[], $3::integer[]) AS s (document_id, place)
 JOIN rag.document_texts t ON t.tenant_id = $1 AND t.document_id = s.document_id
