@@ -4,6 +4,7 @@
     clarify_needed, ambiguous without words   a question back                                clarify
     followup, simplify, deepen                from the last answer and its sources           converse
     about the collection                      by SQL                                         aggregate
+    a relation of code                        from the graph                                 code
     summaries                                 everything, in order                           summarize
     how two things are related                the way between them in the graph              related
     the rest, by complexity                   < .35 fast, < .55 enhanced, agent from there   fast, enhanced
@@ -24,7 +25,7 @@ from app.query.intent import hard_rules
 from app.query.related import ends_of
 from app.query.summarize import asks_summary
 
-Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "related", "fast", "enhanced"]
+Way = Literal["reply", "clarify", "converse", "aggregate", "code", "summarize", "related", "fast", "enhanced"]
 """Each is a file here (enhanced is fast with more to read)."""
 
 REPLIED: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic"})
@@ -48,10 +49,13 @@ class Exchange:
     answer: Turn
 
 
-def choose(question: Question, plan: QueryPlan, context: int = 4) -> Route:
-    """See the module. `context`: last messages among which is the answer that is gone on from (A1.24)."""
+def choose(question: Question, plan: QueryPlan, context: int = 4, *, symbols: bool = False) -> Route:
+    """See the module. `context`: last messages among which is the answer that is gone on from (A1.24). `symbols`: the
+    question asks for a relation of code that the collection holds."""
     if question.strategy != "auto":
         return _named(question)
+    if symbols:
+        return Route("code", "it asks for a relation of code, which the graph answers completely")
     intent = plan.intent.intent
     if intent in REPLIED:
         return Route("reply", f"{intent}: {plan.intent.reason}")

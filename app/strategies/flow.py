@@ -18,11 +18,14 @@ from typing import Any, Final, cast
 
 import structlog
 
+from app.domain.code import Symbol
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted
+from app.domain.plan import QueryPlan
 from app.domain.question import Question
 from app.errors import CairnError
 from app.strategies.aggregate import aggregate
 from app.strategies.choose import Way, choose
+from app.strategies.code import code, relation_asked
 from app.strategies.converse import converse
 from app.strategies.fast import fast
 from app.strategies.finish import finished
@@ -39,6 +42,7 @@ STRATEGIES: Final[Mapping[Way, Strategy]] = {
     "clarify": clarify,
     "converse": converse,
     "aggregate": aggregate,
+    "code": code,
     "summarize": summarize,
     "related": related,
     "fast": fast,
@@ -69,10 +73,11 @@ async def _steps(question: Question, kit: Kit, record: Record) -> AsyncIterator[
     question = await _remembering(question, kit, record)
     plan = await kit.understand(question)
     record.spent("understand", began)
-    route = choose(question, plan, kit.settings.memory.context)
+    symbols = await _symbols(question, plan, kit, record)
+    route = choose(question, plan, kit.settings.memory.context, symbols=bool(symbols))
     record.question, record.plan, record.route = question, plan, route
     outcome: Outcome | None = None
-    one = Run(question, plan, route, kit, record)
+    one = Run(question, plan, route, kit, record, symbols)
     if widens(one):
         yield Progress("expand", 20)
         one = await widened(one)
@@ -87,6 +92,19 @@ async def _steps(question: Question, kit: Kit, record: Record) -> AsyncIterator[
     answer = finished(one, outcome)
     yield Progress("complete", 100)
     yield Answered(answer)
+
+
+async def _symbols(question: Question, plan: QueryPlan, kit: Kit, record: Record) -> tuple[Symbol, ...]:
+    """Symbols whose relations are asked for; none where the caller chose the way, or set conditions."""
+    query = relation_asked(plan.text)
+    if query is None or question.strategy != "auto" or question.filters or not kit.settings.graph.enabled:
+        return ()
+    try:
+        found = await kit.library.symbols(question.collection, [query])
+    except CairnError as error:
+        record.degraded.append(f"the symbols of the collection could not be looked up: {error.detail}")
+        return ()
+    return tuple(one for one in found if one.match == "exact")
 
 
 async def _remembering(question: Question, kit: Kit, record: Record) -> Question:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from app.domain.code import Symbol, SymbolQuery
 from app.domain.community import CommunitySummary
 from app.domain.graph_view import Way
 from app.domain.library import Holdings, Listed, Reading
@@ -15,6 +16,7 @@ from app.domain.principal import Principal
 from app.graph.lookup import lookup
 from app.graph.overview import communities_for
 from app.graph.paths import ways_between
+from app.graph.symbols import find_symbols
 from app.store import collections, holdings, passages
 from app.store.passages import ChunkVector
 from app.store.session import Database
@@ -56,6 +58,12 @@ class Library:
         """How many documents of which kinds there are."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await holdings.totals(connection, self.principal, collection, dict(filters or {}))
+
+    async def symbols(self, collection: str, queries: Sequence[SymbolQuery]) -> list[Symbol]:
+        """Symbols of code that a collection holds by these names, or else by parts of them."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await collections.by_names(connection, self.principal, (collection,))
+            return await find_symbols(connection, self.principal, [one.id for one in found], queries)
 
     async def filled_collections(self, limit: int) -> list[str]:
         """Names of collections with documents, the largest first."""

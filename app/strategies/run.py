@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.domain.answer import Draft
+from app.domain.code import Symbol
 from app.domain.conversation import Turn
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.grounding import Grounding
@@ -22,6 +23,7 @@ from app.domain.spend import Spend
 from app.domain.trace import LegTrace
 from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel, Embedder
+from app.retrieve.route import default_legs
 from app.settings import Settings
 from app.strategies.choose import Route
 from app.strategies.library import Library
@@ -117,6 +119,7 @@ class Run:
     route: Route
     kit: Kit
     record: Record
+    symbols: tuple[Symbol, ...] = ()
 
     @property
     def settings(self) -> Settings:
@@ -133,11 +136,11 @@ class Run:
     ) -> SearchResult:
         """Search the question's collection, and keep what was found for the trace. `by_words`: the lexical leg alone, each
         document once. Raises CairnError."""
-        hybrid = self.settings.rag.hybrid_search_enabled
-        legs: tuple[Leg, ...] = ("lexical",) if by_words else ("vector", "lexical") if hybrid else ("vector",)
+        legs: tuple[Leg, ...] = ("lexical",) if by_words else default_legs(self.settings)
         request = SearchRequest(
             query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None,
             rerank=False if by_words else None, group_by="document" if by_words else "passage",
+            weights=self.plan.weights if self.settings.graph.routing == "type" else None,
         )  # fmt: skip
         with self.record.searching():
             result = await self.kit.retrieve(request, self.route.strategy)

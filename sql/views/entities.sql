@@ -26,7 +26,7 @@ COMMENT ON COLUMN analyst.entities.collection IS 'Name of the collection.';
 COMMENT ON COLUMN analyst.entities.entity_id IS 'Id of the entity; the same name in the same collection always has the same.';
 COMMENT ON COLUMN analyst.entities.name IS 'What most passages call it.';
 COMMENT ON COLUMN analyst.entities.kind IS 'What most passages take it for: person, organisation, place, name, topic, term, identifier, or a kind of code symbol.';
-COMMENT ON COLUMN analyst.entities.family IS 'text, identifier or code: the same normal form in two families is two entities.';
+COMMENT ON COLUMN analyst.entities.family IS 'text, identifier, code (a definition) or reference (a name that code refers to): the same normal form in two families is two entities.';
 COMMENT ON COLUMN analyst.entities.normal IS 'Normal form of the name, by which mentions are taken for the same thing.';
 COMMENT ON COLUMN analyst.entities.passage_count IS 'Passages that name it.';
 COMMENT ON COLUMN analyst.entities.other_names IS 'Other names that passages give it.';

@@ -73,11 +73,11 @@ class Corpus:
 
     def documents(self, prefix: str = "") -> Iterator[Loadable]:
         """Documents until there are so many chunks; `prefix` makes their ids others."""
-        language, settings = _Language(self.seed), Settings(ingest=IngestSettings(detect_language=False))
+        language, settings = Language(self.seed), Settings(ingest=IngestSettings(detect_language=False))
         wanted = np.random.default_rng(self.seed + 1).choice(self.chunks, min(self.query_count, self.chunks), False)
         asked, made, first = {int(number) for number in wanted}, 0, not self.queries
         for number in itertools.count():
-            loadable = self._document(language, settings, f"{prefix}document-{number:06}", self.chunks - made)
+            loadable = self.document(language, settings, f"{prefix}document-{number:06}", self.chunks - made)
             if first:
                 places = [place for place in range(len(loadable.vectors)) if made + place in asked]
                 self.queries += [language.query(loadable, place) for place in places]
@@ -86,7 +86,7 @@ class Corpus:
             if made >= self.chunks:
                 return
 
-    def _document(self, language: _Language, settings: Settings, name: str, room: int) -> Loadable:
+    def document(self, language: Language, settings: Settings, name: str, room: int) -> Loadable:
         topic = language.topic()
         text = language.text(topic, min(self.per_document, max(room, 1)) * CHARS_PER_CHUNK)
         source = Source(name, name, text.encode(), title=None, media_type="text/markdown", metadata={}, is_text=True)
@@ -94,7 +94,7 @@ class Corpus:
         return Loadable(document, language.vectors(topic, len(document.chunks)))
 
 
-class _Language:
+class Language:
     """Words by frequency rank, and the words and the direction of each topic."""
 
     def __init__(self, seed: int) -> None:

@@ -21,6 +21,9 @@ INSERT INTO rag.passages (tenant_id, id, document_id, collection_id, ordinal, ch
   content, search_terms, regconfig)
 SELECT t.id, md5('p' || n)::uuid, md5('doc')::uuid, md5('graph')::uuid, n, 0, 1, '{}', 1, 'x', '', 'simple'
 FROM rag.tenants t, generate_series(0, %(passages)s - 1) n;
+INSERT INTO rag.lexical_stats SELECT id, md5('graph')::uuid, 'simple', %(passages)s, %(passages)s, 1 FROM rag.tenants;
+INSERT INTO rag.lexical_index SELECT p.tenant_id, p.id, p.document_id, p.collection_id, 'simple', x.length, 1, x.keys, x.weights
+FROM rag.passages p, rag.lexical_posting(p.search_vector, 'simple', 1, 1) AS x;
 CREATE TEMP TABLE pair (number integer, source integer, target integer, strength integer);
 """
 FILL = """
@@ -48,7 +51,18 @@ INSERT INTO rag.entity_words SELECT tenant_id, collection_id, word, id, normal
 FROM rag.entities, unnest(string_to_array(normal, ' ')) AS word;
 """
 VACUUM = ", ".join(
-    f"rag.{t}" for t in ("entities", "relations", "evidence", "adjacency", "mentions", "entity_aliases", "entity_words")
+    f"rag.{t}"
+    for t in (
+        "entities",
+        "relations",
+        "evidence",
+        "adjacency",
+        "mentions",
+        "entity_aliases",
+        "entity_words",
+        "lexical_index",
+        "passages",
+    )
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
@@ -68,6 +69,28 @@ async def test_a_supported_answer_is_grounded_at_the_first_attempt(services: Ser
     assert made.confidence <= made.groundedness_score
     assert made.grounding is not None
     assert len(talking.heard["generate"]) == 1
+
+
+async def test_a6_06_the_prompt_has_what_the_graph_says_before_its_sources(
+    services: Services, talking: Talking
+) -> None:
+    """Lines carry the numbers of the sources that prove them; without a contribution of the graph there are no sections."""
+    await fill(services, {
+        "film.md": "The film Big Eyes was directed by Tim Burton. It was shown in many towns.",
+        "director.md": "In 2001 Tim Burton was in Prague, where the wedding with Lena Gieseke took place.",
+    })  # fmt: skip
+    talking.reset(generate=["Lena Gieseke [1][2]."])
+    made = await answered(services, "Who did the director of Big Eyes marry?")
+    _, prompt = talking.heard["generate"][0]
+    graph, documents = prompt.split("=== DOCUMENT CONTEXT ===")
+    assert "=== KNOWLEDGE GRAPH CONTEXT ===" in graph
+    numbers = {title: n for n, title in re.findall(r"\[Source (\d+): (\S+)\]", documents)}
+    [line, *_] = (line for line in graph.splitlines() if line.startswith("- Tim Burton"))
+    assert set(re.findall(r"\[(\d+)\]", line)) == {numbers["film.md"], numbers["director.md"]}
+    assert {citation.external_id for citation in made.citations} <= {"film.md", "director.md"}
+    talking.reset(generate=[TRUE])
+    await answered(services, LEAVE)
+    assert "===" not in talking.heard["generate"][-1][1]
 
 
 async def test_a11_02_a_contradiction_is_answered_again_with_feedback(

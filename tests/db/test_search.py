@@ -194,8 +194,8 @@ async def test_failed_searches_leave_a_trace_too(library: Services) -> None:
 
 async def test_hybrid_off_means_the_vector_leg_only(library: Services) -> None:
     """A15.02 hybridSearchEnabled."""
-    from app.actions import default_legs
+    from app.retrieve.route import default_legs
 
     off = Settings(rag=RagSettings(hybrid_search_enabled=False))
     assert default_legs(off) == ("vector",)
-    assert default_legs(Settings()) == ("vector", "lexical")
+    assert default_legs(Settings()) == ("vector", "lexical", "graph")

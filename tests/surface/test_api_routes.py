@@ -201,13 +201,34 @@ def test_search_runs_the_legs_asked_for(handbook: Api, ask: dict[str, Any], legs
     assert body["results"][0]["external_id"] == "guides/leave.md"
 
 
-def test_search_reports_the_missing_graph_and_goes_on(handbook: Api) -> None:
-    ask = {"query": "leave", "collection": "handbook", "legs": ["vector", "lexical", "graph"]}
-    body = handbook.client.post("/search", json=ask).json()
-    assert "graph" in body["legs_failed"]
-    assert body["degraded"]
-    assert body["results"]
-    refused = handbook.client.post("/search", json=ask | {"legs": ["graph"]})
+def test_search_follows_the_graph(api: Api) -> None:
+    """From the film to its director, whose passage shares no word with the question; `mode` is shorthand."""
+    texts = {"film": "The film Big Eyes was directed by Tim Burton.", "other": "Rules tell who may marry in secret.",
+             "director": "In 2001 Tim Burton was in Prague, where the wedding with Lena Gieseke took place."}  # fmt: skip
+    documents = [{"id": name, "text": text} for name, text in texts.items()]
+    assert api.client.post("/index", json={"collection": "films", "documents": documents}).status_code == 200
+    ask = {"query": "Who did the director of Big Eyes marry?", "collection": "films", "cache": False}
+
+    def found(**more: Any) -> dict[str, Any]:
+        body = api.client.post("/search", json=ask | more)
+        assert body.status_code == 200, body.text
+        return dict(body.json())
+
+    for more in ({}, {"mode": "hybrid"}, {"legs": ["vector", "lexical", "graph"]}, {"legs": ["lexical", "graph"]}):
+        body = found(**more)
+        assert body["legs_used"] == more.get("legs", ["vector", "lexical", "graph"])
+        director = next(one for one in body["results"] if one["external_id"] == "director")
+        assert director["ranks"]["graph"] >= 1
+        assert 0 < body["confidence"]["graph"] <= 1
+        assert not body["legs_failed"]
+        assert not body["degraded"]
+    assert found(mode="text")["legs_used"] == ["vector", "lexical"]
+    alone = found(mode="graph")
+    assert [one["external_id"] for one in alone["results"]] == ["film", "director"]
+    assert [one["ranks"] for one in alone["results"]] == [{"graph": 1}, {"graph": 2}]
+    assert alone["legs_used"] == ["graph"]
+    assert found(query="who may marry?")["legs_used"] == ["vector", "lexical"], "it names nothing"
+    refused = api.client.post("/search", json=ask | {"mode": "graph", "legs": ["vector"]})
     assert refused.status_code == 422
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -184,3 +184,65 @@ async def test_the_deletion_of_a_collection_reads_no_graph_of_another(
     await connection.execute("DELETE FROM rag.collections WHERE name = 'other'")
     for table, counts in before.items():
         assert await touched(connection, table) == counts, table
+
+
+def leg_statement(tenant: int, collection: UUID, seeds: Sequence[UUID], origins: Sequence[UUID]) -> str:
+    """The statement inside rag.graph_leg, with values for its variables."""
+    text = (resource_path("sql") / "functions" / "graph_leg.sql").read_text()
+    statement = re.search(r"-- links\n(.*?);\n  -- end of links", text, re.DOTALL)
+    assert statement
+    found = statement.group(1)
+    words = "ARRAY['simple'::regconfig], ARRAY{}, ARRAY[1]"
+    for variables, values in (
+        ("(configs, codes, places)", f"({words.format('[7]')})"),
+        ("(configs, lexemes, places)", f"({words.format(chr(91) + repr('x') + chr(93))})"),
+        ("(seeds)", f"('{{{','.join(map(str, seeds))}}}'::uuid[])"),
+        ("(origins)", f"('{{{','.join(map(str, origins))}}}'::uuid[])"),
+        ("(scope IS NULL OR (h.passage_id IN (SELECT unnest(scope))) = inclusive)", "true"),
+        ("(filter IS NULL OR EXISTS (", "(EXISTS ("), ("@> filter", """@> '{}'::jsonb"""),
+        ("LIMIT links", "LIMIT 2000"), ("<= links", "<= 2000"), ("AND most", "AND 50"),
+    ):  # fmt: skip
+        assert variables in found
+        found = found.replace(variables, values)
+    found = re.sub(r"= tenant\b", f"= {tenant}::bigint", found)
+    found = re.sub(r"= collection\b", f"= '{collection}'::uuid", found)
+    return re.sub(r"\b(FROM|JOIN) (entities|mentions|lexical_index|documents)\b", r"\1 rag.\2", found).replace(
+        "marked_sentences(", "rag.marked_sentences("
+    )
+
+
+async def test_the_graph_leg_goes_by_key(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
+    tenant, collection = big_graph[1:]
+    seeds = [row[0] for row in await connection.fetch("SELECT id FROM rag.passages ORDER BY id LIMIT 5")]
+    origins = [await connection.fetchval(f"SELECT {HUB}")]
+    await connection.execute("SET LOCAL enable_seqscan = off; SET LOCAL jit = off")  # as the function does
+    nodes = await plan(connection, leg_statement(tenant, collection, seeds, origins))
+    by_key = {"mentions_pkey", "mentions_entity_idx", "entities_pkey", "entities_merged_idx", "lexical_index_pkey"}
+    assert by_key <= indexes(nodes)
+    assert not scans(nodes) & {"mentions", "entities", "lexical_index", "passages", "documents"}
+
+
+async def test_rows_that_the_graph_leg_touches_are_bounded(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
+    """A hub that the question names is read up to the bound, one of the seeds not at all."""
+    collection = big_graph[2]
+    hub = await connection.fetchval(f"SELECT {HUB}")
+    degree = await connection.fetchval("SELECT count(*) FROM rag.mentions WHERE entity_id = $1", hub)
+    seeds = [
+        row[0] for row in await connection.fetch(
+            "SELECT passage_id FROM rag.mentions WHERE entity_id = $1 GROUP BY 1 ORDER BY 1 LIMIT 5", hub)
+    ]  # fmt: skip
+    spoken = await connection.fetchval("SELECT count(*) FROM rag.mentions WHERE passage_id = ANY ($1)", seeds)
+    tables, most, links = ("mentions", "entities", "lexical_index", "passages"), 10, 100
+    before = {table: await touched(connection, table) for table in tables}
+    [found] = await graph.linked(connection, [collection], "x", seeds, ["entity 0"], [], most, links, None, None)
+    after = {table: await touched(connection, table) for table in tables}
+    read = {table: after[table][1] - before[table][1] for table in tables}
+    assert degree > 500, "or it is no hub"
+    assert all(after[table][0] == before[table][0] for table in tables), "nothing is scanned"
+    assert 0 < len([row for row in found.rows if row.seed_id not in (None, row.passage_id)]) <= links
+    assert len([row for row in found.rows if row.seed_id is None]) == links
+    # an index entry and a row of each
+    assert read["mentions"] <= 2 * (spoken + spoken * most + links) + 50
+    assert read["entities"] <= 2 * 4 * spoken + 50
+    assert read["lexical_index"] <= 2 * (2 * links + len(seeds)) + 50
+    assert read["passages"] <= 2 * len(seeds) + 10
