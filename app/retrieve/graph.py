@@ -29,6 +29,9 @@ from app.store.session import Database
 
 MOST_LINKS: Final = 2000
 """Links of one collection that are looked at, and passages of an entity that the query names."""
+PERHAPS: Final = 0.25
+"""How sure it is that words mean an entity whose name they are, if they are not written as one: with 1 instead, searches
+that asked the graph about such queries lost .055 nDCG@10 on cisi."""
 MOST_RELATIONS: Final = 50
 """Relations that an answer is told of."""
 LEAST_DEPTH: Final = 50
@@ -68,13 +71,11 @@ async def search(connection: Any, principal: Principal, query: GraphQuery, text:
     A query that names nothing is asked about entities that its words may mean, and about those alone.
     """
     keys, named = question_keys(query.request.query), dict(query.named)
+    alone = set(query.request.legs) == {"graph"}
     if not keys:
-        for collection in query.collections:
-            links = await find_entities(connection, principal, collection, query.request.query)
-            named.update((link.entity_id, link.score) for link in links)
+        named |= await _meant(connection, principal, query, alone=alone)
     seeds = _relative(text[:SEEDS]) if keys else {}
     linkages = await _read(connection, query, keys, named, seeds)
-    alone = set(query.request.legs) == {"graph"}
     found = _ranked(linkages, seeds, named, alone=alone)
     if alone and found:
         # the root, because links count seeds squared: none is worth more than what it begins with
@@ -83,6 +84,17 @@ async def search(connection: Any, principal: Principal, query: GraphQuery, text:
         found = _ranked(linkages, seeds, named, alone=True)
     how = {"keys": list(keys), "entities": len(named), "seeds": len(seeds), "links": sum(len(x.rows) for x in linkages)}
     return _found(found[: max(LEAST_DEPTH, 3 * query.request.top_k)], linkages, how)
+
+
+async def _meant(connection: Any, principal: Principal, query: GraphQuery, *, alone: bool) -> dict[UUID, float]:
+    """Entities that the words of the query may mean, none of which is written as a name. Beside other legs whole names alone
+    count, and little."""
+    found: dict[UUID, float] = {}
+    for collection in query.collections:
+        for link in await find_entities(connection, principal, collection, query.request.query):
+            if alone or link.how != "words":
+                found[link.entity_id] = link.score * (1.0 if alone else PERHAPS)
+    return found
 
 
 async def _read(
