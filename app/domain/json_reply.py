@@ -8,7 +8,7 @@ from typing import Any, Final
 
 MOST_TRIES: Final = 50
 """Brackets at which a value is looked for; a reply with more of them before its value is none."""
-_THOUGHT: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_THOUGHT: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _DECODER: Final = json.JSONDecoder()
 
 

@@ -57,7 +57,8 @@ _OPEN: Final = re.compile(
     re.IGNORECASE,
 )
 _OPEN_ONE: Final = re.compile(
-    r"\bopen_citation\b|\b(?:read|open|retrieve) (?:the |its |their )?(?:full|complete|entire|whole) (?:texts?|passages?|chunks?|citations?)\b|"
+    r"\bopen_citation\b|"
+    r"\b(?:read|open|retrieve) (?:the |its |their )?(?:full|complete|entire|whole) (?:texts?|passages?|chunks?|citations?)\b|"
     r"\blisez le texte (?:complet|intégral)\b|\blee el texto completo\b|\blies den (?:ganzen|vollständigen) text\b",
     re.IGNORECASE,
 )
@@ -82,11 +83,13 @@ _CONFLICT: Final = re.compile(
     r"(?:neueste|jüngste|aktuellste)[nrs]? dokument)\b",
     re.IGNORECASE,
 )
+_LACKING: Final = r"(?:missing|not (?:documented|covered|found|available|in the documents?))"
 _DISCLOSE: Final = re.compile(
     r"\binsufficient documentation\b|"
-    r"\bexplicitly (?:say|state|note|disclose|mention|flag)\b[^.\n]{0,60}\b(?:missing|insufficient|not (?:documented|found|covered|available|in the))|"
-    r"\b(?:say|state|disclose|flag|note|list) (?:explicitly |clearly )?(?:what(?:ever)?|which (?:parts?|sections?)) (?:is|are) (?:missing|not (?:documented|covered|found))|"
-    r"\bif (?:[\w' ]{1,40}) (?:is|are) (?:missing|not (?:documented|covered|found|available|in the documents?)),? (?:explicitly |clearly |please )?(?:say|state|disclose|note)\b|"
+    rf"\bexplicitly (?:say|state|note|disclose|mention|flag)\b[^.\n]{{0,60}}\b(?:insufficient|{_LACKING})|"
+    r"\b(?:say|state|disclose|flag|note|list) (?:explicitly |clearly )?(?:what(?:ever)?|which (?:parts?|sections?)) "
+    rf"(?:is|are) {_LACKING}|"
+    rf"\bif [\w' ]{{1,40}} (?:is|are) {_LACKING},? (?:explicitly |clearly |please )?(?:say|state|disclose|note)\b|"
     r"\bdocumentation insuffisante\b|\b(?:indique[zr]?|signale[zr]?) (?:explicitement )?ce qui manque\b|"
     r"\bdocumentación insuficiente\b|\b(?:indica|señala|di) (?:explícitamente )?(?:lo que|qué) falta\b|"
     r"\bunzureichende dokumentation\b|\bsag[et]? (?:ausdrücklich|klar),? was fehlt\b|\bgib an,? was fehlt\b",
@@ -199,5 +202,7 @@ def _clean(items: list[str], most_words: int) -> tuple[str, ...]:
 
 def _sentence(text: str, match: re.Match[str]) -> str:
     start = max(text.rfind(mark, 0, match.start()) for mark in (". ", "\n", "? ", "! ")) + 1
-    end = min((place for mark in (". ", "\n", "? ", "! ") if (place := text.find(mark, match.end())) >= 0), default=len(text))
+    end = min(
+        (place for mark in (". ", "\n", "? ", "! ") if (place := text.find(mark, match.end())) >= 0), default=len(text)
+    )
     return " ".join(text[start:end].split()).strip(" .-*•")[:300]

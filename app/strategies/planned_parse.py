@@ -18,7 +18,6 @@ FEWEST, MOST = 2, 5
 STEP_CHARS: Final = 300
 SEARCH, OPEN = "search_docs", "open_citation"
 SYNTHESIS: Final = "Synthesize the answer from the opened citations, and cite them."
-_LINE: Final = re.compile(r"^[ \t]*(?:step[ \t]+)?(?:\d{1,2}[.):]|[-*•])[ \t]+(\S.*)$", re.MULTILINE | re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"^[ \t]*(?:step[ \t]+)?\d{1,2}[.):][ \t]+(\S.*)$", re.MULTILINE | re.IGNORECASE)
 _BULLET: Final = re.compile(r"^[ \t]*[-*•][ \t]+(\S.*)$", re.MULTILINE)
 _LAST: Final = re.compile(r"\b(?:synthesi[sz]e|answer|summari[sz]e|write|compose|combine|final)\b", re.IGNORECASE)
@@ -72,7 +71,7 @@ def _step(item: Any) -> str:
 def _in_form(steps: Sequence[str]) -> tuple[str, ...]:
     """Each names a tool but the last, which writes; those beyond five are left out before it."""
     last = steps[-1] if _LAST.search(steps[-1]) else SYNTHESIS
-    rest = [step for step in steps if step != last or step != steps[-1]][: MOST - 1]
+    rest = (steps[:-1] if last == steps[-1] else steps)[: MOST - 1]
     return (*(_with_tool(step) for step in rest), last)
 
 
@@ -109,7 +108,9 @@ class Insufficiency:
 
 
 @dataclass(frozen=True, slots=True)
-class Final_:
+class FinalAnswer:
+    """`[n]` in `answer` are numbers of opened citations."""
+
     answer: str
     used_citations: tuple[CitationRef, ...] = ()
     insufficiencies: tuple[Insufficiency, ...] = ()
@@ -122,4 +123,61 @@ class Malformed:
     reason: str
 
 
-Action = ToolCall | Final_ | Malformed
+Action = ToolCall | FinalAnswer | Malformed
+
+LISTED: Final = 50
+"""Citations and insufficiencies of one reply that are read."""
+_NO_JSON: Final = (
+    'Your reply is not one JSON object. Write {"type": "tool_call", ...} or {"type": "final", ...} and nothing else.'
+)
+_BROKEN: Final = (
+    "Your JSON object is broken off or not valid JSON. Write it again, shorter, and escape quotation marks in strings."
+)
+
+
+def parse_action(reply: str) -> Action:
+    """The first JSON object of a reply as an action (A10.05). Where `type` is missing, the other fields tell it."""
+    said = json_object(reply)
+    if said is None:
+        return Malformed(_BROKEN if "{" in without_thought(reply) else _NO_JSON)
+    kind = str(said.get("type", "")).strip().lower()
+    if kind in ("tool_call", "tool", "") and isinstance(said.get("tool"), str):
+        return _tool_call(said["tool"], said.get("input", said.get("arguments")))
+    if kind in ("final", "final_answer", "") and isinstance(said.get("answer"), str):
+        return FinalAnswer(
+            said["answer"],
+            tuple(_reference(item) for item in _list(said, "used_citations", "usedCitations")),
+            tuple(_lack(item) for item in _list(said, "insufficiencies")),
+        )
+    if kind == "tool_call":
+        return Malformed('A tool_call needs "tool", the name of a tool, and "input", an object.')
+    if kind == "final":
+        return Malformed('A final action needs "answer", a text.')
+    return Malformed('"type" must be "tool_call" or "final".')
+
+
+def _tool_call(tool: str, given: Any) -> Action:
+    if isinstance(given, str) and given.strip():
+        given = {"query": given}  # the one argument of a search; others are told what they lack by the tool
+    if not isinstance(given, Mapping):
+        return Malformed('The "input" of a tool_call must be an object, such as {"query": "..."}.')
+    return ToolCall(tool.strip(), {str(key): value for key, value in given.items()})
+
+
+def _list(said: Mapping[str, Any], *names: str) -> list[Any]:
+    found = next((said[name] for name in names if isinstance(said.get(name), list)), [])
+    return found[:LISTED]
+
+
+def _reference(item: Any) -> CitationRef:
+    if not isinstance(item, Mapping):
+        return CitationRef("", str(item)[:80])
+    return CitationRef(str(item.get("docId", ""))[:80], str(item.get("chunkId", ""))[:80])
+
+
+def _lack(item: Any) -> Insufficiency:
+    if not isinstance(item, Mapping):
+        return Insufficiency("", str(item)[:500])
+    tried = item.get("queries_tried", item.get("queriesTried"))
+    queries = tuple(str(query)[:200] for query in tried[:LISTED]) if isinstance(tried, list) else ()
+    return Insufficiency(str(item.get("section", ""))[:200], str(item.get("missing", ""))[:500], queries)
