@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from app.strategies.run import Run
-from app.strategies.toolbox import endings, search
+from app.strategies.toolbox import citations, endings, entities, facts, search, texts
 from app.strategies.toolbox.tool import Tool, Toolbox, ToolResult, Used
 from app.strategies.toolbox.use import use
 
@@ -17,7 +17,7 @@ __all__ = ["REACT_TOOLS", "TOOLS", "Tool", "ToolResult", "Toolbox", "Used", "ope
 
 TOOLS: Final[Mapping[str, Tool]] = {
     tool.name: tool
-    for group in (search, endings)
+    for group in (search, entities, texts, facts, citations, endings)
     for tool in group.TOOLS
 }  # fmt: skip
 PLANNED: Final = ("search_docs", "open_citation")

@@ -32,14 +32,14 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
-def _cut(most: int) -> Callable[[str], str]:
-    def clean(text: str) -> str:
-        text = " ".join(normalise(text).replace("\ufffd", " ").split())[:most].strip()
-        if not text:
-            raise ValueError("must not be empty")
-        return text
+def _line(text: str) -> str:
+    return " ".join(normalise(text).replace("\ufffd", " ").split())[:LONGEST_TEXT].strip()
 
-    return clean
+
+def _not_empty(text: str) -> str:
+    if not text:
+        raise ValueError("must not be empty")
+    return text
 
 
 def _as_text(value: Any) -> Any:
@@ -50,10 +50,12 @@ def _clamped(value: Any) -> Any:
     return max(1, min(MOST_FOUND, int(value))) if isinstance(value, int | float) else value
 
 
-Text = Annotated[str, BeforeValidator(_as_text), AfterValidator(_cut(LONGEST_TEXT))]
-"""A line of text that is not empty, of which the beginning counts."""
+Maybe = Annotated[str, BeforeValidator(_as_text), AfterValidator(_line)]
+"""A line of text, of which the beginning counts."""
+Text = Annotated[Maybe, AfterValidator(_not_empty)]
+"""The same, and not empty."""
 Answer = Annotated[
-    str, BeforeValidator(_as_text), AfterValidator(lambda text: normalise(text).strip()[:LONGEST_ANSWER])
+    str, BeforeValidator(_as_text), AfterValidator(lambda text: _not_empty(normalise(text).strip()[:LONGEST_ANSWER]))
 ]
 """Longer text, lines kept."""
 Count = Annotated[int, BeforeValidator(_clamped), Field(ge=1, le=MOST_FOUND)]
