@@ -23,6 +23,7 @@ from fastapi_swagger import patch_fastapi
 
 from app.actions import order_upkeep
 from app.api import (
+    agent,
     cache,
     chat,
     chat_documents,
@@ -74,7 +75,7 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 
 _ROUTERS = (
     collections, documents, embedding_models, index, search, query, chat_history, chat, chat_documents, jobs, traces,
-    cache, health,
+    agent, cache, health,
 )  # fmt: skip
 
 

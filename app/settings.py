@@ -263,6 +263,24 @@ class AgentSettings(Section):
     step_tokens: int = Field(1024, ge=64, description="Most tokens of a step or a reflection; some models think first.")
 
 
+class PlannedSettings(Section):
+    """How the planned strategy works: by a plan, with searches and openings that are counted (A10.04)."""
+
+    tool_calls: int = Field(5, ge=1, le=50, description="Searches and openings of a run (MAX_TOOL_CALLS).")
+    most_tool_calls: int = Field(
+        10, ge=1, le=50, description="Where the prompt demands more than that, at most so many."
+    )
+    iterations: int = Field(10, ge=1, le=100, description="Replies of the model in all (MAX_ITERATIONS).")
+    reprompts: int = Field(3, ge=0, le=20, description="Answers that are sent back (MAX_REPROMPTS).")
+    context_citations: int = Field(
+        5, ge=1, le=50, description="Opened citations a prompt shows (MAX_CONTEXT_CITATIONS)."
+    )
+    citation_chars: int = Field(2000, ge=200, description="Characters of each (MAX_CITATION_TEXT_FOR_LLM).")
+    question_chars: int = Field(1000, ge=1, description="Longest question of /api/agent (MAX_QUESTION_LENGTH).")
+    plan_seconds: float = Field(300, gt=0, description="Longest the model may plan; agents.seconds limits the run.")
+    call_seconds: float = Field(600, gt=0, description="Longest it may think about one action (A10.16).")
+
+
 class ProviderSettings(Section):
     """When calls of a model that keeps failing are not tried any more for a while."""
 
@@ -346,6 +364,7 @@ class Settings(Section):
     answer: AnswerSettings = AnswerSettings()
     ground: GroundSettings = GroundSettings()
     agents: AgentSettings = AgentSettings()
+    planned: PlannedSettings = PlannedSettings()
     providers: ProviderSettings = ProviderSettings()
     memory: MemorySettings = MemorySettings()
     jobs: JobsSettings = JobsSettings()

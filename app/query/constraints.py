@@ -14,6 +14,8 @@ WINDOW: Final = 4000
 MOST: Final = 20
 """More searches or openings than this are no constraint but a typo; what cannot be met is disclosed (T8)."""
 MOST_ITEMS: Final = 12
+MOST_WORDS: Final = 1000
+"""Of an answer; more cannot be had in one reply."""
 SECTION_CHARS: Final = 40
 """Least text of a section that is worth its heading."""
 CHARS_PER_WORD: Final = 5
@@ -122,7 +124,7 @@ def constraints_of(prompt: str) -> PromptConstraints:
     text = prompt[:WINDOW].replace("’", "'")
     sections = _listed(text, _SECTIONS)
     topics = _topics(text, sections)
-    words = max((_number(match) for match in _WORDS.finditer(text)), default=0)
+    words = max((_number(match, MOST_WORDS) for match in _WORDS.finditer(text)), default=0)
     quoted = tuple(dict.fromkeys(" ".join(match[0].split()) for match in _QUOTE.finditer(text)))
     conflict = _CONFLICT.search(text)
     return PromptConstraints(
@@ -139,10 +141,10 @@ def constraints_of(prompt: str) -> PromptConstraints:
     )
 
 
-def _number(match: re.Match[str]) -> int:
+def _number(match: re.Match[str], most: int = MOST) -> int:
     said = next(value for value in match.groupdict().values() if value is not None)
     value = int(said) if said.isdigit() else _NUMBER_WORDS[said.casefold()]
-    return min(value, MOST)
+    return min(value, most)
 
 
 def _searches(text: str, topics: tuple[str, ...]) -> int:

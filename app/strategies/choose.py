@@ -13,16 +13,17 @@ A strategy that the caller names always retrieves: it is the way out for a messa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from app.answer.terms import words
 from app.domain.conversation import Turn
 from app.domain.plan import Intent, QueryPlan
 from app.domain.question import Question
+from app.query.constraints import constraints_of
 from app.query.intent import hard_rules
 from app.query.summarize import asks_summary
 
-Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "fast", "enhanced"]
+Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "fast", "enhanced", "planned"]
 """Each is a file here (enhanced is fast with more to read)."""
 
 REPLIED: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic"})
@@ -61,12 +62,14 @@ def choose(question: Question, plan: QueryPlan, context: int = 4) -> Route:
         return Route("aggregate", "it asks about the documents as such, which SQL answers completely")
     if plan.summarize or asks_summary(plan.text):
         return Route("summarize", "it asks for a summary, which reads everything in order")
+    if constraints_of(question.text).explicit:
+        return Route("planned", "it says how it is to be answered, which a plan keeps to")
     return _by_complexity(plan)
 
 
 def _named(question: Question) -> Route:
-    if question.strategy in ("fast", "enhanced"):
-        return Route("fast" if question.strategy == "fast" else "enhanced", "named by the caller")
+    if question.strategy in ("fast", "enhanced", "planned"):
+        return Route(cast("Way", question.strategy), "named by the caller")
     note = f"strategy {question.strategy!r} is not available in this version: ran fast"
     return Route("fast", f"the caller named {question.strategy!r}", (note,))
 

@@ -26,6 +26,7 @@ from app.strategies.choose import Way, choose
 from app.strategies.converse import converse
 from app.strategies.fast import fast
 from app.strategies.finish import finished
+from app.strategies.planned import planned
 from app.strategies.replies import clarify, reply
 from app.strategies.run import Kit, Outcome, Record, Run, Strategy
 from app.strategies.summarize import summarize
@@ -41,6 +42,7 @@ STRATEGIES: Final[Mapping[Way, Strategy]] = {
     "summarize": summarize,
     "fast": fast,
     "enhanced": fast,
+    "planned": planned,
 }
 
 

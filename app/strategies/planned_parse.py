@@ -165,7 +165,7 @@ def _tool_call(tool: str, given: Any) -> Action:
 
 
 def _list(said: Mapping[str, Any], *names: str) -> list[Any]:
-    found = next((said[name] for name in names if isinstance(said.get(name), list)), [])
+    found: list[Any] = next((said[name] for name in names if isinstance(said.get(name), list)), [])
     return found[:LISTED]
 
 
