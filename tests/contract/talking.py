@@ -14,6 +14,9 @@ BEGINNINGS: Final = {
     "notes": "You take notes of one part",
     "decompose": "You split a question",
     "expand": "You rephrase a question",
+    "think": "You answer a question about a collection of documents with tools",
+    "reflect": "You judge whether the information",
+    "synthesize": "You put together what numbered sources say",
 }
 DEFAULTS: Final = {
     "generate": "I don't know based on the provided documents.",
@@ -22,6 +25,8 @@ DEFAULTS: Final = {
     "notes": "A note [1].",
     "decompose": "[]",
     "expand": "[]",
+    "reflect": "Something is missing.\nACTION: continue",
+    "synthesize": "Something [1].",
 }
 
 
