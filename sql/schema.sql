@@ -861,7 +861,7 @@ BEGIN
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET plan = wordless_plan(r.plan)
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told))
-    AND r.plan ->> 'rewritten_by' IS NOT NULL;
+    AND (r.plan ->> 'rewritten_by' IS NOT NULL OR r.plan ? 'agent_steps');
   UPDATE runs r
   SET answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
   WHERE r.tenant_id = tenant AND r.document_ids && documents AND NOT r.answer ? 'source_deleted_at';
@@ -2302,6 +2302,77 @@ ALTER FUNCTION rag.wordless_plan(plan jsonb) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.wordless_plan(plan jsonb) IS 'The plan of a run without what may hold words of documents or conversations.';
 
+CREATE TABLE rag.tenants (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.tenants FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.tenants OWNER TO owner;
+
+COMMENT ON TABLE rag.tenants IS 'Tenants: who owns documents, runs and jobs.';
+
+COMMENT ON COLUMN rag.tenants.id IS 'Tenant id, first part of every key.';
+
+COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
+
+COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
+
+CREATE VIEW analyst.agent_steps AS
+ SELECT t.name AS tenant,
+    r.id AS run_id,
+    r.started_at,
+    r.strategy,
+    ((s.step ->> 'step'::text))::integer AS step,
+    (s.step ->> 'thought'::text) AS thought,
+    (u.tool ->> 'tool'::text) AS tool,
+    (u.tool -> 'arguments'::text) AS arguments,
+    ((u.tool ->> 'success'::text))::boolean AS success,
+    ((u.tool ->> 'repeated'::text))::boolean AS repeated,
+    jsonb_array_length((u.tool -> 'found'::text)) AS found,
+    (u.tool -> 'found'::text) AS passage_ids,
+    (u.tool ->> 'reason'::text) AS reason,
+    ((u.tool ->> 'ms'::text))::double precision AS ms
+   FROM (((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL jsonb_array_elements((r.plan -> 'agent_steps'::text)) s(step))
+     CROSS JOIN LATERAL jsonb_array_elements((s.step -> 'tools'::text)) u(tool))
+  WHERE (r.plan ? 'agent_steps'::text);
+
+ALTER VIEW analyst.agent_steps OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.agent_steps IS 'Steps of agent runs, a row for each tool that was called. A run loses them when a document that it read is deleted.';
+
+COMMENT ON COLUMN analyst.agent_steps.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.agent_steps.run_id IS 'The run (analyst.retrieval_runs).';
+
+COMMENT ON COLUMN analyst.agent_steps.started_at IS 'When the run began. Partitions are days (UTC): a condition on this column makes queries fast.';
+
+COMMENT ON COLUMN analyst.agent_steps.strategy IS 'The strategy that was chosen.';
+
+COMMENT ON COLUMN analyst.agent_steps.step IS 'Number of the step, from 1.';
+
+COMMENT ON COLUMN analyst.agent_steps.thought IS 'What the model said it was about.';
+
+COMMENT ON COLUMN analyst.agent_steps.tool IS 'The tool, as the model named it.';
+
+COMMENT ON COLUMN analyst.agent_steps.arguments IS 'Its arguments (JSON object); empty where they could not be used.';
+
+COMMENT ON COLUMN analyst.agent_steps.success IS 'Whether it did what it was asked; true also where it found nothing.';
+
+COMMENT ON COLUMN analyst.agent_steps.repeated IS 'The same call had been made before, and was not made again.';
+
+COMMENT ON COLUMN analyst.agent_steps.found IS 'How many passages it found.';
+
+COMMENT ON COLUMN analyst.agent_steps.passage_ids IS 'Their ids (JSON array; analyst.passages).';
+
+COMMENT ON COLUMN analyst.agent_steps.reason IS 'Why it failed; empty where it did not.';
+
+COMMENT ON COLUMN analyst.agent_steps.ms IS 'How long it took, in milliseconds.';
+
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -2385,24 +2456,6 @@ COMMENT ON COLUMN rag.retrieval_cache.hits IS 'How often it answered.';
 COMMENT ON COLUMN rag.retrieval_cache.created_at IS 'When it was stored.';
 
 COMMENT ON COLUMN rag.retrieval_cache.used_at IS 'When it was last used, to 30 s.';
-
-CREATE TABLE rag.tenants (
-    id bigint NOT NULL,
-    name text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE ONLY rag.tenants FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.tenants OWNER TO owner;
-
-COMMENT ON TABLE rag.tenants IS 'Tenants: who owns documents, runs and jobs.';
-
-COMMENT ON COLUMN rag.tenants.id IS 'Tenant id, first part of every key.';
-
-COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
-
-COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
 
 CREATE VIEW analyst.cache AS
  SELECT t.name AS tenant,
@@ -3682,9 +3735,9 @@ COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources suppor
 
 COMMENT ON COLUMN analyst.retrieval_runs.groundedness_score IS 'How far the sources support the answer, 0 to 1; null where that was not checked.';
 
-COMMENT ON COLUMN analyst.retrieval_runs.source_deleted_at IS 'When a cited document was deleted, and the text of the answer with it.';
+COMMENT ON COLUMN analyst.retrieval_runs.source_deleted_at IS 'When a document that was cited, or read by an agent, was deleted, and the text of the answer with it.';
 
-COMMENT ON COLUMN analyst.retrieval_runs.document_ids IS 'Documents that the answer cites; some may be deleted by now.';
+COMMENT ON COLUMN analyst.retrieval_runs.document_ids IS 'Documents that the answer cites, or that an agent has read; some may be deleted by now.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.plan IS 'How the run was planned: legs, weights, routing factors, request parameters (JSON object).';
 
@@ -5473,6 +5526,12 @@ GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_app;
 GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_views;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenants TO cairn_definer;
+GRANT SELECT ON TABLE rag.tenants TO cairn_views;
+GRANT SELECT ON TABLE rag.tenants TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.agent_steps TO cairn_analyst;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
@@ -5480,10 +5539,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_definer;
 GRANT SELECT ON TABLE rag.retrieval_cache TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenants TO cairn_definer;
-GRANT SELECT ON TABLE rag.tenants TO cairn_views;
-GRANT SELECT ON TABLE rag.tenants TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.cache TO cairn_analyst;
 

@@ -28,7 +28,7 @@ from app.domain.passage import Passage
 from app.domain.refusals import REFUSALS
 from app.errors import BudgetExceededError, ProviderError
 from app.retrieve.operators import parse_operators
-from app.strategies.checking import Checked, check, check_settings, disclosure, feedback, note
+from app.strategies.checking import Checked, as_sources, check, check_settings, disclosure, feedback, note
 from app.strategies.naming import without_names
 from app.strategies.replies import SHOWN, question_back
 from app.strategies.run import Outcome, Piece, Run, coverage
@@ -44,7 +44,8 @@ class Material:
     `visible`: passages in the collection; `coverage` says it where that is not the share of them. `parts`: sub-questions,
     each with passages of its own, for the extractor. `known`: what was said before and is not to be extracted again;
     `enough`: the extractor's least confidence. `task`: what a model is told besides the question. `shown`: sources of
-    the answer whether it reads them or not. `more` goes into the route.
+    the answer whether it reads them or not. `facts`: statements of SQL, which need no citation; the check counts them among
+    the sources. `more` goes into the route.
     """
 
     question: str
@@ -57,6 +58,7 @@ class Material:
     task: str = ""
     coverage: str = ""
     shown: tuple[Passage, ...] = ()
+    facts: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
 
@@ -111,14 +113,15 @@ async def written(run: Run, material: Material, context: Context) -> AsyncIterat
         assert draft is not None
         if attempt == 1:
             yield Progress("hallucination", 95)
-        checked = await check(run, draft, _sources(draft, context), material.confidence)
+        sources = (*_sources(draft, context), *as_sources(material.facts))
+        checked = await check(run, draft, sources, material.confidence)
         note(run, attempt, checked)
         best = checked if best is None or checked.score > best.score else best
         if not checked.refuted:
             break
         issues = feedback(checked)
     assert best is not None
-    outcome = await _settled(run, material, context, best, strict=settings.strict)
+    outcome = await settled(run, material, context, best, strict=settings.strict)
     yield replace(outcome, iterations=len(run.record.attempts), degraded=(*degraded, *outcome.degraded))
 
 
@@ -155,7 +158,7 @@ async def _generated(
         run.record.spent("answer", began)
 
 
-async def _settled(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
+async def settled(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
     """The answer that is given: as it is, with what is not supported said; in strict mode what the sources say."""
     assert run.kit.chat is not None
     read = material.coverage or coverage(len(material.passages), material.visible)

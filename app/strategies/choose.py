@@ -5,7 +5,8 @@
     followup, simplify, deepen                from the last answer and its sources           converse
     about the collection                      by SQL                                         aggregate
     summaries                                 everything, in order                           summarize
-    the rest, by complexity                   < .35 fast, < .55 enhanced, agent from there   fast, enhanced
+    the rest, by complexity                   < .35 fast, < .55 enhanced, agent from there   fast, enhanced, react
+    tells how it is to be answered            a plan and a gate for its answer               planned
 
 A strategy that the caller names always retrieves: it is the way out for a message that is taken for something else.
 """
@@ -13,7 +14,7 @@ A strategy that the caller names always retrieves: it is the way out for a messa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 from app.answer.terms import words
 from app.domain.conversation import Turn
@@ -23,7 +24,7 @@ from app.query.constraints import constraints_of
 from app.query.intent import hard_rules
 from app.query.summarize import asks_summary
 
-Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "fast", "enhanced", "planned"]
+Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "fast", "enhanced", "react", "planned"]
 """Each is a file here (enhanced is fast with more to read)."""
 
 REPLIED: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic"})
@@ -47,10 +48,11 @@ class Exchange:
     answer: Turn
 
 
-def choose(question: Question, plan: QueryPlan, context: int = 4) -> Route:
-    """See the module. `context`: last messages among which is the answer that is gone on from (A1.24)."""
+def choose(question: Question, plan: QueryPlan, context: int = 4, *, chat: bool = False) -> Route:
+    """See the module. `context`: last messages among which is the answer that is gone on from (A1.24). `chat`: there is a
+    chat model, without which no agent can work."""
     if question.strategy != "auto":
-        return _named(question)
+        return _named(question, plan, chat=chat)
     intent = plan.intent.intent
     if intent in REPLIED:
         return Route("reply", f"{intent}: {plan.intent.reason}")
@@ -63,18 +65,22 @@ def choose(question: Question, plan: QueryPlan, context: int = 4) -> Route:
     if plan.summarize or asks_summary(plan.text):
         return Route("summarize", "it asks for a summary, which reads everything in order")
     if constraints_of(question.text).explicit:
-        return Route("planned", "it says how it is to be answered, which a plan keeps to")
-    return _by_complexity(plan)
+        why = "it says how it is to be answered, which a plan keeps to"
+        return Route("planned", why) if chat else _without_model(why, plan)
+    return _by_complexity(plan, chat=chat)
 
 
-def _named(question: Question) -> Route:
-    if question.strategy in ("fast", "enhanced", "planned"):
-        return Route(cast("Way", question.strategy), "named by the caller")
+def _named(question: Question, plan: QueryPlan, *, chat: bool) -> Route:
+    if question.strategy in ("react", "planned"):
+        why = "named by the caller"
+        return Route(question.strategy, why) if chat else _without_model(why, plan)
+    if question.strategy in ("fast", "enhanced"):
+        return Route("fast" if question.strategy == "fast" else "enhanced", "named by the caller")
     note = f"strategy {question.strategy!r} is not available in this version: ran fast"
     return Route("fast", f"the caller named {question.strategy!r}", (note,))
 
 
-def _by_complexity(plan: QueryPlan) -> Route:
+def _by_complexity(plan: QueryPlan, *, chat: bool) -> Route:
     complexity = plan.complexity
     why = f"{complexity.level.lower()}: {complexity.reasoning}"
     if complexity.level == "SIMPLE":
@@ -83,8 +89,13 @@ def _by_complexity(plan: QueryPlan) -> Route:
         return Route("enhanced", why)
     if complexity.level == "AMBIGUOUS" and not plan.entities and not words(plan.text):
         return Route("clarify", why)
+    return Route("react", why) if chat else _without_model(why, plan)
+
+
+def _without_model(why: str, plan: QueryPlan) -> Route:
+    """Instead of an agent: each part of the question is searched and answered for itself."""
     searched = f"{len(plan.subquestions)} sub-questions" if plan.subquestions else "the whole question"
-    return Route("enhanced", why, (f"agent strategies are not available in this version: ran enhanced on {searched}",))
+    return Route("enhanced", why, (f"agents need a chat model, and none is configured: ran enhanced on {searched}",))
 
 
 def last_exchange(history: tuple[Turn, ...], context: int = 4) -> Exchange | None:

@@ -27,6 +27,7 @@ from app.strategies.converse import converse
 from app.strategies.fast import fast
 from app.strategies.finish import finished
 from app.strategies.planned import planned
+from app.strategies.react import react
 from app.strategies.replies import clarify, reply
 from app.strategies.run import Kit, Outcome, Record, Run, Strategy
 from app.strategies.summarize import summarize
@@ -43,6 +44,7 @@ STRATEGIES: Final[Mapping[Way, Strategy]] = {
     "fast": fast,
     "enhanced": fast,
     "planned": planned,
+    "react": react,
 }
 
 
@@ -69,7 +71,7 @@ async def _steps(question: Question, kit: Kit, record: Record) -> AsyncIterator[
     question = await _remembering(question, kit, record)
     plan = await kit.understand(question)
     record.spent("understand", began)
-    route = choose(question, plan, kit.settings.memory.context)
+    route = choose(question, plan, kit.settings.memory.context, chat=kit.chat is not None)
     record.question, record.plan, record.route = question, plan, route
     outcome: Outcome | None = None
     one = Run(question, plan, route, kit, record)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from app.answer.cite import cite
 from app.answer.refusal import is_refusal
 from app.answer.reply import tidy
 from app.domain.answer import Draft
-from app.strategies.answering import Material, refused
-from app.strategies.checking import Checked, check, disclosure, note
-from app.strategies.run import Outcome, Run, coverage
+from app.strategies.answering import Material
+from app.strategies.checking import Checked, check, note
+from app.strategies.run import Run
 
 
 def drafted(text: str, material: Material) -> Draft:
@@ -29,16 +27,3 @@ async def checked(run: Run, text: str, material: Material) -> Checked:
     found = await check(run, drafted(text, material), material.passages, material.confidence)
     note(run, len(run.record.attempts) + 1, found)
     return found
-
-
-async def handed_over(run: Run, material: Material, best: Checked) -> Outcome:
-    """The answer, with what its sources do not support said."""
-    assert run.kit.chat is not None
-    draft = best.draft if best.draft.found else await refused(run, best.draft)
-    draft = replace(draft, insufficiencies=(*draft.insufficiencies, *disclosure(best)))
-    return Outcome(
-        draft, run.kit.chat.name, material.passages, material.confidence,
-        material.coverage or coverage(len(material.passages), max(material.visible, len(material.passages))),
-        best.grounding, iterations=max(1, len(run.record.attempts)), more=material.more,
-        degraded=(*material.degraded, *draft.degraded, *(best.grounding.degraded if best.grounding else ())),
-    )  # fmt: skip

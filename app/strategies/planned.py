@@ -16,14 +16,15 @@ from contextlib import aclosing
 from dataclasses import asdict, replace
 from typing import Any, Final, cast
 
+from app.answer.context import Context
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError, ProviderResponseError
 from app.prompts import prompt_part
-from app.strategies.answering import Material, answered
-from app.strategies.checking import Checked, feedback
+from app.strategies.answering import Material, answered, settled
+from app.strategies.checking import Checked, check_settings, feedback
 from app.strategies.fast import fast, nothing_there
 from app.strategies.gather import best
-from app.strategies.given import checked, handed_over
+from app.strategies.given import checked
 from app.strategies.planned_parse import (
     FinalAnswer,
     Insufficiency,
@@ -47,9 +48,8 @@ Item = dict[str, Any]
 
 async def planned(run: Run) -> AsyncIterator[Piece]:
     """Progress, sources, tokens and an Outcome. Raises CairnError."""
-    empty = not (await run.kit.library.holdings(run.question.collection)).documents
-    if run.kit.chat is None or empty:
-        async for piece in nothing_there(run) if empty else fast(run):
+    if not (await run.kit.library.holdings(run.question.collection)).documents:
+        async for piece in nothing_there(run):
             yield piece
         return
     work = begin(run)
@@ -179,7 +179,8 @@ async def _accepted(work: Work, verdict: Checked) -> AsyncIterator[Piece]:
     material = _material(work, lacks)
     yield SourcesFound(material.passages)
     yield Token(verdict.draft.text)
-    outcome = await handed_over(work.run, material, verdict)
+    strict, context = check_settings(work.run.settings).strict, Context("", material.passages, 0)
+    outcome = await settled(work.run, material, context, verdict, strict=strict)
     yield _disclosing(outcome, lacks, work)
 
 

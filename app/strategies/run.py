@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from app.domain.answer import Draft
 from app.domain.conversation import Turn
@@ -59,7 +60,8 @@ class Record:
 
     `attempts`: generated answers with their groundedness. `merged`: the list that was made of several searches. `models`:
     the chat model by what it was asked for, with what that cost. `budget`: what agent strategies may spend; all models
-    that are metered from then on are bounded by it. `steps`: what an agent did, without words of documents.
+    that are metered from then on are bounded by it. `steps`: what an agent thought and did; `read`: documents
+    whose words these may hold, besides those of the searches.
     """
 
     question: Question
@@ -72,6 +74,7 @@ class Record:
     timings_ms: dict[str, float] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
     steps: list[Mapping[str, Any]] = field(default_factory=list)
+    read: set[UUID] = field(default_factory=set)
     budget: Budget | None = None
     _under_way: int = 0
     _since: float = 0.0

@@ -29,7 +29,7 @@ BEGIN
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET plan = wordless_plan(r.plan)
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told))
-    AND r.plan ->> 'rewritten_by' IS NOT NULL;
+    AND (r.plan ->> 'rewritten_by' IS NOT NULL OR r.plan ? 'agent_steps');
   UPDATE runs r
   SET answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
   WHERE r.tenant_id = tenant AND r.document_ids && documents AND NOT r.answer ? 'source_deleted_at';

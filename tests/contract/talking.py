@@ -19,6 +19,9 @@ BEGINNINGS: Final = {
     "expand": "You rephrase a question",
     "plan": "You plan how to answer",
     "action": "You answer a question from a user's documents, one action at a time",
+    "think": "You answer a question about a collection of documents with tools",
+    "reflect": "You judge whether the information",
+    "synthesize": "You put together what numbered sources say",
 }
 DEFAULTS: Final = {
     "generate": "I don't know based on the provided documents.",
@@ -28,6 +31,8 @@ DEFAULTS: Final = {
     "decompose": "[]",
     "expand": "[]",
     "plan": '["search_docs: the question", "open_citation: the best result", "Synthesize the answer"]',
+    "reflect": "Something is missing.\nACTION: continue",
+    "synthesize": "Something [1].",
 }
 
 

@@ -28,8 +28,8 @@ class Query(Arguments):
 
 
 class Place(Arguments):
-    doc_id: Text = Field(description="docId of a result of search_docs, all 36 characters")
-    chunk_id: Text = Field(description="chunkId of the same result, all 36 characters")
+    doc_id: Text = Field(alias="docId", description="docId of a result of search_docs, all 36 characters")
+    chunk_id: Text = Field(alias="chunkId", description="chunkId of the same result, all 36 characters")
 
 
 async def search_docs(toolbox: Toolbox, asked: Query) -> ToolResult:

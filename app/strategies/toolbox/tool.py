@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic.alias_generators import to_camel
 
 from app.domain.passage import Passage
 from app.domain.text import normalise
@@ -29,7 +28,7 @@ MOST_FOUND = 20
 class Arguments(BaseModel):
     """Base of all arguments. What a tool does not know is ignored; its description says what it knows."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
 
 
 def _line(text: str) -> str:

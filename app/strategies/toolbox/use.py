@@ -45,6 +45,7 @@ async def use(toolbox: Toolbox, name: str, arguments: Mapping[str, Any]) -> Tool
         toolbox.done[key] = result
     for passage in result.passages:
         toolbox.number(passage)
+        toolbox.run.record.read.add(passage.document_id)
     if result.fact and result.fact not in toolbox.facts:
         toolbox.facts.append(result.fact)
     return _noted(toolbox, tool.name, given, result, began, reason=problem)
