@@ -17,7 +17,7 @@ from app.domain.document import Document, Outcome, Source
 from app.domain.event import TERMINAL, Event
 from app.domain.ids import new_id
 from app.domain.job import Job
-from app.domain.passage import Leg, SearchRequest, SearchResult
+from app.domain.passage import SearchRequest, SearchResult
 from app.domain.plan import QueryPlan, Vocabulary
 from app.domain.question import Question
 from app.domain.text import normalise
@@ -37,6 +37,7 @@ from app.query.understand import understand
 from app.retrieve.absent import nothing_found
 from app.retrieve.cached import cached_search
 from app.retrieve.query_vectors import query_vectors
+from app.retrieve.route import default_legs
 from app.retrieve.trace import sampled, search_trace, succeeded
 from app.settings import Settings
 from app.store import cache, collections, documents, jobs, traces, uploads
@@ -266,11 +267,6 @@ async def clear_cache(services: Services, collection: str | None = None) -> int:
         return await cache.forget(connection, found.id)
 
 
-def default_legs(settings: Settings) -> tuple[Leg, ...]:
-    """Legs of a search that names none."""
-    return ("vector", "lexical") if settings.rag.hybrid_search_enabled else ("vector",)
-
-
 # --- search and questions -------------------------------------------------------------------------------------------------
 
 
@@ -333,7 +329,7 @@ def _kit(services: Services, question: Question, settings: Settings, record: Rec
         return await understand(
             asked.text, asked.history, vocabulary=known_words, embed=embed,
             chat=chat and record.metered("understand", chat, settings), settings=settings, exemplars=services.exemplars,
-            find=restricted,
+            find=restricted, has_graph="graph" in default_legs(settings) and settings.graph.routing == "type",
         )  # fmt: skip
 
     async def retrieve(request: SearchRequest, strategy: str) -> SearchResult:

@@ -32,8 +32,10 @@ app.add_typer(jobs.group, name="jobs")
 
 class SearchMode(StrEnum):
     hybrid = "hybrid"
+    text = "text"
     vector = "vector"
     lexical = "lexical"
+    graph = "graph"
 
 
 class AskStrategy(StrEnum):
@@ -116,7 +118,9 @@ def search(
     text: Words,
     collection: Collection = None,
     top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=200, help="Passages to show.")] = 10,
-    mode: Annotated[SearchMode | None, typer.Option(help="By words, by meaning, or both (default).")] = None,
+    mode: Annotated[
+        SearchMode | None, typer.Option(help="By words, by meaning, by both (text), by the graph, or by all (default).")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Find passages."""

@@ -98,6 +98,9 @@ class IngestSettings(Section):
     max_file_bytes: int = Field(50_000_000, ge=1, description="Largest file accepted, bytes (413 above).")
     max_text_chars: int = Field(20_000_000, ge=1, description="Largest normalised text of one document, code points.")
     parse_memory_bytes: int = Field(1_500_000_000, ge=10**8, description="Address space of the parsing subprocess.")
+    code_symbols: bool = Field(True, description="Read definitions and references of source code into the graph.")
+    code_seconds: float = Field(20, gt=0, description="Time for reading the symbols of one file, seconds.")
+    code_max_chars: int = Field(2_000_000, ge=0, description="Longer files of code have no symbols, code points.")
     parse_seconds: int = Field(60, ge=1, description="CPU and wall time for parsing one file, seconds.")
     max_pages: int = Field(5000, ge=1, description="Most pages of one PDF.")
     max_unpacked_bytes: int = Field(200_000_000, ge=1, description="Most bytes a zipped document may unpack to.")
@@ -304,9 +307,22 @@ class MemorySettings(Section):
 
 
 class GraphSettings(Section):
-    """The knowledge graph: what is extracted from documents, and how far walks over it go."""
+    """The knowledge graph: what is extracted from documents, when searches follow it, and how far walks over it go."""
 
     enabled: bool = Field(True, description="Extract entities and relations when documents are indexed.")
+    search: bool = Field(
+        True, description="Searches that name no legs follow the graph where the query names something."
+    )
+    routing: Literal["names", "type"] = Field(
+        "names",
+        description="What decides about the graph: whether the question names something, or its type (A6.01 to A6.04).",
+    )
+    fusion: Literal["relative", "capped"] = Field(
+        "relative", description="How the graph joins the text legs: by scores, or each brings its share (A6.05)."
+    )
+    weight: float = Field(
+        0.5, gt=0, le=0.95, description="Share of the graph against text, where no type of question decides."
+    )
     max_mentions: int = Field(60, ge=1, le=1000, description="Mentions of entities kept of one passage at most.")
     max_relations: int = Field(60, ge=0, le=1000, description="Relations kept of one passage at most.")
     hops: int = Field(2, ge=1, le=3, description="Relations between an entity of the question and what is found.")

@@ -79,25 +79,26 @@ def _render(ordered: Sequence[Passage], first: int = 1) -> str:
 
 def _title(passage: Passage) -> str:
     """Title and page, with authors and year where the metadata has them (A3.12)."""
-    name = _one_line(passage.title or passage.external_id)
+    name = one_line(passage.title or passage.external_id)
     authors = passage.metadata.get("authors") or passage.metadata.get("author")
     if isinstance(authors, Sequence) and not isinstance(authors, str):
         authors = ", ".join(str(author) for author in authors)
-    known = "; ".join(_one_line(str(value)) for value in (authors, passage.metadata.get("year")) if value)
+    known = "; ".join(one_line(str(value)) for value in (authors, passage.metadata.get("year")) if value)
     page = f" (page {passage.page})" if passage.page is not None else ""
     return f"{name}{f' by {known}' if authors and known else f', {known}' if known else ''}{page}"
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.replace("[", "(").replace("]", ")").split())[:200]
+def one_line(text: str, most: int = 200) -> str:
+    """Of a header: no text can end it, or pose as the number of a source."""
+    return " ".join(text.replace("[", "(").replace("]", ")").split())[:most]
 
 
 _HEADER = re.compile(r"^(\s*)\[(?=\s*source\b)", re.IGNORECASE | re.MULTILINE)
-_RULE = re.compile(r"^[ \t]*-{3,}[ \t]*$", re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*(?:-{3,}|={3,}[^\n]*={3,})[ \t]*$", re.MULTILINE)
 
 
 def _defused(content: str) -> str:
-    """A document cannot pretend to be another source: lines that look like our headers and separators are changed."""
+    """A document cannot pretend to be another source: lines that look like our headers, separators and sections are changed."""
     return _RULE.sub("***", _HEADER.sub(r"\1(", content))
 
 

@@ -21,13 +21,12 @@ from app.api.models import (
     passage_fields,
 )
 from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
-from app.domain.passage import Leg, SearchRequest, SearchResult
+from app.domain.passage import Leg, Mode, SearchRequest, SearchResult
 from app.errors import InputError
+from app.retrieve.route import default_legs, legs_of
 from app.settings import Settings
 
 router = APIRouter(tags=["search"], route_class=TypedRoute)
-
-Mode = Literal["hybrid", "vector", "lexical", "graph"]
 
 
 class SearchBody(Body):
@@ -49,9 +48,13 @@ class SearchBody(Body):
     )
     top_k: int = Field(10, ge=1, le=200)
     legs: Annotated[list[Leg], Field(min_length=1)] | None = Field(
-        None, description="Default: vector and lexical, or vector alone when rag.hybridSearchEnabled is off."
+        None,
+        description="Default: vector, lexical and (graph.search) graph, which is followed where the query names something; "
+        "vector alone when rag.hybridSearchEnabled is off. Named here, the graph is asked about any query.",
     )
-    mode: Mode | None = Field(None, description="Shorthand for `legs`; hybrid is vector and lexical.")
+    mode: Mode | None = Field(
+        None, description="Shorthand for `legs`; hybrid is the default, text the same without the graph."
+    )
     rerank: bool | None = Field(
         None,
         description="Default: the setting rag.rerankingEnabled. Under rerankerProvider auto, a chat model needs true.",
@@ -88,7 +91,7 @@ class SearchOut(BaseModel):
 
 @router.post("/search", summary="Search passages")
 async def search(body: SearchBody, request: Request, services: ServicesDep, running: RunningDep) -> SearchOut:
-    """Vector and lexical search, fused by rank. Read the details of a search back with GET /traces/{trace_id}."""
+    """By meaning, by words, and by what the graph links with what they find; GET /traces/{trace_id} tells the details."""
     asked = _asked(body, services.settings.current)
     result: SearchResult = await until_gone(request, actions.run_search(services, asked))
     running.metrics.stages(result.timings_ms)
@@ -101,6 +104,7 @@ def _asked(body: SearchBody, settings: Settings) -> SearchRequest:
         collections=_collections(body, settings),
         top_k=body.top_k,
         legs=_legs(body, settings),
+        explicit=bool(body.legs) or body.mode == "graph",
         rerank=body.rerank,
         filters=body.filters,
         group_by=body.group_by,
@@ -120,19 +124,10 @@ def _collections(body: SearchBody, settings: Settings) -> tuple[str, ...]:
 
 def _legs(body: SearchBody, settings: Settings) -> tuple[Leg, ...]:
     legs: tuple[Leg, ...] = tuple(dict.fromkeys(body.legs or ()))
-    mode = _legs_of_mode(body.mode)
-    if legs and mode and set(legs) != set(mode):
+    mode = legs_of(body.mode, settings) if body.mode else ()
+    if legs and mode and set(legs) - {"graph"} != set(mode) - {"graph"}:
         raise InputError(f"`mode` {body.mode} and `legs` {list(legs)} contradict each other; send one of them")
-    chosen = legs or mode or actions.default_legs(settings)
-    if chosen == ("graph",):
-        raise InputError("no collection has a graph yet; search with the legs vector and lexical")
-    return chosen
-
-
-def _legs_of_mode(mode: Mode | None) -> tuple[Leg, ...]:
-    if mode is None:
-        return ()
-    return ("vector", "lexical") if mode == "hybrid" else (mode,)
+    return legs or mode or default_legs(settings)
 
 
 def _fields(result: SearchResult) -> dict[str, Any]:

@@ -15,8 +15,10 @@ group = typer.Typer(rich_markup_mode=None, help="Measure retrieval and routing, 
 
 class EvalMode(StrEnum):
     hybrid = "hybrid"
+    text = "text"
     vector = "vector"
     lexical = "lexical"
+    graph = "graph"
     all = "all"
 
 
@@ -41,7 +43,10 @@ Run = Annotated[
 @group.command()
 def retrieval(
     paths: Paths,
-    mode: Annotated[EvalMode, typer.Option(help="What to search by.")] = EvalMode.hybrid,
+    mode: Annotated[
+        EvalMode,
+        typer.Option(help="What to search by; text is hybrid without the graph, all hybrid, vector and lexical."),
+    ] = EvalMode.hybrid,
     collection: Collection = None,
     split: Split = None,
     limit_queries: Limit = None,

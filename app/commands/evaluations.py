@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from app import actions
 from app.commands import evaluation_tables as tables
 from app.commands.terminal import count, note, progress, say, say_json, services
 from app.domain.evaluation import EvalResult, EvalRun
+from app.domain.passage import Mode
 from app.errors import InputError, NotFoundError
 from app.evals import report
 from app.evals.datasets import RetrievalSet, load
 from app.evals.optimize import SearchReport, fetch_legs, grid, optimize_search
-from app.evals.retrieval import MODES, Bench, evaluate, index_corpus, stale_settings
+from app.evals.retrieval import ALL, Bench, evaluate, index_corpus, stale_settings
 from app.store import evals
 from app.wiring import Services
 
@@ -46,10 +47,9 @@ async def retrieval(corpora: Corpora, mode: str, name: str, json: Path | None, p
         bench = _bench(opened)
         for data, collection in sets:
             await _prepare(opened, bench, data, collection, corpora)
-            for chosen in MODES:
-                if mode in (chosen, "all"):
-                    with progress(f"{data.name}, {chosen}", len(data.queries)) as step:
-                        runs.append(await evaluate(bench, data, collection, chosen, step, name=name))
+            for chosen in ALL if mode == "all" else (cast("Mode", mode),):
+                with progress(f"{data.name}, {chosen}", len(data.queries)) as step:
+                    runs.append(await evaluate(bench, data, collection, chosen, step, name=name))
     if plot:
         draw = report.page if plot.suffix == ".html" else report.chart
         write(plot, draw([run for run, _ in runs]))

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from app import actions
 from app.commands.terminal import count, note, say, say_json, services, shorten
 from app.domain.collection import Collection
-from app.domain.passage import Leg, SearchRequest, SearchResult
+from app.domain.passage import Mode, SearchRequest, SearchResult
 from app.errors import NotFoundError
+from app.retrieve.route import default_legs, legs_of
 from app.wiring import Services
 
-Mode = Literal["hybrid", "vector", "lexical"]
-MODES: dict[Mode, tuple[Leg, ...]] = {
-    "hybrid": ("vector", "lexical"),
-    "vector": ("vector",),
-    "lexical": ("lexical",),
-}
 _EXCERPT = 300
 
 
@@ -26,8 +21,9 @@ async def search(text: str, collection: str | None, top_k: int, mode: Mode | Non
     async with services() as opened:
         query = actions.checked_text(text, opened.settings.current)
         found = await filled_collection(opened, collection)
-        legs = MODES[mode] if mode else actions.default_legs(opened.settings.current)
-        request = SearchRequest(query=query, collections=(found.name,), top_k=top_k, legs=legs)
+        settings = opened.settings.current
+        legs = legs_of(mode, settings) if mode else default_legs(settings)
+        request = SearchRequest(query, (found.name,), top_k=top_k, legs=legs, explicit=mode == "graph")
         result = await actions.run_search(opened, request)
     if as_json:
         say_json(_as_json(result))

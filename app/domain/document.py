@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
+from app.domain.code import Outline
 from app.domain.graph_rows import NO_GRAPH, DocumentGraph
 
 Markup = Literal["markdown", "plain", "code"]
@@ -47,7 +48,8 @@ class LoadedDocument:
     """What a loader makes of a source: normalised text and where its pages begin.
 
     `markup` decides how sections are found: Markdown headings, none, or the symbols of `code_language`
-    (a name of langchain_text_splitters.Language, e.g. "python"). Word and HTML files are rendered as Markdown.
+    (a name of langchain_text_splitters.Language, e.g. "python"). Word and HTML files are rendered as Markdown. `outline`:
+    the symbols, where they could be read (app/ingest/outlines.py).
     """
 
     text: str
@@ -56,6 +58,7 @@ class LoadedDocument:
     title: str | None = None
     pages: tuple[PageStart, ...] = ()
     code_language: str | None = None
+    outline: Outline | None = None
 
 
 @dataclass(frozen=True, slots=True)

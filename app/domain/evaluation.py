@@ -58,5 +58,5 @@ class EvalRun:
 
     @property
     def mode(self) -> str:
-        """How was searched: hybrid, vector or lexical."""
+        """How was searched: hybrid, text (without the graph), vector, lexical or graph."""
         return str(self.parameters.get("mode", ""))

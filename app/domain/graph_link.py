@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 How = Literal["name", "alias", "words"]
@@ -72,3 +73,25 @@ class Bridge:
     passages: int
     topic: bool
     spans: tuple[tuple[int, int], ...]
+
+
+class LinkRow(NamedTuple):
+    """A row of rag.graph_leg (sql/functions/graph_leg.sql says what its nulls mean); words are places in the question."""
+
+    seed_id: UUID | None
+    passage_id: UUID
+    document_id: UUID
+    entity_id: UUID | None
+    passages: int | None
+    about: int | None
+    topic: bool
+    said: frozenset[Hashable]
+    held: frozenset[Hashable]
+
+
+@dataclass(frozen=True, slots=True)
+class Linkage:
+    """What joins passages of a collection. `weights`: idf of the words of the question, by their place in it."""
+
+    weights: Mapping[Hashable, float]
+    rows: Sequence[LinkRow]

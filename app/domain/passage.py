@@ -8,14 +8,18 @@ from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from app.domain.document import Landmark
+from app.domain.graph_context import GraphContext
+from app.domain.plan import FusionWeights
 from app.domain.trace import LegTrace
 
 Leg = Literal["vector", "lexical", "graph"]
 LEGS: tuple[Leg, ...] = ("vector", "lexical", "graph")
+Mode = Literal["hybrid", "text", "vector", "lexical", "graph"]
+"""What to search by: all legs, those without the graph, or one."""
 
 
 class Hit(NamedTuple):
-    """A passage found by one leg. `score` is the leg's own: cosine similarity, or BM25.
+    """A passage found by one leg. `score` is the leg's own: cosine similarity, BM25, or worth of a link.
 
     A tuple, as is `Fused`, because a search makes hundreds, and frozen dataclasses take four times as long to make.
     """
@@ -30,7 +34,7 @@ class Hit(NamedTuple):
 class LegResult:
     """Hits of one leg, best first.
 
-    `confidence` in 0..1: best cosine, or best share of the query's idf mass. `exact`: the list is the true one, not an
+    `confidence` in 0..1: best cosine, best share of the query's idf mass, or best link. `exact`: the list is the true one, not an
     approximation. `complete`: there is nothing beyond it. `how`: by which way it was found, for the trace.
     """
 
@@ -87,6 +91,8 @@ class SearchRequest:
 
     `model`: search by the vectors of this embedding model instead of those that serve, to compare before a flip.
     `cache` False: neither read from the retrieval cache nor written to it.
+    `explicit`: the caller chose the legs, so the graph is asked also where the query names nothing. `weights`: text against
+    graph, where the type of the question decides (graph.routing).
     """
 
     query: str
@@ -99,6 +105,8 @@ class SearchRequest:
     expand_parents: bool = True
     model: str | None = None
     cache: bool = True
+    explicit: bool = False
+    weights: FusionWeights | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,7 @@ class SearchResult:
     """Passages best first, and how they were found. `confidence` per leg in 0..1; `timings_ms` per stage; `reranker`
     is the name of the one that made the order; `how` as in LegResult, for the legs that have something to tell.
 
+    `graph` is what the graph says about the passages, where it brought some and an answer will be made of them.
     `epochs` by name and `snapshot` by id are the states of the collections that were read, all in one snapshot.
     """
 
@@ -136,6 +145,7 @@ class SearchResult:
     snapshot: Mapping[UUID, int] = field(default_factory=dict)
     hit: CacheHit | None = None
     how: Mapping[Leg, Mapping[str, Any]] = field(default_factory=dict)
+    graph: GraphContext | None = None
 
     @property
     def from_cache(self) -> bool:

@@ -19,10 +19,11 @@ from app.domain.passage import Fused, Leg, LegResult, SearchRequest, SearchResul
 from app.errors import DatabaseUnavailableError
 from app.evals.datasets import RetrievalSet
 from app.evals.metrics import Comparison, Floats, compare, estimate, interval, ndcg, resampled_means
-from app.evals.retrieval import MODES, Bench, Step, find_collection, ranking, search_all, timings
+from app.evals.retrieval import Bench, Step, find_collection, ranking, search_all, timings
 from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
 from app.retrieve.legs import LegQuery, run_legs
 from app.retrieve.operators import parse_operators
+from app.retrieve.route import default_legs
 from app.retrieve.stopwatch import Stopwatch
 from app.retrieve.vector import Searched, VectorQuery
 from app.store import evals, vectors
@@ -92,7 +93,7 @@ async def optimize_search(
 async def _searches(
     bench: Bench, queries: Mapping[str, str], collection: str, step: Step, *, rerank: bool
 ) -> dict[str, SearchResult]:
-    legs = MODES["hybrid"] if bench.settings.rag.hybrid_search_enabled else MODES["vector"]
+    legs = default_legs(bench.settings)
     return await search_all(bench, queries, collection, legs, TOP_K, step, rerank=rerank, concurrency=1)
 
 

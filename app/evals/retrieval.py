@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,23 +19,19 @@ from app.domain.collection import Collection
 from app.domain.document import Outcome, Rejected, Source
 from app.domain.evaluation import EvalResult, EvalRun
 from app.domain.ids import new_id
-from app.domain.passage import Leg, SearchRequest, SearchResult
+from app.domain.passage import Leg, Mode, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.errors import NotFoundError
 from app.evals.datasets import RetrievalSet
 from app.evals.metrics import score, summarise
 from app.ingest.pipeline import Target, ingest
 from app.ingest.prepare import source_hash
+from app.retrieve.route import legs_of
 from app.retrieve.search import Retriever, search
 from app.settings import Settings
 from app.store import collections, evals
 
-Mode = Literal["hybrid", "vector", "lexical"]
-MODES: Mapping[Mode, tuple[Leg, ...]] = {
-    "hybrid": ("vector", "lexical"),
-    "vector": ("vector",),
-    "lexical": ("lexical",),
-}
+ALL: tuple[Mode, ...] = ("hybrid", "vector", "lexical")
 TOP_K = 100
 """Documents per query, as recall@100 needs them."""
 CONCURRENCY = 2
@@ -43,8 +39,8 @@ CONCURRENCY = 2
 
 # What an index is made with: settings that change these leave an older index as it was.
 INDEX_SETTINGS = (
-    "chunking", "ingest.detectLanguage", "ingest.language", "rag.chunkSize", "rag.chunkOverlap", "rag.embeddingModel",
-    "vector.precision",
+    "chunking", "graph.enabled", "ingest.detectLanguage", "ingest.language", "rag.chunkSize", "rag.chunkOverlap",
+    "rag.embeddingModel", "vector.precision",
 )  # fmt: skip
 
 Step = Callable[[str], None]
@@ -142,7 +138,7 @@ async def evaluate(
     """
     where = await find_collection(bench, collection)
     started = datetime.now(UTC)
-    found = await search_all(bench, data.queries, collection, MODES[mode], TOP_K, step)
+    found = await search_all(bench, data.queries, collection, legs_of(mode, bench.settings), TOP_K, step)
     results = [_judged(data, query_id, result) for query_id, result in found.items()]
     problems = tuple(_problems(list(found.values())))
     run = _run(bench, data, mode, started, results, problems, name=name, where=where, epoch=_epoch(found.values()))
@@ -194,7 +190,7 @@ async def search_all(
         for query_id, text in pending:
             request = SearchRequest(
                 query=text, collections=(collection,), top_k=top_k, legs=legs, rerank=rerank, group_by="document",
-                cache=False,
+                cache=False, explicit=legs == ("graph",),
             )  # fmt: skip
             found[query_id] = await search(bench.retriever, bench.principal, request, bench.settings)
             step(query_id)
@@ -236,7 +232,7 @@ def _parameters(bench: Bench, mode: Mode) -> dict[str, Any]:
     choice = bench.retriever.reranker.get(bench.settings)
     used = bench.settings.rag.reranking_enabled and not choice.on_request
     return {
-        "mode": mode, "legs": list(MODES[mode]), "top_k": TOP_K, "group_by": "document",
+        "mode": mode, "legs": list(legs_of(mode, bench.settings)), "top_k": TOP_K, "group_by": "document",
         "reranker": choice.reranker.name if choice.reranker and used else None, "embedding_model": bench.retriever.model.name,
         "concurrency": CONCURRENCY,
     }  # fmt: skip

@@ -78,13 +78,14 @@ class Link:
 class Named:
     """A passage that mentions an entity which the question names.
 
-    `topic`: as its title or heading. `passages` of the collection do so in the same way.
+    `topic`: as its title or heading. `passages` of the collection do so in the same way. `sure`, 0..1: that it is meant.
     """
 
     passage_id: UUID
     entity_id: UUID
     passages: int
     topic: bool
+    sure: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def rank(
 def _named(named: Sequence[Named]) -> Iterator[Linked]:
     for one in named:
         if 1 <= one.passages <= MOST_PASSAGES:
-            score = (NAMED_TOPIC if one.topic else NAMED) / math.sqrt(one.passages)
+            score = one.sure * (NAMED_TOPIC if one.topic else NAMED) / math.sqrt(one.passages)
             yield Linked(one.passage_id, score, one.entity_id)
 
 

@@ -95,7 +95,7 @@ async def run_child(command: Sequence[str], request: tuple[bytes, bytes], limits
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         start_new_session=True,
-        env=_environment(),
+        env=child_environment(),
     )
     feeding = asyncio.create_task(_feed(child, request))
     try:
@@ -113,7 +113,7 @@ async def run_child(command: Sequence[str], request: tuple[bytes, bytes], limits
     return answer
 
 
-def _environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """Only what an interpreter needs; the parser of an untrusted file has no business with keys."""
     kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return kept | {"PYTHONPATH": str(Path(app.__path__[0]).parent), "PYTHONUTF8": "1", "MALLOC_ARENA_MAX": "2"}

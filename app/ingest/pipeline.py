@@ -14,6 +14,7 @@ from dataclasses import replace
 from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
 from app.errors import InputError, ParseError, TooLargeError, UnsupportedTypeError
 from app.ingest.embed import GROUP_CHUNKS, Check, Target, embed_documents, in_use
+from app.ingest.outlines import OutlineReader, outline_reader
 from app.ingest.parse import parse
 from app.ingest.prepare import prepare, source_hash
 from app.ingest.reweight import order_index_if_due, reweight_if_drifted
@@ -61,11 +62,12 @@ async def ingest(
     async def load_all() -> None:
         async with database.transaction(target.principal, readonly=True) as connection:
             dominant = await lexical.dominant(connection, target.principal, target.collection_id)
-        async for source in _each(sources):
-            if check:
-                check()
-            if (ready := await _load(database, target, source, report, dominant)) is not None:
-                await prepared.put(ready)
+        async with outline_reader(target.settings) as outlines:
+            async for source in _each(sources):
+                if check:
+                    check()
+                if (ready := await _load(database, target, source, report, dominant, outlines)) is not None:
+                    await prepared.put(ready)
         await prepared.put(None)
 
     async def embed_all() -> None:
@@ -112,7 +114,12 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 async def _load(
-    database: Database, target: Target, source: Source, report: OnOutcome, dominant: str | None
+    database: Database,
+    target: Target,
+    source: Source,
+    report: OnOutcome,
+    dominant: str | None,
+    outlines: OutlineReader,
 ) -> PreparedDocument | None:
     """Parse and cut one source; None when there is nothing to do (reported)."""
     digest = source_hash(source)
@@ -128,7 +135,7 @@ async def _load(
                 connection, target.principal, target.collection_id, source.external_id, "parsing", None
             )
     try:
-        loaded = await parse(source, target.settings.ingest)
+        loaded = await outlines.outlined(await parse(source, target.settings.ingest), source.external_id)
         ready = await asyncio.to_thread(prepare, source, loaded, target.settings, target.embedder.tokens, dominant)
         if len(ready.chunks) > GROUP_CHUNKS:  # long enough for somebody to look
             await _status(database, target, source, "embedding")

@@ -18,6 +18,7 @@ from app.domain.graph_rows import NO_GRAPH
 from app.domain.identifiers import identifier_terms
 from app.domain.ids import new_id
 from app.errors import EmptyDocumentError
+from app.graph.code_rows import code_graph
 from app.graph.rows import document_graph
 from app.ingest.chunkers import chunk
 from app.ingest.language import detect_language, passage_configuration
@@ -69,6 +70,8 @@ def prepare(
     graph = NO_GRAPH
     if settings.graph.enabled and loaded.markup != "code":
         graph = document_graph(loaded.text, passages, title=title or "", language=language, settings=settings.graph)
+    elif settings.graph.enabled and loaded.outline:
+        graph = code_graph(loaded.outline, passages, source.external_id)
     return PreparedDocument(
         source=source,
         title=title or source.name,

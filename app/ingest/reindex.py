@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from app.domain.document import LoadedDocument, Markup, PageStart, PreparedDocument, Source
 from app.ingest.embed import Target, embed_documents, in_use
+from app.ingest.outlines import OutlineReader
 from app.ingest.prepare import embed_text, prepare
 from app.store import documents, graph_stage, lexical
 from app.store.session import Database
@@ -30,7 +31,9 @@ _RENDERED = {
 _CODE = "text/x-"
 
 
-async def reindex_document(database: Database, target: Target, stored: documents.Stored, *, force: bool) -> Redone:
+async def reindex_document(
+    database: Database, target: Target, stored: documents.Stored, outlines: OutlineReader, *, force: bool
+) -> Redone:
     """Replace its passages, chunks, vectors and graph in one transaction; the version stays, and the old ones are found until
     then. Raises what reading and embedding raise."""
     while True:
@@ -43,7 +46,8 @@ async def reindex_document(database: Database, target: Target, stored: documents
             dominant = await lexical.dominant(connection, target.principal, target.collection_id)
         if text is None or text[0] != stored.version:
             return "overtaken"
-        ready = await asyncio.to_thread(_prepare, now, stored, text[1], passages, chunks, dominant)
+        loaded = await outlines.outlined(recover(text[1], stored.media_type, passages), stored.external_id)
+        ready = await asyncio.to_thread(_prepare, now, stored, loaded, chunks, dominant)
         known = graph_stage.is_stored(target.collection_id, ready, graph)
         if not force and known and _same(ready, passages, chunks):
             return "unchanged"
@@ -59,14 +63,12 @@ async def reindex_document(database: Database, target: Target, stored: documents
 def _prepare(
     target: Target,
     stored: documents.Stored,
-    text: str,
-    passages: Sequence[Any],
+    loaded: LoadedDocument,
     chunks: Sequence[Any],
     dominant: str | None,
 ) -> PreparedDocument:
     title = stored.title if title_was_embedded(stored.title, chunks) else None
     source = Source(stored.external_id, stored.title, b"", title=title)
-    loaded = recover(text, stored.media_type, passages)
     return prepare(source, loaded, target.settings, target.embedder.tokens, dominant)
 
 

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from app.errors import NotFoundError
 from app.ingest.embed import GROUP_CHUNKS, ModelInUse, Target, embed_texts
+from app.ingest.outlines import outline_reader
 from app.ingest.prepare import embed_text
 from app.ingest.reindex import reindex_document
 from app.ingest.reweight import reweight_if_drifted
@@ -49,9 +50,10 @@ def reindex(database: Database, target_for: TargetFor) -> Handler:
             total = found.document_count if found else 0
             if not batch:
                 break
-            for stored in batch:
-                await context.progress(counts.total(), total, stored.external_id[:200])
-                counts[await reindex_document(database, target, stored, force=force)] += 1
+            async with outline_reader(target.settings) as outlines:
+                for stored in batch:
+                    await context.progress(counts.total(), total, stored.external_id[:200])
+                    counts[await reindex_document(database, target, stored, outlines, force=force)] += 1
             after = batch[-1].id
         if counts["redone"]:
             await reweight_if_drifted(database, context.principal, collection_id, target.settings)

@@ -1,4 +1,4 @@
-"""The short way: both legs and the passages of one collection in one statement (docs/adr/0015).
+"""The short way: both text legs and the passages of one collection in one statement (docs/adr/0015), and after it the graph.
 
 It takes plain searches, which are nearly all. What it does not take, or what it fails with, goes leg by leg.
 """
@@ -6,9 +6,13 @@ It takes plain searches, which are nearly all. What it does not take, or what it
 from __future__ import annotations
 
 import time
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 from app.domain.passage import Leg, LegResult
+from app.retrieve.follow import Merged, follow
 from app.retrieve.fuse import fuse, weights
+from app.retrieve.leg_by_leg import fetch
 from app.retrieve.legs import lexical_text
 from app.retrieve.query_vectors import QueryVectors
 from app.retrieve.retriever import Asked, Found, State, unknown_collections
@@ -24,7 +28,7 @@ def suits(asked: Asked, embedded: QueryVectors) -> bool:
         len(set(request.collections)) == 1
         and not (request.filters or asked.conditions or request.model)
         and request.group_by == "passage"
-        and 0 < len(request.legs) == len({"vector", "lexical"}.intersection(request.legs))
+        and not {"vector", "lexical"}.isdisjoint(request.legs)
         and ("vector" not in request.legs or asked.retriever.model.id in embedded.vectors)
     )
 
@@ -35,28 +39,51 @@ async def retrieve(asked: Asked, embedded: QueryVectors) -> Found | None:
     Raises NotFoundError, DatabaseUnavailableError, QueryTimeoutError; anything else is a leg that failed.
     """
     begun, query = time.perf_counter(), _query(asked, embedded)
-    async with asked.retriever.database.connection() as connection:
+    async with _connection(asked) as connection:
         found = await store.search(connection, asked.principal, query, asked.settings)
-    if found is None:
-        raise unknown_collections([query.collection])
-    if not found.served:
+        if found is None:
+            raise unknown_collections([query.collection])
+        if not found.served:
+            return None
+        legs = _booked(asked, found)
+        # what is left: reading the passages, and the way there and back
+        elapsed = (time.perf_counter() - begun) * 1000
+        asked.stopwatch.book("fetch", elapsed - sum(found.milliseconds.values()))
+        documents = {hit.passage_id: hit.document_id for result in legs.values() for hit in result.hits}
+        merged = Merged(fuse(legs, asked.settings), legs, documents)
+        whole = {}
+        if "graph" in asked.request.legs:
+            merged = await follow(connection, asked, [found.collection_id], merged, guarded=False)
+            new = [item for item in merged.fused[: asked.whole] if item.passage_id not in found.rows]
+            whole = {item.passage_id: item for item in await fetch(connection, asked.principal, new, legs)}
+    best = merged.fused[: asked.whole]
+    if any(item.passage_id not in found.rows and item.passage_id not in whole for item in best):
         return None
+    shortlist = [
+        whole.get(item.passage_id) or passage(found.rows[item.passage_id], query.collection, item) for item in best
+    ]
+    scope = [State(found.collection_id, query.collection, found.epoch, found.passage_count)]
+    return Found(scope, merged.fused, merged.fused, merged.documents, merged.legs, {}, shortlist, merged.linked)
+
+
+def _connection(asked: Asked) -> AbstractAsyncContextManager[Any]:
+    """With a transaction only where there is more than one statement that must see the same."""
+    database, timeout = asked.retriever.database, asked.settings.retrieve.statement_timeout_ms
+    if "graph" not in asked.request.legs:
+        return database.connection()
+    config = {"statement_timeout": str(timeout)}
+    return database.transaction(asked.principal, readonly=True, isolation="repeatable_read", config=config)
+
+
+def _booked(asked: Asked, found: store.Searched) -> dict[Leg, LegResult]:
+    """The text legs that ran, with the time that each took."""
     legs: dict[Leg, LegResult] = {}
     for leg in asked.request.legs:
-        if (result := found.vector if leg == "vector" else found.lexical) is not None:
+        result = found.vector if leg == "vector" else found.lexical if leg == "lexical" else None
+        if result is not None:
             legs[leg] = result
             asked.stopwatch.book(leg, found.milliseconds[leg])
-    # what is left: reading the passages, and the way there and back
-    elapsed = (time.perf_counter() - begun) * 1000
-    asked.stopwatch.book("fetch", elapsed - sum(found.milliseconds.values()))
-    fused = fuse(legs, asked.settings)
-    best = fused[: asked.whole]
-    if any(item.passage_id not in found.rows for item in best):
-        return None
-    shortlist = [passage(found.rows[item.passage_id], query.collection, item) for item in best]
-    documents = {hit.passage_id: hit.document_id for result in legs.values() for hit in result.hits}
-    scope = [State(found.collection_id, query.collection, found.epoch, found.passage_count)]
-    return Found(scope, fused, fused, documents, legs, {}, shortlist)
+    return legs
 
 
 def _query(asked: Asked, embedded: QueryVectors) -> store.CollectionQuery:
@@ -69,6 +96,6 @@ def _query(asked: Asked, embedded: QueryVectors) -> store.CollectionQuery:
         chunks=first_chunks(depth, settings.vector),
         depth=depth,
         hits=max(depth, settings.lexical.candidates),
-        vector_share=weights(request.legs, settings).get("vector", 0.0),
+        vector_share=weights([leg for leg in request.legs if leg != "graph"], settings).get("vector", 0.0),
         top=asked.whole,
     )

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Any
 
 from app.domain.cache import CacheAddress
 from app.domain.identifiers import identifier_terms
 from app.domain.passage import SearchRequest, SearchResult
 from app.domain.principal import Principal
+from app.retrieve.graph import question_keys
 from app.retrieve.guards import guards
 from app.settings import Settings
 
-FORMAT = 2
+FORMAT = 3
 """Of keys and stored results: one more when either changes its meaning, so that old entries are never read."""
 _TRAILING = "?.!,;: "
 
@@ -44,18 +46,19 @@ def address(
     The key is A7.02's (query, top_k, reranking, strategy) with what it lacks (T14): tenant, collections, embedding
     models, settings revision, legs, grouping, expansion and reranker. `reranker` is the name of the one that will run,
     `serving` the ids of the models whose vectors are compared in each collection. Epochs are no part of it: they are
-    compared when the entry is read. Parts of identifiers stand beside the query, because the lexical leg takes
-    `getUserName` for more words than `getusername`.
+    compared when the entry is read. Parts of identifiers and names stand beside the query, because the lexical leg takes
+    `getUserName` for more words than `getusername`, and the graph leg Turkey for another thing than turkey.
     """
     query = normalise_query(request.query)
     names = tuple(sorted(set(request.collections)))
     rest = [
         FORMAT, principal.tenant_id, request.top_k, request.rerank, reranker, strategy, answering, names, model_id,
         settings.revision, sorted(set(request.legs)), request.group_by, request.expand_parents,
-        request.model, list(serving),
+        request.model, list(serving), request.explicit, request.weights and astuple(request.weights),
     ]  # fmt: skip
+    named = question_keys(request.query) if "graph" in request.legs else ()
     return CacheAddress(
-        key=_digest([query, identifier_terms(request.query), *rest]),
+        key=_digest([query, identifier_terms(request.query), named, *rest]),
         scope=_digest(rest),
         query=query,
         guards=guards(request.query),

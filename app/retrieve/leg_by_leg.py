@@ -9,6 +9,8 @@ from uuid import UUID
 
 from app.domain.collection import Collection
 from app.domain.passage import Fused, Leg, LegResult, Passage
+from app.domain.principal import Principal
+from app.retrieve.follow import Merged, follow
 from app.retrieve.fuse import fuse
 from app.retrieve.legs import LegQuery, run_legs
 from app.retrieve.query_vectors import QueryVectors
@@ -31,22 +33,36 @@ async def retrieve(asked: Asked, embedded: QueryVectors, *, guarded: bool) -> Fo
         scope = await _scope(connection, asked)
         vector, problem = await _vector_query(connection, asked, scope, embedded)
         query = LegQuery(request, [collection.id for collection in scope], vector, asked.conditions)
-        depth = 3 * request.top_k
-        while True:
-            legs, failed = await run_legs(
-                connection, asked.principal, query, depth, settings, asked.stopwatch, guarded=guarded
-            )
-            documents = {hit.passage_id: hit.document_id for leg in legs.values() for hit in leg.hits}
-            fused = fuse(legs, settings)
-            candidates = _one_per_document(fused, documents) if request.group_by == "document" else fused
-            exhausted = all(len(leg.hits) < depth for leg in legs.values())
-            if len(candidates) >= request.top_k or exhausted or depth >= MAX_DEPTH or request.group_by == "passage":
-                break
-            depth *= 4
-        shortlist = await asked.stopwatch.measure("fetch", _fetch(connection, asked, candidates[: asked.whole], legs))
-    failed = {**failed, **({"vector": problem} if problem else {})}
+        merged = await _text_legs(connection, asked, query, guarded=guarded)
+        if "graph" in request.legs:
+            merged = await follow(connection, asked, query.collections, merged, guarded=guarded)
+        fused, candidates = merged.fused, merged.fused
+        if request.group_by == "document":
+            candidates = _one_per_document(fused, merged.documents)
+        best = candidates[: asked.whole]
+        shortlist = await asked.stopwatch.measure("fetch", fetch(connection, asked.principal, best, merged.legs))
+    failed = dict(merged.failed)
+    if problem:
+        failed["vector"] = problem
     states = [State(item.id, item.name, item.epoch, item.passage_count) for item in scope]
-    return Found(states, fused, candidates, documents, legs, failed, shortlist)
+    return Found(states, fused, candidates, merged.documents, merged.legs, failed, shortlist, merged.linked)
+
+
+async def _text_legs(connection: Any, asked: Asked, query: LegQuery, *, guarded: bool) -> Merged:
+    """The legs that look for the query itself; deeper, where too few documents are among their passages."""
+    request, settings, depth = asked.request, asked.settings, 3 * asked.request.top_k
+    while True:
+        legs, failed = await run_legs(
+            connection, asked.principal, query, depth, settings, asked.stopwatch, guarded=guarded
+        )
+        documents = {hit.passage_id: hit.document_id for leg in legs.values() for hit in leg.hits}
+        merged = Merged(fuse(legs, settings), legs, documents, failed)
+        exhausted = all(len(leg.hits) < depth for leg in legs.values())
+        if request.group_by == "passage" or exhausted or depth >= MAX_DEPTH:
+            return merged
+        if len(_one_per_document(merged.fused, documents)) >= request.top_k:
+            return merged
+        depth *= 4
 
 
 async def _scope(connection: Any, asked: Asked) -> list[Collection]:
@@ -95,14 +111,12 @@ def _one_per_document(fused: Sequence[Fused], documents: Mapping[UUID, UUID]) ->
     return list(best.values())
 
 
-async def _fetch(
-    connection: Any, asked: Asked, shortlist: Sequence[Fused], legs: Mapping[Leg, LegResult]
+async def fetch(
+    connection: Any, principal: Principal, best: Sequence[Fused], legs: Mapping[Leg, LegResult]
 ) -> list[Passage]:
+    """The passages whole, in this order."""
     chunks = {hit.passage_id: hit.chunk_id for leg in legs.values() for hit in leg.hits if hit.chunk_id}
-    wanted = {item.passage_id: chunks.get(item.passage_id) for item in shortlist}
-    rows = await passages.fetch(connection, asked.principal, wanted)
+    rows = await passages.fetch(connection, principal, {item.passage_id: chunks.get(item.passage_id) for item in best})
     return [
-        replace(rows[item.passage_id], score=item.score, ranks=item.ranks)
-        for item in shortlist
-        if item.passage_id in rows
+        replace(rows[item.passage_id], score=item.score, ranks=item.ranks) for item in best if item.passage_id in rows
     ]

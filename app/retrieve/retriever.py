@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from app.domain.condition import Conditions
@@ -67,7 +67,8 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one snapshot gave. `candidates` are what grouping left of `fused`, `shortlist` the first of them, whole."""
+    """What one snapshot gave. `candidates` are what grouping left of `fused`, `shortlist` the first of them, whole.
+    `linked`: over which entity the graph came to a passage."""
 
     scope: Sequence[State]
     fused: Sequence[Fused]
@@ -76,6 +77,7 @@ class Found:
     legs: Mapping[Leg, LegResult]
     failed: Mapping[Leg, str]
     shortlist: list[Passage]
+    linked: Mapping[UUID, UUID] = field(default_factory=dict)
 
 
 def unknown_collections(names: Iterable[str]) -> NotFoundError:

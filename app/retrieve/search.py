@@ -1,4 +1,4 @@
-"""The read path on one screen: embed -> legs and passages -> rerank -> trace.
+"""The read path on one screen: embed -> text legs -> graph -> passages -> rerank -> trace.
 
 Legs and passages come in one statement (at_once.py) or leg by leg (leg_by_leg.py), always out of one snapshot. A leg or
 reranker that fails never fails the search and is never hidden: it stands in `legs_failed` or `degraded`.
@@ -6,21 +6,25 @@ reranker that fails never fails the search and is never hidden: it stands in `le
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
 import structlog
 
+from app.domain.graph_context import GraphContext
 from app.domain.ids import new_id
 from app.domain.passage import Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.errors import DatabaseUnavailableError, NotFoundError
 from app.retrieve import at_once, leg_by_leg
+from app.retrieve.graph import said_of
 from app.retrieve.legs import LegFailedError
 from app.retrieve.operators import parse_operators
 from app.retrieve.query_vectors import NeedsVectorsError, QueryVectors
 from app.retrieve.rerank import relevant, rerank, wanted
 from app.retrieve.retriever import Asked, Found, Retriever
+from app.retrieve.route import routed, unsure
 from app.retrieve.stopwatch import Stopwatch
 from app.retrieve.trace import leg_traces
 from app.settings import Settings
@@ -52,8 +56,12 @@ async def search(
     choice, reranker = retriever.reranker.get(settings), None
     reranks = wanted(choice, request, settings, answering=answering)
     whole = max(request.top_k, settings.retrieve.rerank_candidates if reranks and choice.reranker else 0)
-    asked = Asked(retriever, principal, request, parsed.conditions, settings, whole, stopwatch)
+    ran = routed(request, settings)
+    asked = Asked(retriever, principal, ran, parsed.conditions, settings, whole, stopwatch)
     found = await _retrieve(asked, embedded)
+    if unsure(request, asked.request, found.legs):
+        asked = replace(asked, request=request)
+        found = await _retrieve(asked, embedded)
     failed = found.failed
     if failed and not found.legs:
         reasons = "; ".join(f"{leg}: {reason}" for leg, reason in failed.items())
@@ -69,6 +77,8 @@ async def search(
             degraded += (done.problem,)
             candidates = relevant(shortlist, settings.retrieve) if answering and not done.reranker else shortlist
     kept = tuple(candidates[: request.top_k])
+    told, problem = await _told(asked, found, kept) if answering else (None, "")
+    degraded += (problem,) if problem else ()
     return SearchResult(
         passages=tuple(map(_chunk_only, kept)) if not request.expand_parents else kept,
         trace_id=run_id or new_id(),
@@ -84,6 +94,7 @@ async def search(
         reranker=reranker,
         legs=leg_traces(found, shortlist, kept),
         how={leg: result.how for leg, result in found.legs.items() if result.how},
+        graph=told,
     )
 
 
@@ -109,6 +120,18 @@ async def _retrieve(asked: Asked, embedded: QueryVectors) -> Found:
             await embedded.add(need.models, asked.stopwatch)
         except LegFailedError:
             guarded = True
+
+
+async def _told(asked: Asked, found: Found, kept: Sequence[Passage]) -> tuple[GraphContext | None, str]:
+    """What the graph says of the passages, where it brought some; or why that is missing."""
+    if not any("graph" in passage.ranks for passage in kept):
+        return None, ""
+    try:
+        work = said_of(asked.retriever.database, asked.principal, found.linked, kept)
+        return await asked.stopwatch.measure("graph", work), ""
+    except Exception as error:
+        log.exception("search.graph_context_failed")
+        return None, f"what the graph says of the passages is missing ({type(error).__name__}: {error})"
 
 
 def _chunk_only(passage: Passage) -> Passage:

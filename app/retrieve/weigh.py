@@ -11,6 +11,8 @@ from app.domain.plan import FusionWeights
 
 CONFIDENCE_THRESHOLD: Final = 0.3
 """A leg that is less sure than this gives weight away (A6.04)."""
+SKIP: Final = 0.15
+"""A side with less weight is not asked (A6.03)."""
 MAX_SHIFT: Final = 0.3
 """What a leg gives away that found nothing (A6.04)."""
 

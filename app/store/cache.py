@@ -15,6 +15,7 @@ from pgvector import HalfVector
 from app.db.queries import load_queries
 from app.domain.cache import CacheAddress, CacheCounts, CacheStats
 from app.domain.document import Landmark
+from app.domain.graph_context import ContextCommunity, ContextEntity, ContextRelation, GraphContext
 from app.domain.passage import CacheHit, Passage, SearchResult
 from app.domain.principal import Principal
 from app.settings import CacheSettings
@@ -129,6 +130,7 @@ def _document(result: SearchResult) -> dict[str, Any]:
         "epochs": dict(result.epochs),
         "visible_passages": result.visible_passages,
         "reranker": result.reranker,
+        "graph": result.graph and _context_document(result.graph),
     }
 
 
@@ -151,6 +153,7 @@ def _result(stored: Mapping[str, Any], run_id: UUID, age: float, similarity: flo
         visible_passages=stored["visible_passages"],
         reranker=stored["reranker"],
         hit=CacheHit(UUID(stored["run_id"]), age, similarity),
+        graph=stored["graph"] and _context(stored["graph"]),
     )
 
 
@@ -167,3 +170,22 @@ def _passage(fields: Mapping[str, Any]) -> Passage:
 
 def _landmarks(stored: Sequence[Mapping[str, Any]]) -> tuple[Landmark, ...]:
     return tuple(Landmark(mark["start"], mark["page"], tuple(mark["headings"])) for mark in stored)
+
+
+def _context_document(context: GraphContext) -> dict[str, Any]:
+    stored = asdict(context)
+    for one in (*stored["entities"], *stored["relations"]):
+        one["passages"] = list(map(str, one["passages"]))
+    return stored
+
+
+def _context(stored: Mapping[str, Any]) -> GraphContext:
+    return GraphContext(
+        tuple(ContextEntity(**_with_ids(one)) for one in stored["entities"]),
+        tuple(ContextRelation(**_with_ids(one)) for one in stored["relations"]),
+        tuple(ContextCommunity(**one) for one in stored["communities"]),
+    )
+
+
+def _with_ids(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {**fields, "passages": tuple(map(UUID, fields["passages"]))}

@@ -7,7 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
-from app.domain.graph_link import Bridge, Candidate, EntitySummary, Mentioned
+from app.domain.condition import Conditions
+from app.domain.graph_context import ContextEntity, ContextRelation, GraphContext
+from app.domain.graph_link import Bridge, Candidate, EntitySummary, Linkage, LinkRow, Mentioned
 from app.domain.graph_walk import Step, WalkLimits
 from app.domain.ids import new_id
 from app.domain.principal import Principal
@@ -101,3 +103,53 @@ async def bridges(connection: Any, principal: Principal, seeds: Sequence[UUID], 
         )
         for row in rows
     ]
+
+
+async def linked(
+    connection: Any,
+    collections: Sequence[UUID],
+    question: str,
+    seeds: Sequence[UUID],
+    keys: Sequence[str],
+    named: Sequence[UUID],
+    most: int,
+    links: int,
+    filters: Mapping[str, Any] | None,
+    conditions: Conditions | None,
+) -> list[Linkage]:
+    """What joins passages of each collection: those that the seeds are linked with, and those that mention what the
+    question names by `keys` or as `named` entities. See sql/functions/graph_leg.sql."""
+    asked = conditions.as_json(filtered=bool(filters)) if conditions else None
+    rows = await connection.fetch(
+        SQL["leg"], list(collections), list(seeds), list(keys), list(named), question, most, links, filters, asked
+    )
+    found: list[Linkage] = []
+    at: list[LinkRow] = []
+    for row in rows:
+        if row["passage_id"] is None:  # the first row of a collection
+            at = []
+            found.append(Linkage(dict(zip(row["held"] or (), row["weights"] or (), strict=True)), at))
+        else:
+            at.append(_link_row(row))
+    return found
+
+
+def _link_row(row: Any) -> LinkRow:
+    return LinkRow(
+        row["seed_id"], row["passage_id"], row["document_id"], row["entity_id"], row["passages"], row["about"],
+        row["topic"], frozenset(row["said"] or ()), frozenset(row["held"] or ()),
+    )  # fmt: skip
+
+
+async def context(
+    connection: Any, principal: Principal, entities: Sequence[UUID], passages: Sequence[UUID], relations: int
+) -> GraphContext:
+    """What the graph says about these passages: which of the entities they mention, in that order, and which relations of
+    theirs they prove, at most so many."""
+    given = (principal.tenant_id, list(entities), list(passages))
+    mentioned = await connection.fetch(SQL["context_entities"], *given)
+    proved = await connection.fetch(SQL["context_relations"], *given, relations)
+    return GraphContext(
+        tuple(ContextEntity(row["name"], row["kind"], tuple(row["passages"])) for row in mentioned),
+        tuple(ContextRelation(row["source"], row["kind"], row["target"], tuple(row["passages"])) for row in proved),
+    )

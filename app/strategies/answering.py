@@ -18,12 +18,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from app.answer.advice import known_language, rephrase
-from app.answer.context import Context, assemble
+from app.answer.context import Context
 from app.answer.extract import ENOUGH, extract
 from app.answer.generate import generate
+from app.answer.graph_section import assembled
 from app.answer.parts import Part, joined, repeats
 from app.domain.answer import Citation, Draft
 from app.domain.event import Progress, SourcesFound, Token
+from app.domain.graph_context import GraphContext
 from app.domain.passage import Passage
 from app.domain.refusals import REFUSALS
 from app.errors import BudgetExceededError, ProviderError
@@ -45,7 +47,7 @@ class Material:
     each with passages of its own, for the extractor. `known`: what was said before and is not to be extracted again;
     `enough`: the extractor's least confidence. `task`: what a model is told besides the question. `shown`: sources of
     the answer whether it reads them or not. `facts`: statements of SQL, which need no citation; the check counts them among
-    the sources. `more` goes into the route.
+    the sources. `more` goes into the route. `graph`: what a model is told of the graph, where it brought passages.
     """
 
     question: str
@@ -61,11 +63,14 @@ class Material:
     facts: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
+    graph: GraphContext | None = None
 
 
 async def answered(run: Run, material: Material) -> AsyncIterator[Piece]:
     """Sources, progress, tokens and an Outcome. Raises CairnError."""
-    context = assemble(material.passages, run.kit.embedder.tokens.count, run.settings.answer.max_context_tokens)
+    context = assembled(
+        material.passages, material.graph, run.kit.embedder.tokens.count, run.settings.answer.max_context_tokens
+    )
     yield SourcesFound(context.passages)
     yield Progress("generate", 85)
     degraded: tuple[str, ...] = ()

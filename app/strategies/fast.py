@@ -31,6 +31,7 @@ async def fast(run: Run) -> AsyncIterator[Piece]:
         visible=found.visible,
         parts=tuple((part.question, part.passages) for part in found.parts),
         degraded=found.degraded,
+        graph=found.graph,
         more={"effective_top_k": found.effective_top_k, "read": len(found.passages)},
     )
     async for piece in answered(run, material):

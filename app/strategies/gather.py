@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Final
 from uuid import UUID
 
+from app.domain.graph_context import GraphContext, joined_contexts
 from app.domain.passage import Passage, SearchResult
 from app.domain.trace import LegTrace
 from app.errors import CairnError
@@ -44,6 +45,7 @@ class Found:
     effective_top_k: int
     parts: tuple[Part, ...] = ()
     degraded: tuple[str, ...] = ()
+    graph: GraphContext | None = None
 
 
 async def gather(run: Run, *, factor: float | None = None) -> Found:
@@ -58,7 +60,7 @@ async def gather(run: Run, *, factor: float | None = None) -> Found:
     if not asked:
         passages = main.passages[:read]
         parts = tuple(Part(text, passages) for text in run.plan.subquestions)
-        return Found(passages, best(main), main.visible_passages, top_k, parts, degraded)
+        return Found(passages, best(main), main.visible_passages, top_k, parts, degraded, main.graph)
     done, failed = await _more(run, asked, top_k)
     parts = tuple(
         Part(text, result.passages[: run.settings.rag.top_k])
@@ -67,7 +69,8 @@ async def gather(run: Run, *, factor: float | None = None) -> Found:
     sure = [best(result) for (purpose, _), result in done if purpose == "subquestion"]
     passages, run.record.merged = merge([main.passages, *(result.passages for _, result in done)], read)
     confidence = max(best(main), fmean(sure) if sure else 0.0)
-    return Found(passages, confidence, main.visible_passages, top_k, parts, (*degraded, *failed))
+    graph = joined_contexts([main.graph, *(result.graph for _, result in done)])
+    return Found(passages, confidence, main.visible_passages, top_k, parts, (*degraded, *failed), graph)
 
 
 def _further(run: Run) -> list[tuple[str, str]]:

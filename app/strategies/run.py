@@ -23,6 +23,7 @@ from app.domain.spend import Spend
 from app.domain.trace import LegTrace
 from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel, Embedder
+from app.retrieve.route import default_legs
 from app.settings import Settings
 from app.strategies.budget import ANSWERING, Budget
 from app.strategies.choose import Route
@@ -151,11 +152,11 @@ class Run:
     ) -> SearchResult:
         """Search the question's collection, and keep what was found for the trace. `by_words`: the lexical leg alone, each
         document once. Raises CairnError."""
-        hybrid = self.settings.rag.hybrid_search_enabled
-        legs: tuple[Leg, ...] = ("lexical",) if by_words else ("vector", "lexical") if hybrid else ("vector",)
+        legs: tuple[Leg, ...] = ("lexical",) if by_words else default_legs(self.settings)
         request = SearchRequest(
             query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None,
             rerank=False if by_words else None, group_by="document" if by_words else "passage",
+            weights=self.plan.weights if self.settings.graph.routing == "type" else None,
         )  # fmt: skip
         with self.record.searching():
             result = await self.kit.retrieve(request, self.route.strategy)

@@ -164,6 +164,9 @@ BEGIN
         ELSIF asked = 'lexical' THEN
             SELECT v.verdict, v.rank, v.score INTO verdict, rank, score
             FROM lexical_verdict(run, it, cardinality(leg.passage_ids), leg.scores[cardinality(leg.scores)]) AS v;
+        ELSIF asked = 'graph' THEN
+            verdict := format('not among the %s passages that are linked with the best of the other legs or mention what the question names (%s)',
+                cardinality(leg.passage_ids), coalesce((SELECT string_agg(k, ', ') FROM jsonb_array_elements_text(run.plan #> '{graph,keys}') AS k), 'nothing'));
         ELSE
             verdict := format('not among its %s candidates, of which the last scored %s', cardinality(leg.passage_ids),
                 coalesce(round(leg.scores[cardinality(leg.scores)]::numeric, 3)::text, 'nothing'));

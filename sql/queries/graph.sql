@@ -96,3 +96,39 @@ FROM (
   WHERE m.passage_id <> s.passage_id
   GROUP BY m.passage_id
 ) AS m
+
+-- name: leg
+SELECT found.* FROM unnest($1::uuid[]) AS c (id)
+CROSS JOIN LATERAL rag.graph_leg(c.id, $2, $3, $4, $5, $6, $7, $8, $9) AS found
+
+-- name: context_entities
+-- Which of the passages $3 mention each of the entities $2 or what was merged into it, in the order of the passages.
+SELECT c.name, c.kind, array_agg(p.id ORDER BY p.place) AS passages
+FROM unnest($2::uuid[]) WITH ORDINALITY AS e (id, place)
+JOIN rag.entities c ON c.tenant_id = $1 AND c.id = e.id
+JOIN (
+  SELECT p.id, p.place, x.canonical_id AS entity_id
+  FROM unnest($3::uuid[]) WITH ORDINALITY AS p (id, place)
+  JOIN rag.mentions m ON m.tenant_id = $1 AND m.passage_id = p.id
+  JOIN rag.entities x ON x.tenant_id = $1 AND x.id = m.entity_id
+  GROUP BY p.id, p.place, x.canonical_id
+) AS p ON p.entity_id = c.id
+GROUP BY c.name, c.kind, e.place ORDER BY e.place
+
+-- name: context_relations
+-- Relations that the passages $3 prove and of which one of the entities $2 is an end, those proved best first; at most $4.
+SELECT s.name AS source, r.kind, t.name AS target, v.passages
+FROM (
+  SELECT v.relation_id, sum(v.strength) AS strength,
+    (array_agg(v.passage_id ORDER BY v.strength DESC, v.passage_id)) AS passages
+  FROM rag.evidence v WHERE v.tenant_id = $1 AND v.passage_id = ANY ($3::uuid[])
+  GROUP BY v.relation_id
+) AS v
+JOIN rag.relations r ON r.tenant_id = $1 AND r.id = v.relation_id
+JOIN rag.entities a ON a.tenant_id = $1 AND a.id = r.source_id
+JOIN rag.entities b ON b.tenant_id = $1 AND b.id = r.target_id
+JOIN rag.entities s ON s.tenant_id = $1 AND s.id = a.canonical_id
+JOIN rag.entities t ON t.tenant_id = $1 AND t.id = b.canonical_id
+WHERE (s.id = ANY ($2::uuid[]) OR t.id = ANY ($2::uuid[])) AND s.id <> t.id
+ORDER BY r.kind = 'co_occurs', (s.id = ANY ($2::uuid[]))::integer + (t.id = ANY ($2::uuid[]))::integer DESC,
+  v.strength DESC, r.id LIMIT $4

@@ -38,7 +38,7 @@ COMMENT ON COLUMN analyst.eval_runs.run_id IS 'Id of the evaluation run; cairn e
 COMMENT ON COLUMN analyst.eval_runs.kind IS 'What was measured: retrieval.';
 COMMENT ON COLUMN analyst.eval_runs.name IS 'Name given to the run with --name; empty where none was.';
 COMMENT ON COLUMN analyst.eval_runs.data_set IS 'Name of the data set: its folder, and the split where there are several.';
-COMMENT ON COLUMN analyst.eval_runs.mode IS 'How was searched: hybrid, vector or lexical.';
+COMMENT ON COLUMN analyst.eval_runs.mode IS 'How was searched: hybrid, text (without the graph), vector, lexical or graph.';
 COMMENT ON COLUMN analyst.eval_runs.collection IS 'Name of the collection that was searched; it may be gone by now.';
 COMMENT ON COLUMN analyst.eval_runs.query_count IS 'Number of queries; with fewer than about 100 the means are noisy.';
 COMMENT ON COLUMN analyst.eval_runs.ndcg_at_10 IS 'nDCG of the first ten documents, 0 to 1, mean over queries (gain = grade, as trec_eval counts).';

@@ -1,6 +1,6 @@
 -- Every candidate of every leg, and what became of it. The arrays of a run are unnested here; each candidate of a leg is
 -- looked up in the arrays of "fused", which know its fate. A run may search several times: legs of its n-th search are stored
--- as vector#n, lexical#n and fused#n.
+-- as vector#n, lexical#n, graph#n and fused#n.
 CREATE OR REPLACE VIEW analyst.retrieval_hits AS
 SELECT t.name AS tenant,
        l.run_id,
@@ -35,9 +35,9 @@ COMMENT ON VIEW analyst.retrieval_hits IS
 COMMENT ON COLUMN analyst.retrieval_hits.tenant IS 'Name of the tenant that asked.';
 COMMENT ON COLUMN analyst.retrieval_hits.run_id IS 'The run (analyst.retrieval_runs).';
 COMMENT ON COLUMN analyst.retrieval_hits.started_at IS 'When the run began. A condition on this column makes queries fast.';
-COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), or fused: the list that fusion made of the legs. merged: the list that was made of several searches of a run.';
+COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), graph (linked with the best of these, or about what the question names), or fused: the list that fusion made of the legs. merged: the list that was made of several searches of a run.';
 COMMENT ON COLUMN analyst.retrieval_hits.rank IS 'Place in the list of this leg, counted from 1.';
-COMMENT ON COLUMN analyst.retrieval_hits.raw_score IS 'The leg''s own score: cosine similarity (-1 to 1) for vector, BM25 (0 and up) for lexical, the fused score for fused. Compare it within one leg only.';
+COMMENT ON COLUMN analyst.retrieval_hits.raw_score IS 'The leg''s own score: cosine similarity (-1 to 1) for vector, BM25 (0 and up) for lexical, worth of the best link (0 to 1) for graph, the fused score for fused. Compare it within one leg only.';
 COMMENT ON COLUMN analyst.retrieval_hits.fusion_share IS 'What the leg added to the fused score of the passage (how, says retrieve.fusion in the settings); for fused the whole score. A leg whose list was cut off may have added what its last entry got, which stands in no row.';
 COMMENT ON COLUMN analyst.retrieval_hits.rerank_score IS 'Score given by the reranker; null where it did not see the passage.';
 COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a search; for merged, of the run.';

@@ -41,7 +41,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error or cancelled.';
 COMMENT ON COLUMN analyst.retrieval_runs.error IS 'Why it failed; null otherwise.';
 COMMENT ON COLUMN analyst.retrieval_runs.total_ms IS 'Time from start to end, in milliseconds; null where it was not measured.';
 COMMENT ON COLUMN analyst.retrieval_runs.timings_ms IS 'Time of each stage, in milliseconds (JSON object).';
-COMMENT ON COLUMN analyst.retrieval_runs.legs_used IS 'Legs of the search that answered: vector, lexical.';
+COMMENT ON COLUMN analyst.retrieval_runs.legs_used IS 'Legs of the search that answered: vector, lexical, graph.';
 COMMENT ON COLUMN analyst.retrieval_runs.legs_failed IS 'Legs that failed, each with its reason (JSON object).';
 COMMENT ON COLUMN analyst.retrieval_runs.degraded IS 'What did not work as asked; empty when all did.';
 COMMENT ON COLUMN analyst.retrieval_runs.answer IS 'Text of the answer; null for a search, or when a cited document was deleted since.';

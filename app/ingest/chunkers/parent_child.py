@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from app.ingest.chunkers import symbols
 from app.ingest.chunkers.headings import Section, scan
 from app.ingest.chunkers.spans import Span, cut, trim
 
@@ -29,7 +30,10 @@ def passages(document: LoadedDocument, settings: ChunkingSettings) -> tuple[list
     whole = trim(text, (0, len(text)))
     if whole[1] - whole[0] <= size:
         return [whole], sections
-    units = _pack(whole_sections(sections), size) if sections else [whole]
+    if document.outline and document.outline.definitions:
+        units = _pack(symbols.units(text, document.outline, size), size)
+    else:
+        units = _pack(whole_sections(sections), size) if sections else [whole]
     language = document.code_language if document.markup == "code" else None
     return [span for unit in units for span in cut(text, unit, size, settings.passage_overlap, language)], sections
 

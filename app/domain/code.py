@@ -1,0 +1,106 @@
+"""What a file of source code defines and refers to. Spans are half-open ranges of code points in the document's text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+from uuid import UUID
+
+SymbolKind = Literal["module", "class", "function", "method"]
+"""A class is whatever types are made of: struct, trait, interface, enum."""
+CodeRelation = Literal["contains", "imports", "calls", "inherits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A symbol and where it stands. `name` is qualified within its file: "Class.method"."""
+
+    name: str
+    kind: SymbolKind
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What one symbol says of another. `source` is a definition of the file, "" the file itself.
+
+    `target` is a definition of this file where `local`, else a name to be met by other files: dotted as it is imported
+    ("httpx.Client"), or ".send" where it cannot be told whose.
+    """
+
+    source: str
+    relation: CodeRelation
+    target: str
+    start: int
+    end: int
+    local: bool = False
+    kind: SymbolKind = "function"
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A file of code: definitions in order, and references."""
+
+    language: str
+    definitions: tuple[Definition, ...] = ()
+    references: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolQuery:
+    """A symbol that a question names. `path`: file, or "" for any. `relation` with `incoming`: "who calls it" is
+    (calls, True), "what does it call" (calls, False); None where the question is about the symbol itself."""
+
+    name: str
+    path: str = ""
+    relation: CodeRelation | None = None
+    incoming: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands in code: lines from 1, both inclusive."""
+
+    passage_id: UUID
+    path: str
+    start_line: int
+    end_line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """The other end of a relation of a symbol. `incoming`: the relation leads to the symbol. `defined`: the collection
+    holds its definition. `place`: what proves the relation, first place of the passage."""
+
+    entity_id: UUID
+    name: str
+    kind: str
+    relation: str
+    incoming: bool
+    defined: bool
+    place: Place
+
+
+Match = Literal["exact", "partial"]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A symbol of a collection with what surrounds it. `name` is path and name: "app/x.py::Class.method"; the definitions
+    are where it stands. `complete`: no neighbour was left out by a limit."""
+
+    entity_id: UUID
+    name: str
+    kind: str
+    match: Match
+    definitions: tuple[Place, ...]
+    neighbours: tuple[Neighbour, ...] = ()
+    complete: bool = True
+    unsure: int = 0
+
+
+SEPARATOR: Final = "::"
+"""Between file and name of a symbol."""

@@ -1,0 +1,156 @@
+"""The graph leg: from the best passages of the text legs, and from what the query names, to passages that are linked with them
+(docs/adr/0024-graph-leg.md).
+
+It runs after the text legs, in their snapshot, because its seeds are theirs. Where it is asked alone, the passages that
+mention what the query names are the seeds: one more statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+from uuid import UUID
+
+from app.domain.condition import Conditions
+from app.domain.graph_context import GraphContext
+from app.domain.graph_link import Linkage
+from app.domain.passage import Fused, Hit, LegResult, Passage, SearchRequest
+from app.domain.principal import Principal
+from app.domain.words import STOP_WORDS
+from app.graph.find import find_entities
+from app.graph.link import keys_of
+from app.graph.rank import MOST_PASSAGES, SEEDS, Link, Linked, Named, Seed, rank
+from app.retrieve.legs import lexical_text
+from app.store import graph
+from app.store.session import Database
+
+MOST_LINKS: Final = 2000
+"""Links of one collection that are looked at, and passages of an entity that the query names."""
+MOST_RELATIONS: Final = 50
+"""Relations that an answer is told of."""
+LEAST_DEPTH: Final = 50
+"""Passages that the leg passes on at least, if there are any."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQuery:
+    """One search as the graph sees it. `named`: entities that the query names besides those that its words say, and how
+    surely, 0..1; the leg asks the store by them as it does by names."""
+
+    request: SearchRequest
+    collections: Sequence[UUID]
+    conditions: Conditions | None = None
+    named: Mapping[UUID, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFound:
+    """What the leg found, and over which entity it came to each passage."""
+
+    result: LegResult
+    entities: Mapping[UUID, UUID]
+
+
+@lru_cache(maxsize=64)  # asked for by the route, the cache and the leg
+def question_keys(query: str) -> tuple[str, ...]:
+    """What a query names, as the graph calls it. German writes all nouns as others write names."""
+    words = query.lower().split()
+    german, *others = (sum(word in STOP_WORDS[code] for word in words) for code in ("de", "en", "fr", "es"))
+    return keys_of(query, "de" if german > max(others) else None)
+
+
+async def search(connection: Any, principal: Principal, query: GraphQuery, text: Sequence[Fused]) -> GraphFound:
+    """Passages that the graph adds to the order of the text legs, best first; `text` is empty where there are none.
+
+    A query that names nothing is asked about entities that its words may mean, and about those alone.
+    """
+    keys, named = question_keys(query.request.query), dict(query.named)
+    if not keys:
+        for collection in query.collections:
+            links = await find_entities(connection, principal, collection, query.request.query)
+            named.update((link.entity_id, link.score) for link in links)
+    seeds = _relative(text[:SEEDS]) if keys else {}
+    linkages = await _read(connection, query, keys, named, seeds)
+    alone = set(query.request.legs) == {"graph"}
+    found = _ranked(linkages, seeds, named, alone=alone)
+    if alone and found:
+        seeds = _relative(found[:SEEDS])
+        linkages = await _read(connection, query, keys, named, seeds)
+        found = _ranked(linkages, seeds, named, alone=True)
+    how = {"keys": list(keys), "entities": len(named), "seeds": len(seeds), "links": sum(len(x.rows) for x in linkages)}
+    return _found(found[: max(LEAST_DEPTH, 3 * query.request.top_k)], linkages, how)
+
+
+async def _read(
+    connection: Any, query: GraphQuery, keys: Sequence[str], named: Mapping[UUID, float], seeds: Mapping[UUID, float]
+) -> list[Linkage]:
+    if not (keys or named or seeds):
+        return []
+    asked, filters = lexical_text(query.request.query), query.request.filters or None
+    return await graph.linked(
+        connection, query.collections, asked, list(seeds), keys, list(named), MOST_PASSAGES, MOST_LINKS, filters,
+        query.conditions,
+    )  # fmt: skip
+
+
+def _relative(best: Sequence[Fused | Linked]) -> dict[UUID, float]:
+    """Seeds with their scores relative to the best one."""
+    highest = max((item.score for item in best), default=0.0)
+    return {item.passage_id: max(0.0, item.score / highest) for item in best} if highest > 0 else {}
+
+
+def _ranked(
+    linkages: Sequence[Linkage], seeds: Mapping[UUID, float], named: Mapping[UUID, float], *, alone: bool
+) -> list[Linked]:
+    """Of all collections; no link leads from one to another."""
+    found = [one for linkage in linkages for one in _of_collection(linkage, seeds, named, alone=alone)]
+    return sorted(found, key=lambda one: (-one.score, one.passage_id))
+
+
+def _of_collection(
+    linkage: Linkage, seeds: Mapping[UUID, float], named: Mapping[UUID, float], *, alone: bool
+) -> list[Linked]:
+    given, links, terms = [], [], {}
+    for row in linkage.rows:
+        if row.seed_id == row.passage_id:
+            given.append(Seed(row.passage_id, seeds[row.passage_id], row.held, row.topic))
+        elif row.seed_id and row.entity_id and row.passages:
+            links.append(Link(row.seed_id, row.passage_id, row.entity_id, row.passages, row.topic, row.said))
+            terms[row.passage_id] = row.held
+    return rank(linkage.weights, given, links, terms, list(_mentions(linkage, named, alone=alone)))
+
+
+def _mentions(linkage: Linkage, named: Mapping[UUID, float], *, alone: bool) -> Iterator[Named]:
+    """Passages that mention what the query names. Alone, the leg has to order them itself, by the words of the query that
+    they hold, and finds those of hubs as well."""
+    total = sum(linkage.weights.values()) or 1.0
+    for row in linkage.rows:
+        if row.seed_id is not None or row.entity_id is None or not row.passages:
+            continue
+        sure, passages, about = named.get(row.entity_id, 1.0), row.passages, row.about or 0
+        if alone:
+            sure *= (1 + sum(linkage.weights.get(word, 0.0) for word in row.held) / total) / 2
+            passages, about = min(passages, MOST_PASSAGES), min(about, MOST_PASSAGES)
+        yield Named(row.passage_id, row.entity_id, passages, False, sure)
+        if row.topic:
+            yield Named(row.passage_id, row.entity_id, about, True, sure)
+
+
+def _found(best: Sequence[Linked], linkages: Sequence[Linkage], how: Mapping[str, Any]) -> GraphFound:
+    documents = {row.passage_id: row.document_id for linkage in linkages for row in linkage.rows}
+    hits = tuple(Hit(one.passage_id, documents[one.passage_id], one.score) for one in best)
+    confidence = min(1.0, best[0].score) if best else 0.0
+    result = LegResult("graph", hits, confidence, exact=True, complete=True, how=how)
+    return GraphFound(result, {one.passage_id: one.entity_id for one in best})
+
+
+async def said_of(
+    database: Database, principal: Principal, linked: Mapping[UUID, UUID], kept: Sequence[Passage]
+) -> GraphContext | None:
+    """What the graph says about the passages of a result: the entities that led to them, and relations of these."""
+    passages = [passage.passage_id for passage in kept]
+    entities = dict.fromkeys(linked[key] for key in passages if key in linked)
+    async with database.transaction(principal, readonly=True, config={"statement_timeout": "2000"}) as connection:
+        return await graph.context(connection, principal, list(entities), passages, MOST_RELATIONS) or None

@@ -1,0 +1,101 @@
+"""Symbols of code as they are read: by name, with where they are defined and what they are related to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from app.db.queries import load_queries
+from app.domain.principal import Principal
+from app.store.graph import LAST_CODE_POINT
+
+SQL = load_queries("graph_code")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A definition (family code) or a name that files refer to (family reference), found by a form of its name."""
+
+    collection_id: UUID
+    id: UUID
+    family: str
+    normal: str
+    kind: str
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A span of a document's text, in a passage; `path` is the external id of the document."""
+
+    passage_id: UUID
+    document_id: UUID
+    path: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A relation of a symbol, and one passage that proves it. `incoming`: it leads to the symbol."""
+
+    symbol_id: UUID
+    neighbour_id: UUID
+    incoming: bool
+    relation: str
+    family: str
+    normal: str
+    kind: str
+    spot: Spot
+
+
+async def called(
+    connection: Any, principal: Principal, collections: Sequence[UUID], forms: Sequence[str], path: str, limit: int
+) -> list[Named]:
+    """Symbols by a form of their name, at most so many of each collection and form; definitions in files whose path has
+    `path`."""
+    rows = await connection.fetch(SQL["called"], principal.tenant_id, collections, forms, path, limit)
+    return [Named(*row.values()) for row in rows]
+
+
+async def similar(
+    connection: Any, principal: Principal, collections: Sequence[UUID], part: str, limit: int
+) -> list[Named]:
+    """Definitions with a name that begins with a form; where there are none, with it anywhere in a name."""
+    end = part + LAST_CODE_POINT
+    rows = await connection.fetch(SQL["begin"], principal.tenant_id, collections, part, end, limit)
+    if not rows:
+        rows = await connection.fetch(SQL["within"], principal.tenant_id, collections, part, limit)
+    return [Named(*row.values()) for row in rows]
+
+
+async def definitions(
+    connection: Any, principal: Principal, ids: Sequence[UUID], limit: int
+) -> list[tuple[UUID, Spot]]:
+    """Where symbols are defined, at most so many places of each."""
+    rows = await connection.fetch(SQL["definitions"], principal.tenant_id, ids, limit)
+    return [(row["entity_id"], Spot(*list(row.values())[1:])) for row in rows]
+
+
+async def neighbours(connection: Any, principal: Principal, ids: Sequence[UUID], limit: int) -> tuple[list[Tie], bool]:
+    """Relations of symbols, at most so many of each, and whether these are all."""
+    rows = await connection.fetch(SQL["neighbours"], principal.tenant_id, ids, limit)
+    degrees = await connection.fetch(SQL["degrees"], principal.tenant_id, ids, limit + 1)
+    ties = []
+    for row in rows:
+        symbol_id, neighbour_id, incoming, relation, family, normal, kind, *spot = row.values()
+        ties.append(Tie(symbol_id, neighbour_id, incoming, relation, family, normal, kind, Spot(*spot)))
+    return ties, all(row["relations"] <= limit for row in degrees)
+
+
+async def lines(
+    connection: Any, principal: Principal, places: Iterable[tuple[UUID, int]]
+) -> dict[tuple[UUID, int], int]:
+    """The line, from 1, of each code point of a document."""
+    wanted = list(dict.fromkeys(places))
+    rows = await connection.fetch(
+        SQL["lines"], principal.tenant_id, [place[0] for place in wanted], [place[1] for place in wanted]
+    )
+    return {(row["document_id"], row["place"]): row["line"] for row in rows}

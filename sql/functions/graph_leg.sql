@@ -1,0 +1,187 @@
+-- What the graph leg of a search reads of one collection, in one statement (docs/adr/0024-graph-leg.md); app/graph/rank.py makes
+-- scores of it. Runs with the caller's rights: every table is met by key. Rows, told apart by what is null:
+--
+--   passage_id null           the words of the question: `held` their places in it, `weights` their idf
+--   seed_id = passage_id      a seed: `held` the words that it holds; `topic`: it mentions what the question names
+--   seed_id other than that   a link: seed and passage mention `entity_id`, as `passages` of the collection do; `topic`: it is
+--                             a title or heading of the passage; `said`: words of the question in the sentences of the seed
+--                             that mention it
+--   seed_id null              the passage mentions `entity_id`, which the question names: one of `passages`, of which `about`
+--                             have it as their title or heading; `topic`: so has this one
+--
+-- `keys`: normal forms that the question names things by; `named`: entities that it names besides. Entities that were merged are
+-- one. What more than `most` passages mention joins nothing; of the links the `links` rarest are read. `filter` and `conditions`
+-- bind the passages found as they bind the other legs; seeds came through them already.
+--
+-- A word of the question is known by its place there, which is the same in every language (rag.lexical_question).
+CREATE OR REPLACE FUNCTION rag.graph_leg(
+  collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer,
+  filter jsonb DEFAULT NULL, conditions jsonb DEFAULT NULL
+) RETURNS TABLE (
+  seed_id uuid, passage_id uuid, document_id uuid, entity_id uuid, passages integer, about integer, topic boolean,
+  said integer[], held integer[], weights float8[]
+)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  origins uuid[]; scope uuid[]; inclusive boolean := (conditions ->> 'inclusive')::boolean;
+  configs regconfig[]; lexemes text[]; codes integer[]; places integer[]; idfs float8[];
+BEGIN
+  origins := ARRAY(
+    SELECT DISTINCT e.canonical_id FROM (
+      SELECT a.entity_id FROM unnest(keys) AS k (form) CROSS JOIN LATERAL (
+        SELECT a.entity_id FROM entity_aliases a
+        WHERE a.tenant_id = tenant AND a.collection_id = collection AND a.form = k.form LIMIT 20) AS a
+      UNION SELECT unnest(named)
+    ) AS f CROSS JOIN LATERAL (
+      SELECT e.canonical_id FROM entities e
+      WHERE e.tenant_id = tenant AND e.id = f.entity_id AND e.collection_id = collection OFFSET 0) AS e);
+  IF conditions IS NOT NULL THEN
+    scope := ARRAY(SELECT s.passage_id FROM scope_passages(ARRAY[collection], conditions, filter) AS s);
+  END IF;
+  SELECT w.* INTO configs, lexemes, codes, places, idfs FROM question_words(collection, query) AS w;
+
+  passage_id := NULL; held := places; weights := idfs;
+  RETURN NEXT;
+
+  RETURN QUERY
+  -- links
+  WITH seed AS MATERIALIZED (
+    SELECT s.id, p.content, p.char_start, p.regconfig FROM unnest(seeds) AS s (id) CROSS JOIN LATERAL (
+      SELECT p.content, p.char_start, p.regconfig FROM rag.passages p
+      WHERE p.tenant_id = tenant AND p.id = s.id AND p.collection_id = collection OFFSET 0) AS p
+  ), spoken AS MATERIALIZED (
+    -- entities of the seeds, with the beginnings of their mentions
+    SELECT s.id AS seed_id, e.canonical_id AS entity_id,
+      array_agg(m.char_start) FILTER (WHERE m.occurrences > 0) AS starts
+    FROM seed s
+    CROSS JOIN LATERAL (
+      SELECT m.entity_id, m.char_start, m.occurrences FROM mentions m
+      WHERE m.tenant_id = tenant AND m.passage_id = s.id OFFSET 0) AS m
+    CROSS JOIN LATERAL (
+      SELECT e.canonical_id FROM entities e WHERE e.tenant_id = tenant AND e.id = m.entity_id OFFSET 0) AS e
+    GROUP BY s.id, e.canonical_id
+  ), bridge AS MATERIALIZED (
+    -- each with all that was merged into it
+    SELECT b.id AS entity_id, s.members, s.passages
+    FROM (SELECT DISTINCT entity_id AS id FROM spoken) AS b CROSS JOIN LATERAL (
+      SELECT array_agg(e.id) AS members, sum(e.passage_count)::integer AS passages FROM (
+        SELECT e.id, e.passage_count FROM entities e WHERE e.tenant_id = tenant AND e.id = b.id
+        UNION ALL
+        SELECT e.id, e.passage_count FROM entities e
+        WHERE e.tenant_id = tenant AND e.canonical_id = b.id AND e.canonical_id <> e.id) AS e) AS s
+    WHERE s.passages BETWEEN 2 AND most
+  ), far AS MATERIALIZED (
+    SELECT b.entity_id, b.passages, m.passage_id, bool_or(m.kind = 'topic' AND m.occurrences > 0) AS topic
+    FROM bridge b CROSS JOIN LATERAL unnest(b.members) AS o (id) CROSS JOIN LATERAL (
+      SELECT m.passage_id, m.kind, m.occurrences FROM mentions m
+      WHERE m.tenant_id = tenant AND m.entity_id = o.id OFFSET 0) AS m
+    GROUP BY b.entity_id, b.passages, m.passage_id
+  ), link AS MATERIALIZED (
+    SELECT s.seed_id, f.passage_id, f.entity_id, f.passages, f.topic
+    FROM spoken s JOIN far f ON f.entity_id = s.entity_id AND f.passage_id <> s.seed_id
+    ORDER BY f.passages, s.seed_id, f.passage_id, f.entity_id LIMIT links
+  ), origin AS MATERIALIZED (
+    SELECT o.id AS entity_id, s.members, s.passages FROM unnest(origins) AS o (id) CROSS JOIN LATERAL (
+      SELECT array_agg(e.id) AS members, sum(e.passage_count)::integer AS passages FROM (
+        SELECT e.id, e.passage_count FROM entities e WHERE e.tenant_id = tenant AND e.id = o.id
+        UNION ALL
+        SELECT e.id, e.passage_count FROM entities e
+        WHERE e.tenant_id = tenant AND e.canonical_id = o.id AND e.canonical_id <> e.id) AS e) AS s
+  ), mentioned AS MATERIALIZED (
+    SELECT o.entity_id, o.passages, m.passage_id, m.topic, (count(*) FILTER (WHERE m.topic) OVER here)::integer AS about,
+      row_number() OVER (here ORDER BY m.topic DESC, m.occurrences DESC, m.passage_id) AS place
+    FROM origin o CROSS JOIN LATERAL (
+      SELECT m.passage_id, bool_or(m.kind = 'topic' AND m.occurrences > 0) AS topic, sum(m.occurrences) AS occurrences
+      FROM (
+        SELECT m.* FROM unnest(o.members) AS x (id) CROSS JOIN LATERAL (
+          SELECT m.passage_id, m.kind, m.occurrences FROM mentions m
+          WHERE m.tenant_id = tenant AND m.entity_id = x.id OFFSET 0) AS m
+        LIMIT links) AS m
+      GROUP BY m.passage_id) AS m
+    WINDOW here AS (PARTITION BY o.entity_id)
+  ), held AS MATERIALIZED (
+    SELECT l.passage_id, l.document_id, h.places
+    FROM (SELECT passage_id FROM link UNION SELECT passage_id FROM mentioned UNION SELECT id FROM seed) AS c
+    CROSS JOIN LATERAL (
+      SELECT l.passage_id, l.document_id, l.regconfig, l.keys FROM lexical_index l
+      WHERE l.tenant_id = tenant AND l.passage_id = c.passage_id OFFSET 0) AS l
+    CROSS JOIN LATERAL (
+      SELECT array_agg(DISTINCT w.place) AS places FROM unnest(configs, codes, places) AS w (config, code, place)
+      WHERE w.config = l.regconfig AND w.code = ANY (l.keys)) AS h
+  ), open AS MATERIALIZED (
+    SELECT h.* FROM held h
+    WHERE (scope IS NULL OR (h.passage_id IN (SELECT unnest(scope))) = inclusive)
+      AND (filter IS NULL OR EXISTS (
+        SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = h.document_id AND d.metadata @> filter))
+  ), sentence AS MATERIALIZED (
+    SELECT s.id AS seed_id, s.char_start + t.stop - length(t.part) AS start, s.char_start + t.stop AS stop, w.places
+    FROM seed s CROSS JOIN LATERAL (
+      SELECT part, sum(length(part)) OVER (ORDER BY nth)::integer AS stop
+      FROM unnest(string_to_array(marked_sentences(s.content), E'\x01')) WITH ORDINALITY AS x (part, nth)) AS t
+    CROSS JOIN LATERAL (
+      SELECT array_agg(DISTINCT w.place) AS places FROM unnest(configs, lexemes, places) AS w (config, lexeme, place)
+      WHERE w.config = s.regconfig AND w.lexeme = ANY (tsvector_to_array(to_tsvector(s.regconfig, t.part)))) AS w
+    WHERE w.places IS NOT NULL
+  ), says AS MATERIALIZED (
+    SELECT s.seed_id, s.entity_id, array_agg(DISTINCT p.place) AS places
+    FROM spoken s
+    JOIN sentence t ON t.seed_id = s.seed_id AND EXISTS (SELECT FROM unnest(s.starts) AS x WHERE x >= t.start AND x < t.stop)
+    CROSS JOIN LATERAL unnest(t.places) AS p (place)
+    GROUP BY s.seed_id, s.entity_id
+  )
+  SELECT h.passage_id, h.passage_id, h.document_id, NULL::uuid, NULL::integer, NULL::integer,
+    EXISTS (SELECT FROM spoken m WHERE m.seed_id = h.passage_id AND m.entity_id = ANY (origins)), NULL::integer[], h.places,
+    NULL::float8[]
+  FROM held h WHERE h.passage_id = ANY (seeds)
+  UNION ALL
+  SELECT k.seed_id, k.passage_id, o.document_id, k.entity_id, k.passages, NULL, k.topic, y.places, o.places, NULL
+  FROM link k JOIN open o ON o.passage_id = k.passage_id
+  LEFT JOIN says y ON y.seed_id = k.seed_id AND y.entity_id = k.entity_id
+  UNION ALL
+  SELECT NULL, m.passage_id, o.document_id, m.entity_id, m.passages, m.about, m.topic, NULL, o.places, NULL
+  FROM mentioned m JOIN open o ON o.passage_id = m.passage_id
+  WHERE m.place <= links;
+  -- end of links
+END
+$$;
+COMMENT ON FUNCTION rag.graph_leg(uuid, uuid[], text[], uuid[], text, integer, integer, jsonb, jsonb) IS
+  'Passages that mention what the question names, or the same as one of the seeds; see sql/functions/graph_leg.sql.';
+
+-- The words of a question as the passages of a collection in each of its languages hold them: configuration, lexeme, key, place
+-- in the question, and the idf of the word there as rag.lexical_question has it.
+CREATE OR REPLACE FUNCTION rag.question_words(
+  collection uuid, query text,
+  OUT configs regconfig[], OUT lexemes text[], OUT codes integer[], OUT places integer[], OUT idfs float8[]
+)
+LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+  WITH stats AS MATERIALIZED (
+    SELECT s.regconfig, s.passage_count AS n, sum(s.passage_count) OVER () AS everything, c.lex_seed
+    FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
+    WHERE s.tenant_id = current_tenant() AND s.collection_id = collection
+  ), word AS (
+    SELECT s.*, w.lexeme, lexeme_key(s.lex_seed, s.regconfig::text, w.lexeme) AS key, place
+    FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, query)) AS w
+    CROSS JOIN LATERAL unnest(coalesce(w.positions, '{0}')) AS place
+  ), known AS (
+    SELECT w.*, coalesce(t.document_frequency, 0) AS df FROM word w LEFT JOIN LATERAL (
+      SELECT t.document_frequency FROM lexical_terms t
+      WHERE t.tenant_id = current_tenant() AND t.collection_id = collection AND t.key = w.key LIMIT 1) AS t ON true
+  ), pooled AS (
+    SELECT *, least(sum(df) OVER here + everything - sum(n) OVER here, everything) AS everywhere
+    FROM known WINDOW here AS (PARTITION BY place)
+  )
+  SELECT array_agg(regconfig), array_agg(lexeme), array_agg(key), array_agg(place::integer),
+         array_agg(ln(1 + (everything - everywhere + .5) / (everywhere + .5))::float8)
+  FROM pooled
+$$;
+COMMENT ON FUNCTION rag.question_words(uuid, text) IS 'Words of a question in the languages of a collection of the current tenant.';
+
+-- A text with a mark after each sentence, and otherwise as it was. Initials and short abbreviations end none.
+CREATE OR REPLACE FUNCTION rag.marked_sentences(content text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN regexp_replace(
+  translate(content, E'\x01', ' '), E'((?:[\\w)\\]"”»]{3}[.]|[!?])["”’»)\\]]*\\s+|\n\\s*\n)', E'\\1\x01', 'g');
+COMMENT ON FUNCTION rag.marked_sentences(text) IS 'The text with U+0001 after each sentence.';

@@ -1,0 +1,75 @@
+-- Symbols of code: definitions (family code) and names that files refer to (family reference); app/graph/code_rows.py.
+
+-- name: called
+-- Symbols with one of the forms $3 as a name. Where $4 is not empty, definitions only of files whose path has it.
+SELECT DISTINCT a.collection_id, a.id, a.family, a.normal, a.kind, a.form
+FROM unnest($2::uuid[]) AS c (id) CROSS JOIN unnest($3::text[]) AS f (form) CROSS JOIN LATERAL (
+  SELECT a.collection_id, e.id, e.family, e.normal, e.kind, a.form
+  FROM rag.entity_aliases a JOIN rag.entities e ON e.tenant_id = $1 AND e.id = a.entity_id
+  WHERE a.tenant_id = $1 AND a.collection_id = c.id AND a.form = f.form
+    AND (e.family = 'reference' OR e.family = 'code' AND ($4 = '' OR strpos(e.normal, $4) > 0))
+  LIMIT $5
+) AS a
+
+-- name: begin
+-- Definitions with a name that begins with $3; $4 is the end of the range.
+SELECT DISTINCT a.collection_id, e.id, e.family, e.normal, e.kind, a.form
+FROM unnest($2::uuid[]) AS c (id) CROSS JOIN LATERAL (
+  SELECT a.collection_id, a.entity_id, a.form FROM rag.entity_aliases a
+  WHERE a.tenant_id = $1 AND a.collection_id = c.id AND a.form >= $3 AND a.form < $4
+    AND a.kind IN ('module', 'class', 'function', 'method')
+  ORDER BY a.form LIMIT $5
+) AS a JOIN rag.entities e ON e.tenant_id = $1 AND e.id = a.entity_id AND e.family = 'code'
+
+-- name: within
+-- Definitions with $3 somewhere in a name: every name of the collections is looked at, the last resort.
+SELECT DISTINCT a.collection_id, e.id, e.family, e.normal, e.kind, a.form
+FROM unnest($2::uuid[]) AS c (id) CROSS JOIN LATERAL (
+  SELECT a.collection_id, a.entity_id, a.form FROM rag.entity_aliases a
+  WHERE a.tenant_id = $1 AND a.collection_id = c.id AND strpos(a.form, $3) > 0
+    AND a.kind IN ('module', 'class', 'function', 'method')
+  ORDER BY a.form LIMIT $4
+) AS a JOIN rag.entities e ON e.tenant_id = $1 AND e.id = a.entity_id AND e.family = 'code'
+
+-- name: definitions
+-- Where symbols are defined: the passage that mentions one by its full name holds its beginning, the span all of it.
+SELECT m.entity_id, m.passage_id, p.document_id, d.external_id, m.char_start, m.char_end
+FROM unnest($2::uuid[]) AS s (id)
+JOIN rag.entities e ON e.tenant_id = $1 AND e.id = s.id
+CROSS JOIN LATERAL (
+  SELECT m.entity_id, m.passage_id, m.char_start, m.char_end FROM rag.mentions m
+  WHERE m.tenant_id = $1 AND m.entity_id = e.id AND m.name = e.normal
+  ORDER BY m.passage_id LIMIT $3
+) AS m
+JOIN rag.passages p ON p.tenant_id = $1 AND p.id = m.passage_id
+JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
+ORDER BY m.entity_id, d.external_id COLLATE "C", m.char_start
+
+-- name: neighbours
+-- What symbols are related to, strongest first, at most $3 relations of each, with every passage that proves one.
+SELECT s.id AS symbol_id, a.neighbour_id, NOT a.outgoing AS incoming, r.kind AS relation, e.family, e.normal, e.kind,
+  v.passage_id, p.document_id, d.external_id, v.char_start, v.char_end
+FROM unnest($2::uuid[]) AS s (id) CROSS JOIN LATERAL (
+  SELECT a.relation_id, a.neighbour_id, a.outgoing FROM rag.adjacency a
+  WHERE a.tenant_id = $1 AND a.node_id = s.id
+  ORDER BY a.weight DESC, a.neighbour_id LIMIT $3
+) AS a
+JOIN rag.relations r ON r.tenant_id = $1 AND r.id = a.relation_id AND r.kind IN ('contains', 'imports', 'calls', 'inherits')
+JOIN rag.entities e ON e.tenant_id = $1 AND e.id = a.neighbour_id
+JOIN rag.evidence v ON v.tenant_id = $1 AND v.relation_id = a.relation_id
+JOIN rag.passages p ON p.tenant_id = $1 AND p.id = v.passage_id
+JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
+
+-- name: degrees
+-- How many relations symbols have, counted up to $3.
+SELECT s.id, a.relations FROM unnest($2::uuid[]) AS s (id) CROSS JOIN LATERAL (
+  SELECT count(*) AS relations FROM (
+    SELECT FROM rag.adjacency a WHERE a.tenant_id = $1 AND a.node_id = s.id LIMIT $3) AS few
+) AS a
+
+-- name: lines
+-- The line, from 1, in which a code point of a document's text stands.
+SELECT s.document_id, s.place,
+  1 + length(left(t.text, s.place)) - length(replace(left(t.text, s.place), E'\n', '')) AS line
+FROM unnest($2::uuid[], $3::integer[]) AS s (document_id, place)
+JOIN rag.document_texts t ON t.tenant_id = $1 AND t.document_id = s.document_id

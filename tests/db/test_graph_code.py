@@ -1,0 +1,185 @@
+"""Symbols of an indexed repository: found by name, with definitions, neighbours and lines (A6.09, A9.04)."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from app import actions
+from app.actions import index_now
+from app.domain.code import Symbol, SymbolQuery
+from app.domain.document import Indexed, Source
+from app.graph.symbols import find_symbols, symbol_passages, wanted_symbols
+from app.wiring import Services
+from tests.db.graphs import contents, remove
+
+FILES = {
+    "src/shop/__init__.py": "from ._client import Client\nfrom .prices import total\n",
+    "src/shop/_client.py": (
+        "from .base import Base\nfrom .prices import total\n\n\nclass Client(Base):\n"
+        '    """Buys things."""\n\n    def send(self, order):\n        self.check(order)\n'
+        "        return total(order)\n\n    def check(self, order):\n        return bool(order)\n"
+    ),
+    "src/shop/base.py": "class Base:\n    def close(self):\n        pass\n",
+    "src/shop/prices.py": "# Prices are in cents.\ndef total(order):\n    return sum(order)\n\n\ndef load():\n    return 1\n",
+    "src/shop/stock.py": "def load():\n    return 2\n",
+    "tests/test_shop.py": (
+        "import shop\nfrom shop import Client\nfrom shop.stock import load\n\n\n"
+        "def test_it():\n    with_client(Client())\n    shop.total([1])\n    load()\n\n\n"
+        "def with_client(client: Client):\n    client.send([1])\n    client.close()\n"
+    ),
+    "web/cart.ts": 'import { total } from "./lib/sum";\nexport class Cart { pay() { return total(1); } }\n',
+    "web/lib/sum.ts": "export function total(x: number) { return x; }\n",
+}
+
+
+def sources(files: dict[str, str]) -> list[Source]:
+    return [Source(path, path.rpartition("/")[2], text.encode()) for path, text in files.items()]
+
+
+async def index(services: Services, files: dict[str, str]) -> dict[str, UUID]:
+    outcomes = await index_now(services, "code", sources(files))
+    assert all(isinstance(one, Indexed) for one in outcomes), outcomes
+    return {one.external_id: one.document_id for one in outcomes if isinstance(one, Indexed)}
+
+
+async def look_up(services: Services, *queries: SymbolQuery) -> list[Symbol]:
+    found = await actions.get_collection(services, "code")
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await find_symbols(connection, services.principal, [found.id], queries)
+
+
+def related(symbol: Symbol, relation: str, *, incoming: bool) -> list[tuple[str, str, int]]:
+    return [
+        (one.name, one.place.path, one.place.start_line)
+        for one in symbol.neighbours
+        if (one.relation, one.incoming) == (relation, incoming)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "lines"),
+    [
+        ("What is `total` in `shop/prices.py`?", "src/shop/prices.py::total", (2, 3)),
+        ("total in src/shop/prices.py", "src/shop/prices.py::total", (2, 3)),
+        ("What does Client.send do?", "src/shop/_client.py::Client.send", (8, 10)),
+        ("Explain _client::Client::send", "src/shop/_client.py::Client.send", (8, 10)),
+        ("the class Client", "src/shop/_client.py::Client", (5, 13)),
+        ("where is client defined", "src/shop/_client.py::Client", (5, 13)),
+        ("function total in web/lib/sum.ts", "web/lib/sum.ts::total", (1, 1)),
+        ("What is in shop/base.py?", "src/shop/base.py", (1, 3)),
+    ],
+)
+async def test_a_named_symbol_is_found_exactly_with_its_lines(
+    services: Services, question: str, name: str, lines: tuple[int, int]
+) -> None:
+    """A6.09, A9.04"""
+    await index(services, FILES)
+    found = await look_up(services, *wanted_symbols(question))
+    assert found, question
+    assert found[0].name == name
+    assert found[0].match == "exact"
+    assert [(one.start_line, one.end_line) for one in found[0].definitions] == [lines]
+
+
+async def test_callers_are_those_of_every_file(services: Services) -> None:
+    """By an import, through a package that offers the name, by an annotated variable, and within the file."""
+    await index(services, FILES)
+    [total] = await look_up(services, SymbolQuery("total", "shop/prices.py"))
+    assert related(total, "calls", incoming=True) == [
+        ("src/shop/_client.py::Client.send", "src/shop/_client.py", 10),
+        ("tests/test_shop.py::test_it", "tests/test_shop.py", 8),
+    ]
+    [send] = await look_up(services, SymbolQuery("Client.send"))
+    assert related(send, "calls", incoming=True) == [("tests/test_shop.py::with_client", "tests/test_shop.py", 13)]
+    assert related(send, "calls", incoming=False) == [
+        ("src/shop/_client.py::Client.check", "src/shop/_client.py", 9),
+        ("src/shop/prices.py::total", "src/shop/_client.py", 10),
+    ]
+    assert all(one.defined for one in send.neighbours)
+    assert related(send, "contains", incoming=True) == [("src/shop/_client.py::Client", "src/shop/_client.py", 8)]
+    [cart] = await look_up(services, SymbolQuery("total", "web/lib/sum.ts"))
+    assert related(cart, "calls", incoming=True) == [("web/cart.ts::Cart.pay", "web/cart.ts", 2)]
+    stock = await look_up(services, SymbolQuery("load", "stock.py"))
+    assert related(stock[0], "calls", incoming=True) == [("tests/test_shop.py::test_it", "tests/test_shop.py", 9)]
+    prices = await look_up(services, SymbolQuery("load", "prices.py"))
+    assert related(prices[0], "calls", incoming=True) == [], "another function of that name is called"
+
+
+async def test_bases_and_subclasses_and_importers(services: Services) -> None:
+    await index(services, FILES)
+    [client] = await look_up(services, SymbolQuery("Client"))
+    assert related(client, "inherits", incoming=False) == [("src/shop/base.py::Base", "src/shop/_client.py", 5)]
+    assert [name for name, *_ in related(client, "contains", incoming=False)] == [
+        "src/shop/_client.py::Client.send", "src/shop/_client.py::Client.check",
+    ]  # fmt: skip
+    [base] = await look_up(services, SymbolQuery("Base"))
+    assert related(base, "inherits", incoming=True) == [("src/shop/_client.py::Client", "src/shop/_client.py", 5)]
+    [module] = await look_up(services, SymbolQuery("shop/stock.py"))
+    assert related(module, "imports", incoming=True) == [("tests/test_shop.py", "tests/test_shop.py", 3)]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("TOTAL", "exact"), ("tota", "partial"), ("_client", "partial")])
+async def test_a_part_of_a_name_finds_it_too(services: Services, name: str, expected: str) -> None:
+    await index(services, {path: text for path, text in FILES.items() if path != "src/shop/_client.py"})
+    found = await look_up(services, SymbolQuery(name))
+    assert found
+    assert {one.match for one in found} == {expected}
+
+
+async def test_passages_begin_with_the_definition(services: Services) -> None:
+    await index(services, FILES)
+    query = SymbolQuery("total", "prices.py", "calls")
+    found = await look_up(services, query)
+    passages = symbol_passages(found, query)
+    assert passages[0].passage_id == found[0].definitions[0].passage_id
+    assert [one.score for one in passages] == sorted((one.score for one in passages), reverse=True)
+    assert {one.place.passage_id for one in found[0].neighbours} <= {one.passage_id for one in passages}
+
+
+async def test_a_deleted_file_takes_its_symbols_along_and_nothing_else(services: Services) -> None:
+    ids = await index(services, FILES)
+    collection = (await actions.get_collection(services, "code")).id
+    await remove(services, "code", ids["src/shop/prices.py"])
+    [total] = await look_up(services, SymbolQuery("total"))
+    assert total.name == "web/lib/sum.ts::total"
+    [send] = await look_up(services, SymbolQuery("Client.send"))
+    outside = [one for one in send.neighbours if one.relation == "calls" and not one.incoming and not one.defined]
+    assert [one.name for one in outside] == ["src.shop.prices.total"], "a name that nothing answers to now"
+    left = await contents(services, collection)
+    await index(services, {"src/shop/prices.py": FILES["src/shop/prices.py"]})
+    [total] = await look_up(services, SymbolQuery("total", "prices.py"))
+    assert len(related(total, "calls", incoming=True)) == 2, "callers find it again"
+    for name in set(FILES) - {"src/shop/prices.py"}:
+        await remove(services, "code", ids[name])
+    only = await contents(services, collection)
+    await index(services, {name: text for name, text in FILES.items() if name != "src/shop/prices.py"})
+    found = await actions.get_collection(services, "code")
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        again = await connection.fetchval(
+            "SELECT id FROM rag.documents WHERE external_id = 'src/shop/prices.py' AND collection_id = $1", found.id
+        )
+    await remove(services, "code", again)
+    assert await contents(services, collection) == left
+    assert only != left
+
+
+async def test_a_replaced_file_has_its_new_symbols(services: Services) -> None:
+    await index(services, FILES)
+    await index(services, {"src/shop/stock.py": "def fetch():\n    return 2\n"})
+    assert (await look_up(services, SymbolQuery("load", "stock.py"))) == []
+    [fetch] = await look_up(services, SymbolQuery("fetch"))
+    assert fetch.name == "src/shop/stock.py::fetch"
+    fresh = await contents(services, (await actions.get_collection(services, "code")).id)
+    other = {**FILES, "src/shop/stock.py": "def fetch():\n    return 2\n"}
+    await index_now(services, "fresh", sources(other))
+    built = await contents(services, (await actions.get_collection(services, "fresh")).id)
+    for table in ("mentions", "evidence", "relations", "entities"):
+        assert len(built[table]) == len(fresh[table])
+
+
+async def test_a_broken_file_is_read_as_far_as_it_goes(services: Services) -> None:
+    broken = "def good():\n    return 1\n\n\nclass ((((\n\n\ndef also(x:\n    good()\n" + "(" * 10_000
+    await index(services, {"a.py": broken})
+    assert (await look_up(services, SymbolQuery("good")))[0].name == "a.py::good"
