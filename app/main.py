@@ -36,6 +36,7 @@ from app.api import (
     jobs,
     logs,
     problems,
+    qa,
     query,
     search,
     traces,
@@ -74,7 +75,7 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, index, search, query, chat_history, chat, chat_documents, jobs, traces,
+    collections, documents, embedding_models, index, search, query, qa, chat_history, chat, chat_documents, jobs, traces,
     agent, cache, health,
 )  # fmt: skip
 

@@ -284,6 +284,20 @@ class PlannedSettings(Section):
     call_seconds: float = Field(600, gt=0, description="Longest it may think about one action (A10.16).")
 
 
+class IterativeSettings(Section):
+    """How the iterative strategy fetches what an answer says is missing (A9), and what its sessions keep."""
+
+    max_passes: int = Field(3, ge=1, le=10, description="Answers of a run, each with what is missing (A9.01).")
+    targeted_top_k: int = Field(3, ge=1, le=50, description="Passages that a search for one gap brings (A9.04).")
+    min_confidence: float = Field(0.3, ge=0, le=1, description="Least confidence with which a search has found a gap.")
+    idle_minutes: int = Field(
+        30, ge=1, description="Sessions are forgotten when they were not used for so long (A9.05)."
+    )
+    session_nodes: int = Field(
+        50, ge=1, le=1000, description="Passages that a session keeps; the least recently read go."
+    )
+
+
 class ProviderSettings(Section):
     """When calls of a model that keeps failing are not tried any more for a while."""
 
@@ -381,6 +395,7 @@ class Settings(Section):
     ground: GroundSettings = GroundSettings()
     agents: AgentSettings = AgentSettings()
     planned: PlannedSettings = PlannedSettings()
+    iterative: IterativeSettings = IterativeSettings()
     providers: ProviderSettings = ProviderSettings()
     memory: MemorySettings = MemorySettings()
     jobs: JobsSettings = JobsSettings()

@@ -85,6 +85,9 @@ BEGIN
         ELSIF asked = 'lexical' THEN
             SELECT v.verdict, v.rank, v.score INTO verdict, rank, score
             FROM lexical_verdict(run, it, cardinality(leg.passage_ids), leg.scores[cardinality(leg.scores)]) AS v;
+        ELSIF asked = 'graph' THEN
+            verdict := format('not among the %s passages that are linked with the best of the other legs or mention what the question names (%s)',
+                cardinality(leg.passage_ids), coalesce((SELECT string_agg(k, ', ') FROM jsonb_array_elements_text(run.plan #> '{graph,keys}') AS k), 'nothing'));
         ELSE
             verdict := format('not among its %s candidates, of which the last scored %s', cardinality(leg.passage_ids),
                 coalesce(round(leg.scores[cardinality(leg.scores)]::numeric, 3)::text, 'nothing'));
@@ -867,6 +870,8 @@ BEGIN
   WHERE r.tenant_id = tenant AND r.document_ids && documents AND NOT r.answer ? 'source_deleted_at';
   GET DIAGNOSTICS touched = ROW_COUNT;
   PERFORM blank_messages(documents);
+  DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id IN ( -- a model's words, maybe out of a document
+    SELECT d.collection_id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (forget_documents.documents));
   RETURN touched;
 END
 $$;
@@ -3300,7 +3305,7 @@ COMMENT ON COLUMN analyst.eval_runs.name IS 'Name given to the run with --name; 
 
 COMMENT ON COLUMN analyst.eval_runs.data_set IS 'Name of the data set: its folder, and the split where there are several.';
 
-COMMENT ON COLUMN analyst.eval_runs.mode IS 'How was searched: hybrid, vector or lexical.';
+COMMENT ON COLUMN analyst.eval_runs.mode IS 'How was searched: hybrid, text (without the graph), vector, lexical or graph.';
 
 COMMENT ON COLUMN analyst.eval_runs.collection IS 'Name of the collection that was searched; it may be gone by now.';
 
@@ -3814,11 +3819,11 @@ COMMENT ON COLUMN analyst.retrieval_hits.run_id IS 'The run (analyst.retrieval_r
 
 COMMENT ON COLUMN analyst.retrieval_hits.started_at IS 'When the run began. A condition on this column makes queries fast.';
 
-COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), or fused: the list that fusion made of the legs. merged: the list that was made of several searches of a run.';
+COMMENT ON COLUMN analyst.retrieval_hits.leg IS 'vector (by meaning), lexical (by words), graph (linked with the best of these, or about what the question names), or fused: the list that fusion made of the legs. merged: the list that was made of several searches of a run.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.rank IS 'Place in the list of this leg, counted from 1.';
 
-COMMENT ON COLUMN analyst.retrieval_hits.raw_score IS 'The leg''s own score: cosine similarity (-1 to 1) for vector, BM25 (0 and up) for lexical, the fused score for fused. Compare it within one leg only.';
+COMMENT ON COLUMN analyst.retrieval_hits.raw_score IS 'The leg''s own score: cosine similarity (-1 to 1) for vector, BM25 (0 and up) for lexical, worth of the best link (0 to 1) for graph, the fused score for fused. Compare it within one leg only.';
 
 COMMENT ON COLUMN analyst.retrieval_hits.fusion_share IS 'What the leg added to the fused score of the passage (how, says retrieve.fusion in the settings); for fused the whole score. A leg whose list was cut off may have added what its last entry got, which stands in no row.';
 
@@ -3897,7 +3902,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.total_ms IS 'Time from start to end, in
 
 COMMENT ON COLUMN analyst.retrieval_runs.timings_ms IS 'Time of each stage, in milliseconds (JSON object).';
 
-COMMENT ON COLUMN analyst.retrieval_runs.legs_used IS 'Legs of the search that answered: vector, lexical.';
+COMMENT ON COLUMN analyst.retrieval_runs.legs_used IS 'Legs of the search that answered: vector, lexical, graph.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.legs_failed IS 'Legs that failed, each with its reason (JSON object).';
 
@@ -4397,6 +4402,99 @@ COMMENT ON COLUMN rag.originals.document_id IS 'The document.';
 
 COMMENT ON COLUMN rag.originals.content IS 'Original bytes, kept when ingest.keepOriginal is on.';
 
+CREATE TABLE rag.qa_edges (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    session_id text NOT NULL,
+    relation_id uuid NOT NULL
+);
+
+ALTER TABLE ONLY rag.qa_edges FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_edges OWNER TO owner;
+
+COMMENT ON TABLE rag.qa_edges IS 'Relations between symbols that a session has followed.';
+
+COMMENT ON COLUMN rag.qa_edges.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.qa_edges.collection_id IS 'Collection that is asked (rag.collections.id).';
+
+COMMENT ON COLUMN rag.qa_edges.session_id IS 'The session (rag.qa_sessions.id).';
+
+COMMENT ON COLUMN rag.qa_edges.relation_id IS 'A relation that was followed (rag.relations.id).';
+
+CREATE TABLE rag.qa_gaps (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    session_id text NOT NULL,
+    gap text NOT NULL,
+    epoch bigint NOT NULL
+);
+
+ALTER TABLE ONLY rag.qa_gaps FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_gaps OWNER TO owner;
+
+COMMENT ON TABLE rag.qa_gaps IS 'What a session did not find; gone as soon as a document of the collection changes or goes.';
+
+COMMENT ON COLUMN rag.qa_gaps.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.qa_gaps.collection_id IS 'Collection that is asked (rag.collections.id).';
+
+COMMENT ON COLUMN rag.qa_gaps.session_id IS 'The session (rag.qa_sessions.id).';
+
+COMMENT ON COLUMN rag.qa_gaps.gap IS 'What was looked for in vain, in its normal form.';
+
+COMMENT ON COLUMN rag.qa_gaps.epoch IS 'State of the collection then; in another one it may be found.';
+
+CREATE TABLE rag.qa_nodes (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    session_id text NOT NULL,
+    passage_id uuid NOT NULL,
+    used_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.qa_nodes FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_nodes OWNER TO owner;
+
+COMMENT ON TABLE rag.qa_nodes IS 'Passages that a session has read; their text is in rag.passages alone.';
+
+COMMENT ON COLUMN rag.qa_nodes.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.qa_nodes.collection_id IS 'Collection that is asked (rag.collections.id).';
+
+COMMENT ON COLUMN rag.qa_nodes.session_id IS 'The session (rag.qa_sessions.id).';
+
+COMMENT ON COLUMN rag.qa_nodes.passage_id IS 'A passage that was read (rag.passages.id).';
+
+COMMENT ON COLUMN rag.qa_nodes.used_at IS 'When it was last read; the least recently read ones make room.';
+
+CREATE TABLE rag.qa_sessions (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    id text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_accessed_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.qa_sessions FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_sessions OWNER TO owner;
+
+COMMENT ON TABLE rag.qa_sessions IS 'Sessions of the iterative strategy: what it has read is at hand for the next question.';
+
+COMMENT ON COLUMN rag.qa_sessions.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.qa_sessions.collection_id IS 'Collection that is asked (rag.collections.id).';
+
+COMMENT ON COLUMN rag.qa_sessions.id IS 'Session id as the client gave it.';
+
+COMMENT ON COLUMN rag.qa_sessions.created_at IS 'When it began.';
+
+COMMENT ON COLUMN rag.qa_sessions.last_accessed_at IS 'When it was last used; it is forgotten iterative.idleMinutes later.';
+
 CREATE TABLE rag.query_embeddings (
     tenant_id bigint NOT NULL,
     model_id smallint NOT NULL,
@@ -4643,6 +4741,18 @@ ALTER TABLE ONLY rag.originals
 ALTER TABLE ONLY rag.passages
     ADD CONSTRAINT passages_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY rag.qa_edges
+    ADD CONSTRAINT qa_edges_pkey PRIMARY KEY (tenant_id, collection_id, session_id, relation_id);
+
+ALTER TABLE ONLY rag.qa_gaps
+    ADD CONSTRAINT qa_gaps_pkey PRIMARY KEY (tenant_id, collection_id, session_id, gap);
+
+ALTER TABLE ONLY rag.qa_nodes
+    ADD CONSTRAINT qa_nodes_pkey PRIMARY KEY (tenant_id, collection_id, session_id, passage_id);
+
+ALTER TABLE ONLY rag.qa_sessions
+    ADD CONSTRAINT qa_sessions_pkey PRIMARY KEY (tenant_id, collection_id, id);
+
 ALTER TABLE ONLY rag.query_embeddings
     ADD CONSTRAINT query_embeddings_pkey PRIMARY KEY (tenant_id, model_id, query_hash);
 
@@ -4728,6 +4838,12 @@ CREATE INDEX passages_search_vector_idx ON rag.passages USING gin (search_vector
 
 CREATE INDEX passages_tenant_id_document_id_ordinal_idx ON rag.passages USING btree (tenant_id, document_id, ordinal);
 
+CREATE INDEX qa_edges_relation_idx ON rag.qa_edges USING btree (tenant_id, relation_id);
+
+CREATE INDEX qa_nodes_passage_idx ON rag.qa_nodes USING btree (tenant_id, passage_id);
+
+CREATE INDEX qa_sessions_idle_idx ON rag.qa_sessions USING btree (tenant_id, last_accessed_at);
+
 CREATE INDEX recall_checks_collection_idx ON rag.recall_checks USING btree (tenant_id, collection_id, checked_at);
 
 CREATE INDEX runs_document_ids_idx ON ONLY rag.runs USING gin (document_ids);
@@ -4807,6 +4923,24 @@ ALTER TABLE ONLY rag.originals
 
 ALTER TABLE ONLY rag.passages
     ADD CONSTRAINT passages_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES rag.documents(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.qa_edges
+    ADD CONSTRAINT qa_edges_tenant_id_collection_id_session_id_fkey FOREIGN KEY (tenant_id, collection_id, session_id) REFERENCES rag.qa_sessions(tenant_id, collection_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.qa_edges
+    ADD CONSTRAINT qa_edges_tenant_id_relation_id_fkey FOREIGN KEY (tenant_id, relation_id) REFERENCES rag.relations(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.qa_gaps
+    ADD CONSTRAINT qa_gaps_tenant_id_collection_id_session_id_fkey FOREIGN KEY (tenant_id, collection_id, session_id) REFERENCES rag.qa_sessions(tenant_id, collection_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.qa_nodes
+    ADD CONSTRAINT qa_nodes_tenant_id_collection_id_session_id_fkey FOREIGN KEY (tenant_id, collection_id, session_id) REFERENCES rag.qa_sessions(tenant_id, collection_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.qa_nodes
+    ADD CONSTRAINT qa_nodes_tenant_id_passage_id_fkey FOREIGN KEY (tenant_id, passage_id) REFERENCES rag.passages(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.qa_sessions
+    ADD CONSTRAINT qa_sessions_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.recall_checks
     ADD CONSTRAINT recall_checks_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
@@ -4934,6 +5068,22 @@ COMMENT ON POLICY app ON rag.originals IS 'TO cairn_app USING (tenant_id = nulli
 CREATE POLICY app ON rag.passages TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.passages IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.qa_edges TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.qa_edges IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.qa_gaps TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.qa_gaps IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.qa_nodes TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.qa_nodes IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.qa_sessions TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.qa_sessions IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.query_embeddings TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -5095,6 +5245,22 @@ CREATE POLICY definer ON rag.passages TO cairn_definer USING (true) WITH CHECK (
 
 COMMENT ON POLICY definer ON rag.passages IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.qa_edges TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.qa_edges IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.qa_gaps TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.qa_gaps IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.qa_nodes TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.qa_nodes IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.qa_sessions TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.qa_sessions IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.query_embeddings TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.query_embeddings IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -5172,6 +5338,14 @@ ALTER TABLE rag.messages ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag.originals ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.passages ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_edges ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_gaps ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_nodes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_sessions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.query_embeddings ENABLE ROW LEVEL SECURITY;
 
@@ -5352,6 +5526,30 @@ CREATE POLICY views ON rag.passages FOR SELECT TO cairn_views USING ((tenant_id 
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.passages IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.qa_edges FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.qa_edges IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.qa_gaps FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.qa_gaps IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.qa_nodes FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.qa_nodes IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.qa_sessions FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.qa_sessions IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.query_embeddings FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -5869,6 +6067,22 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.lexical_terms TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.originals TO cairn_definer;
 GRANT SELECT ON TABLE rag.originals TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.originals TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_edges TO cairn_definer;
+GRANT SELECT ON TABLE rag.qa_edges TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_edges TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_gaps TO cairn_definer;
+GRANT SELECT ON TABLE rag.qa_gaps TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_gaps TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_nodes TO cairn_definer;
+GRANT SELECT ON TABLE rag.qa_nodes TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_nodes TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_sessions TO cairn_definer;
+GRANT SELECT ON TABLE rag.qa_sessions TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_sessions TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.query_embeddings TO cairn_definer;
 GRANT SELECT ON TABLE rag.query_embeddings TO cairn_views;

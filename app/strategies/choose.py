@@ -5,6 +5,7 @@
     followup, simplify, deepen                from the last answer and its sources           converse
     about the collection                      by SQL                                         aggregate
     summaries                                 everything, in order                           summarize
+    names symbols of code                     answers, and fetches what they miss            iterative
     the rest, by complexity                   < .35 fast, < .55 enhanced, agent from there   fast, enhanced, react
     tells how it is to be answered            a plan and a gate for its answer               planned
 
@@ -20,11 +21,14 @@ from app.answer.terms import words
 from app.domain.conversation import Turn
 from app.domain.plan import Intent, QueryPlan
 from app.domain.question import Question
+from app.graph.symbols import wanted_symbols
 from app.query.constraints import constraints_of
 from app.query.intent import hard_rules
 from app.query.summarize import asks_summary
 
-Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "fast", "enhanced", "react", "planned"]
+Way = Literal[
+    "reply", "clarify", "converse", "aggregate", "summarize", "fast", "enhanced", "react", "planned", "iterative"
+]
 """Each is a file here (enhanced is fast with more to read)."""
 
 REPLIED: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic"})
@@ -67,11 +71,13 @@ def choose(question: Question, plan: QueryPlan, context: int = 4, *, chat: bool 
     if constraints_of(question.text).explicit:
         why = "it says how it is to be answered, which a plan keeps to"
         return Route("planned", why) if chat else _without_model(why, plan)
+    if chat and wanted_symbols(question.text):
+        return Route("iterative", "it names symbols of code, whose answer refers to other places")
     return _by_complexity(plan, chat=chat)
 
 
 def _named(question: Question, plan: QueryPlan, *, chat: bool) -> Route:
-    if question.strategy in ("react", "planned"):
+    if question.strategy in ("react", "planned", "iterative"):
         why = "named by the caller"
         return Route(question.strategy, why) if chat else _without_model(why, plan)
     if question.strategy in ("fast", "enhanced"):

@@ -26,6 +26,7 @@ from app.strategies.choose import Way, choose
 from app.strategies.converse import converse
 from app.strategies.fast import fast
 from app.strategies.finish import finished
+from app.strategies.iterative import iterative
 from app.strategies.planned import planned
 from app.strategies.react import react
 from app.strategies.replies import clarify, reply
@@ -44,6 +45,7 @@ STRATEGIES: Final[Mapping[Way, Strategy]] = {
     "fast": fast,
     "enhanced": fast,
     "planned": planned,
+    "iterative": iterative,
     "react": react,
 }
 

@@ -18,6 +18,7 @@ BEGINNINGS: Final = {
     "decompose": "You split a question",
     "expand": "You rephrase a question",
     "plan": "You plan how to answer",
+    "iterate": "You answer a question from numbered sources, and say what",
     "action": "You answer a question from a user's documents, one action at a time",
     "think": "You answer a question about a collection of documents with tools",
     "reflect": "You judge whether the information",
