@@ -313,8 +313,17 @@ async def run_search(services: Services, request: SearchRequest) -> SearchResult
 async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
     """The events of one run; the last one is terminal. Leaves a trace on every path, also when nobody reads on, and in a
     session what was said. A collection that does not exist is an empty one: edges that mean another check it first."""
-    settings, started = services.settings.current, datetime.now(UTC)
-    record, terminal = Record(question), None
+    events = ask_with(services, question, services.settings.current, Record(question))
+    async with aclosing(events) as closing:
+        async for event in closing:
+            yield event
+
+
+async def ask_with(
+    services: Services, question: Question, settings: Settings, record: Record
+) -> AsyncGenerator[Event, None]:
+    """`ask` with settings of its own, filling a record that the caller reads."""
+    started, terminal = datetime.now(UTC), None
     events_of_run = run(question, _kit(services, question, settings, record), record)
     stream = remembered(events_of_run, services.database, services.principal, question)
     try:

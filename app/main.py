@@ -23,6 +23,7 @@ from fastapi_swagger import patch_fastapi
 
 from app.actions import order_upkeep
 from app.api import (
+    agent,
     cache,
     chat,
     chat_documents,
@@ -36,6 +37,7 @@ from app.api import (
     jobs,
     logs,
     problems,
+    qa,
     query,
     search,
     traces,
@@ -74,8 +76,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, index, search, query, chat_history, chat, chat_documents, graph, jobs, traces,
-    cache, health,
+    collections, documents, embedding_models, index, search, query, qa, agent, chat_history, chat, chat_documents, graph, jobs,
+    traces, cache, health,
 )  # fmt: skip
 
 

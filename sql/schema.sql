@@ -867,12 +867,14 @@ BEGIN
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET plan = wordless_plan(r.plan)
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told))
-    AND r.plan ->> 'rewritten_by' IS NOT NULL;
+    AND (r.plan ->> 'rewritten_by' IS NOT NULL OR r.plan ? 'agent_steps');
   UPDATE runs r
   SET answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
   WHERE r.tenant_id = tenant AND r.document_ids && documents AND NOT r.answer ? 'source_deleted_at';
   GET DIAGNOSTICS touched = ROW_COUNT;
   PERFORM blank_messages(documents);
+  DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id IN ( -- a model's words, maybe out of a document
+    SELECT d.collection_id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (forget_documents.documents));
   RETURN touched;
 END
 $$;
@@ -2574,6 +2576,77 @@ ALTER FUNCTION rag.wordless_plan(plan jsonb) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.wordless_plan(plan jsonb) IS 'The plan of a run without what may hold words of documents or conversations.';
 
+CREATE TABLE rag.tenants (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.tenants FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.tenants OWNER TO owner;
+
+COMMENT ON TABLE rag.tenants IS 'Tenants: who owns documents, runs and jobs.';
+
+COMMENT ON COLUMN rag.tenants.id IS 'Tenant id, first part of every key.';
+
+COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
+
+COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
+
+CREATE VIEW analyst.agent_steps AS
+ SELECT t.name AS tenant,
+    r.id AS run_id,
+    r.started_at,
+    r.strategy,
+    ((s.step ->> 'step'::text))::integer AS step,
+    (s.step ->> 'thought'::text) AS thought,
+    (u.tool ->> 'tool'::text) AS tool,
+    (u.tool -> 'arguments'::text) AS arguments,
+    ((u.tool ->> 'success'::text))::boolean AS success,
+    ((u.tool ->> 'repeated'::text))::boolean AS repeated,
+    jsonb_array_length((u.tool -> 'found'::text)) AS found,
+    (u.tool -> 'found'::text) AS passage_ids,
+    (u.tool ->> 'reason'::text) AS reason,
+    ((u.tool ->> 'ms'::text))::double precision AS ms
+   FROM (((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL jsonb_array_elements((r.plan -> 'agent_steps'::text)) s(step))
+     CROSS JOIN LATERAL jsonb_array_elements((s.step -> 'tools'::text)) u(tool))
+  WHERE (r.plan ? 'agent_steps'::text);
+
+ALTER VIEW analyst.agent_steps OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.agent_steps IS 'Steps of agent runs, a row for each tool that was called. A run loses them when a document that it read is deleted.';
+
+COMMENT ON COLUMN analyst.agent_steps.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.agent_steps.run_id IS 'The run (analyst.retrieval_runs).';
+
+COMMENT ON COLUMN analyst.agent_steps.started_at IS 'When the run began. Partitions are days (UTC): a condition on this column makes queries fast.';
+
+COMMENT ON COLUMN analyst.agent_steps.strategy IS 'The strategy that was chosen.';
+
+COMMENT ON COLUMN analyst.agent_steps.step IS 'Number of the step, from 1.';
+
+COMMENT ON COLUMN analyst.agent_steps.thought IS 'What the model said it was about.';
+
+COMMENT ON COLUMN analyst.agent_steps.tool IS 'The tool, as the model named it.';
+
+COMMENT ON COLUMN analyst.agent_steps.arguments IS 'Its arguments (JSON object); empty where they could not be used.';
+
+COMMENT ON COLUMN analyst.agent_steps.success IS 'Whether it did what it was asked; true also where it found nothing.';
+
+COMMENT ON COLUMN analyst.agent_steps.repeated IS 'The same call had been made before, and was not made again.';
+
+COMMENT ON COLUMN analyst.agent_steps.found IS 'How many passages it found.';
+
+COMMENT ON COLUMN analyst.agent_steps.passage_ids IS 'Their ids (JSON array; analyst.passages).';
+
+COMMENT ON COLUMN analyst.agent_steps.reason IS 'Why it failed; empty where it did not.';
+
+COMMENT ON COLUMN analyst.agent_steps.ms IS 'How long it took, in milliseconds.';
+
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -2657,24 +2730,6 @@ COMMENT ON COLUMN rag.retrieval_cache.hits IS 'How often it answered.';
 COMMENT ON COLUMN rag.retrieval_cache.created_at IS 'When it was stored.';
 
 COMMENT ON COLUMN rag.retrieval_cache.used_at IS 'When it was last used, to 30 s.';
-
-CREATE TABLE rag.tenants (
-    id bigint NOT NULL,
-    name text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE ONLY rag.tenants FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.tenants OWNER TO owner;
-
-COMMENT ON TABLE rag.tenants IS 'Tenants: who owns documents, runs and jobs.';
-
-COMMENT ON COLUMN rag.tenants.id IS 'Tenant id, first part of every key.';
-
-COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
-
-COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
 
 CREATE VIEW analyst.cache AS
  SELECT t.name AS tenant,
@@ -4164,9 +4219,9 @@ COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources suppor
 
 COMMENT ON COLUMN analyst.retrieval_runs.groundedness_score IS 'How far the sources support the answer, 0 to 1; null where that was not checked.';
 
-COMMENT ON COLUMN analyst.retrieval_runs.source_deleted_at IS 'When a cited document was deleted, and the text of the answer with it.';
+COMMENT ON COLUMN analyst.retrieval_runs.source_deleted_at IS 'When a document that was cited, or read by an agent, was deleted, and the text of the answer with it.';
 
-COMMENT ON COLUMN analyst.retrieval_runs.document_ids IS 'Documents that the answer cites; some may be deleted by now.';
+COMMENT ON COLUMN analyst.retrieval_runs.document_ids IS 'Documents that the answer cites, or that an agent has read; some may be deleted by now.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.plan IS 'How the run was planned: legs, weights, routing factors, request parameters (JSON object).';
 
@@ -4638,6 +4693,99 @@ COMMENT ON COLUMN rag.originals.document_id IS 'The document.';
 
 COMMENT ON COLUMN rag.originals.content IS 'Original bytes, kept when ingest.keepOriginal is on.';
 
+CREATE TABLE rag.qa_edges (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    session_id text NOT NULL,
+    relation_id uuid NOT NULL
+);
+
+ALTER TABLE ONLY rag.qa_edges FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_edges OWNER TO owner;
+
+COMMENT ON TABLE rag.qa_edges IS 'Relations between symbols that a session has followed.';
+
+COMMENT ON COLUMN rag.qa_edges.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.qa_edges.collection_id IS 'Collection that is asked (rag.collections.id).';
+
+COMMENT ON COLUMN rag.qa_edges.session_id IS 'The session (rag.qa_sessions.id).';
+
+COMMENT ON COLUMN rag.qa_edges.relation_id IS 'A relation that was followed (rag.relations.id).';
+
+CREATE TABLE rag.qa_gaps (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    session_id text NOT NULL,
+    gap text NOT NULL,
+    epoch bigint NOT NULL
+);
+
+ALTER TABLE ONLY rag.qa_gaps FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_gaps OWNER TO owner;
+
+COMMENT ON TABLE rag.qa_gaps IS 'What a session did not find; gone as soon as a document of the collection changes or goes.';
+
+COMMENT ON COLUMN rag.qa_gaps.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.qa_gaps.collection_id IS 'Collection that is asked (rag.collections.id).';
+
+COMMENT ON COLUMN rag.qa_gaps.session_id IS 'The session (rag.qa_sessions.id).';
+
+COMMENT ON COLUMN rag.qa_gaps.gap IS 'What was looked for in vain, in its normal form.';
+
+COMMENT ON COLUMN rag.qa_gaps.epoch IS 'State of the collection then; in another one it may be found.';
+
+CREATE TABLE rag.qa_nodes (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    session_id text NOT NULL,
+    passage_id uuid NOT NULL,
+    used_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.qa_nodes FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_nodes OWNER TO owner;
+
+COMMENT ON TABLE rag.qa_nodes IS 'Passages that a session has read; their text is in rag.passages alone.';
+
+COMMENT ON COLUMN rag.qa_nodes.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.qa_nodes.collection_id IS 'Collection that is asked (rag.collections.id).';
+
+COMMENT ON COLUMN rag.qa_nodes.session_id IS 'The session (rag.qa_sessions.id).';
+
+COMMENT ON COLUMN rag.qa_nodes.passage_id IS 'A passage that was read (rag.passages.id).';
+
+COMMENT ON COLUMN rag.qa_nodes.used_at IS 'When it was last read; the least recently read ones make room.';
+
+CREATE TABLE rag.qa_sessions (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    id text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_accessed_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.qa_sessions FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_sessions OWNER TO owner;
+
+COMMENT ON TABLE rag.qa_sessions IS 'Sessions of the iterative strategy: what it has read is at hand for the next question.';
+
+COMMENT ON COLUMN rag.qa_sessions.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.qa_sessions.collection_id IS 'Collection that is asked (rag.collections.id).';
+
+COMMENT ON COLUMN rag.qa_sessions.id IS 'Session id as the client gave it.';
+
+COMMENT ON COLUMN rag.qa_sessions.created_at IS 'When it began.';
+
+COMMENT ON COLUMN rag.qa_sessions.last_accessed_at IS 'When it was last used; it is forgotten iterative.idleMinutes later.';
+
 CREATE TABLE rag.query_embeddings (
     tenant_id bigint NOT NULL,
     model_id smallint NOT NULL,
@@ -4896,6 +5044,18 @@ ALTER TABLE ONLY rag.originals
 ALTER TABLE ONLY rag.passages
     ADD CONSTRAINT passages_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY rag.qa_edges
+    ADD CONSTRAINT qa_edges_pkey PRIMARY KEY (tenant_id, collection_id, session_id, relation_id);
+
+ALTER TABLE ONLY rag.qa_gaps
+    ADD CONSTRAINT qa_gaps_pkey PRIMARY KEY (tenant_id, collection_id, session_id, gap);
+
+ALTER TABLE ONLY rag.qa_nodes
+    ADD CONSTRAINT qa_nodes_pkey PRIMARY KEY (tenant_id, collection_id, session_id, passage_id);
+
+ALTER TABLE ONLY rag.qa_sessions
+    ADD CONSTRAINT qa_sessions_pkey PRIMARY KEY (tenant_id, collection_id, id);
+
 ALTER TABLE ONLY rag.query_embeddings
     ADD CONSTRAINT query_embeddings_pkey PRIMARY KEY (tenant_id, model_id, query_hash);
 
@@ -4984,6 +5144,12 @@ CREATE INDEX messages_document_ids_idx ON rag.messages USING gin (document_ids);
 CREATE INDEX passages_search_vector_idx ON rag.passages USING gin (search_vector);
 
 CREATE INDEX passages_tenant_id_document_id_ordinal_idx ON rag.passages USING btree (tenant_id, document_id, ordinal);
+
+CREATE INDEX qa_edges_relation_idx ON rag.qa_edges USING btree (tenant_id, relation_id);
+
+CREATE INDEX qa_nodes_passage_idx ON rag.qa_nodes USING btree (tenant_id, passage_id);
+
+CREATE INDEX qa_sessions_idle_idx ON rag.qa_sessions USING btree (tenant_id, last_accessed_at);
 
 CREATE INDEX recall_checks_collection_idx ON rag.recall_checks USING btree (tenant_id, collection_id, checked_at);
 
@@ -5078,6 +5244,24 @@ ALTER TABLE ONLY rag.originals
 
 ALTER TABLE ONLY rag.passages
     ADD CONSTRAINT passages_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES rag.documents(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.qa_edges
+    ADD CONSTRAINT qa_edges_tenant_id_collection_id_session_id_fkey FOREIGN KEY (tenant_id, collection_id, session_id) REFERENCES rag.qa_sessions(tenant_id, collection_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.qa_edges
+    ADD CONSTRAINT qa_edges_tenant_id_relation_id_fkey FOREIGN KEY (tenant_id, relation_id) REFERENCES rag.relations(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.qa_gaps
+    ADD CONSTRAINT qa_gaps_tenant_id_collection_id_session_id_fkey FOREIGN KEY (tenant_id, collection_id, session_id) REFERENCES rag.qa_sessions(tenant_id, collection_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.qa_nodes
+    ADD CONSTRAINT qa_nodes_tenant_id_collection_id_session_id_fkey FOREIGN KEY (tenant_id, collection_id, session_id) REFERENCES rag.qa_sessions(tenant_id, collection_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.qa_nodes
+    ADD CONSTRAINT qa_nodes_tenant_id_passage_id_fkey FOREIGN KEY (tenant_id, passage_id) REFERENCES rag.passages(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.qa_sessions
+    ADD CONSTRAINT qa_sessions_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.recall_checks
     ADD CONSTRAINT recall_checks_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
@@ -5221,6 +5405,22 @@ COMMENT ON POLICY app ON rag.originals IS 'TO cairn_app USING (tenant_id = nulli
 CREATE POLICY app ON rag.passages TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.passages IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.qa_edges TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.qa_edges IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.qa_gaps TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.qa_gaps IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.qa_nodes TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.qa_nodes IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.qa_sessions TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.qa_sessions IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.query_embeddings TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -5402,6 +5602,22 @@ CREATE POLICY definer ON rag.passages TO cairn_definer USING (true) WITH CHECK (
 
 COMMENT ON POLICY definer ON rag.passages IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.qa_edges TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.qa_edges IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.qa_gaps TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.qa_gaps IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.qa_nodes TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.qa_nodes IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.qa_sessions TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.qa_sessions IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.query_embeddings TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.query_embeddings IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -5483,6 +5699,14 @@ ALTER TABLE rag.messages ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag.originals ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.passages ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_edges ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_gaps ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_nodes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.qa_sessions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.query_embeddings ENABLE ROW LEVEL SECURITY;
 
@@ -5687,6 +5911,30 @@ CREATE POLICY views ON rag.passages FOR SELECT TO cairn_views USING ((tenant_id 
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.passages IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.qa_edges FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.qa_edges IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.qa_gaps FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.qa_gaps IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.qa_nodes FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.qa_nodes IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.qa_sessions FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.qa_sessions IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.query_embeddings FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -6062,6 +6310,12 @@ GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_app;
 GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_views;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenants TO cairn_definer;
+GRANT SELECT ON TABLE rag.tenants TO cairn_views;
+GRANT SELECT ON TABLE rag.tenants TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.agent_steps TO cairn_analyst;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
@@ -6069,10 +6323,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_definer;
 GRANT SELECT ON TABLE rag.retrieval_cache TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenants TO cairn_definer;
-GRANT SELECT ON TABLE rag.tenants TO cairn_views;
-GRANT SELECT ON TABLE rag.tenants TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.cache TO cairn_analyst;
 
@@ -6230,6 +6480,22 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.lexical_terms TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.originals TO cairn_definer;
 GRANT SELECT ON TABLE rag.originals TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.originals TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_edges TO cairn_definer;
+GRANT SELECT ON TABLE rag.qa_edges TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_edges TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_gaps TO cairn_definer;
+GRANT SELECT ON TABLE rag.qa_gaps TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_gaps TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_nodes TO cairn_definer;
+GRANT SELECT ON TABLE rag.qa_nodes TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_nodes TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_sessions TO cairn_definer;
+GRANT SELECT ON TABLE rag.qa_sessions TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_sessions TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.query_embeddings TO cairn_definer;
 GRANT SELECT ON TABLE rag.query_embeddings TO cairn_views;

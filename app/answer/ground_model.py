@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.answer.reply import tidy
+from app.domain.json_reply import without_thought
 from app.errors import ProviderResponseError
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import ChatModel, Message
@@ -73,7 +74,7 @@ def read_verdict(reply: str, *, cut_off: bool = False) -> Verdict:
     Raises ValueError where there is no verdict, two different ones, or one that its own score contradicts: nothing that
     is unclear counts as grounded.
     """
-    text = tidy(re.sub(r"<think>.*?(?:</think>|\Z)", "", reply, flags=re.DOTALL | re.IGNORECASE))
+    text = tidy(without_thought(reply))
     text = _as_lines(text)
     said = {found[1].lower() in ("yes", "true") for found in _SAYS.finditer(text)}
     if len(said) != 1:

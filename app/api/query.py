@@ -213,7 +213,9 @@ def _frame(request: Request, event: Event) -> Frame:
         case RunStarted():
             return Frame("run", {"run_id": str(event.run_id), "strategy": event.strategy})
         case Progress():
-            return Frame("progress", {"step": event.step, "percent": event.percent})
+            said = {"message": event.message, "detail": dict(event.detail)}
+            told = {name: value for name, value in said.items() if value}
+            return Frame("progress", {"step": event.step, "percent": event.percent, **told})
         case SourcesFound():
             found = [source.model_dump(mode="json") for source in sources_out(event.passages)]
             return Frame("sources", {"sources": found})

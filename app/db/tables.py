@@ -967,3 +967,68 @@ entity_vectors = Table(
     Index("entity_vectors_entity_idx", "tenant_id", "entity_id"),
     comment="Vectors of names of entities, for questions that name none.",
 )
+
+
+def _refers(columns: list[str], table: str, others: list[str]) -> ForeignKeyConstraint:
+    """Rows go with the one that they refer to."""
+    return ForeignKeyConstraint(columns, [f"rag.{table}.{name}" for name in others], ondelete="CASCADE")
+
+
+def _qa_session() -> tuple[Any, ...]:
+    """Columns and key of what belongs to a session of the iterative strategy."""
+    return (
+        _tenant(),
+        _col("collection_id", UUID, "Collection that is asked (rag.collections.id)."),
+        _col("session_id", Text, "The session (rag.qa_sessions.id)."),
+        _refers(["tenant_id", "collection_id", "session_id"], "qa_sessions", ["tenant_id", "collection_id", "id"]),
+    )
+
+
+qa_sessions = Table(
+    "qa_sessions",
+    metadata,
+    _tenant(),
+    _col("collection_id", UUID, "Collection that is asked (rag.collections.id)."),
+    _col("id", Text, "Session id as the client gave it."),
+    _time("created_at", "When it began.", server_default=NOW),
+    _time(
+        "last_accessed_at", "When it was last used; it is forgotten iterative.idleMinutes later.", server_default=NOW
+    ),
+    _collection_key(),
+    PrimaryKeyConstraint("tenant_id", "collection_id", "id"),
+    comment="Sessions of the iterative strategy: what it has read is at hand for the next question.",
+)
+Index("qa_sessions_idle_idx", qa_sessions.c.tenant_id, qa_sessions.c.last_accessed_at)
+
+qa_nodes = Table(
+    "qa_nodes",
+    metadata,
+    *_qa_session(),
+    _col("passage_id", UUID, "A passage that was read (rag.passages.id)."),
+    _time("used_at", "When it was last read; the least recently read ones make room.", server_default=NOW),
+    _passage_key(),
+    PrimaryKeyConstraint("tenant_id", "collection_id", "session_id", "passage_id"),
+    comment="Passages that a session has read; their text is in rag.passages alone.",
+)
+Index("qa_nodes_passage_idx", qa_nodes.c.tenant_id, qa_nodes.c.passage_id)
+
+qa_edges = Table(
+    "qa_edges",
+    metadata,
+    *_qa_session(),
+    _col("relation_id", UUID, "A relation that was followed (rag.relations.id)."),
+    _refers(["tenant_id", "relation_id"], "relations", ["tenant_id", "id"]),
+    PrimaryKeyConstraint("tenant_id", "collection_id", "session_id", "relation_id"),
+    comment="Relations between symbols that a session has followed.",
+)
+Index("qa_edges_relation_idx", qa_edges.c.tenant_id, qa_edges.c.relation_id)
+
+qa_gaps = Table(
+    "qa_gaps",
+    metadata,
+    *_qa_session(),
+    _col("gap", Text, "What was looked for in vain, in its normal form."),
+    _col("epoch", BigInteger, "State of the collection then; in another one it may be found."),
+    PrimaryKeyConstraint("tenant_id", "collection_id", "session_id", "gap"),
+    comment="What a session did not find; gone as soon as a document of the collection changes or goes.",
+)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from app.domain.answer import Answer
@@ -20,10 +22,13 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A step began; `percent` of the whole run, 0 to 100."""
+    """A step began; `percent` of the whole run, 0 to 100. `message`: what it is about, for people (agents have one).
+    `detail`: the same for programs, by the names of A10.13."""
 
     step: str
     percent: int
+    message: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

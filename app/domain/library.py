@@ -40,3 +40,23 @@ class Reading:
 
     passages: tuple[Passage, ...]
     total: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityCount:
+    """An entity, and how many documents and passages speak of it."""
+
+    name: str
+    kind: str
+    documents: int
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class MentionedIn:
+    """A document that speaks of an entity: in so many passages, so many times."""
+
+    external_id: str
+    title: str
+    passages: int
+    occurrences: int

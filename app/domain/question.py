@@ -15,7 +15,8 @@ Strategy = Literal["auto", "fast", "enhanced", "react", "iterative", "planned", 
 @dataclass(frozen=True, slots=True)
 class Question:
     """What the caller asked, of which collection, and under which run id. `history`: what was said before in the session,
-    oldest first."""
+    oldest first. `context_session`: session of the iterative strategy, which keeps what was read but no messages; that of
+    the conversation where it is None."""
 
     text: str
     collection: str
@@ -24,3 +25,4 @@ class Question:
     filters: Mapping[str, Any] | None = None
     session_id: str | None = None
     history: tuple[Turn, ...] = ()
+    context_session: str | None = None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from app.domain.conversation import Turn
+from app.domain.json_reply import json_array, json_object, without_thought
 from app.domain.words import fold
 from app.errors import ProviderResponseError
 from app.prompts import prompt
@@ -28,7 +29,6 @@ MAX_GROWTH: Final = 400
 """Characters that a rewritten message may have beyond three times the message."""
 MAX_EXPANSIONS: Final = 3
 
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _LABEL = re.compile(r"^\s*(?:rewritten\s+)?(?:query|question|message)\s*:\s*", re.IGNORECASE)
 
 
@@ -51,7 +51,7 @@ async def rewrite_by_model(
         most=str(settings.max_subquestions),
     )  # fmt: skip
     said = (message, *(turn.content for turn in history))
-    data = _json(reply.text)
+    data = json_object(reply.text)
     text = str(data.get("query", "")) if isinstance(data, dict) else _plain(reply.text)
     text = checked(text, message, said)
     listed = data.get("subquestions") if isinstance(data, dict) else None
@@ -155,30 +155,11 @@ def _several(
     return tuple(found.values())[:most]
 
 
-def _json(reply: str) -> Any:
-    """The JSON object or array in a reply, fenced or with words around it; None where there is none."""
-    text = _THOUGHT.sub("", reply)
-    for opening, closing in (("{", "}"), ("[", "]")):
-        start, end = text.find(opening), text.rfind(closing)
-        if 0 <= start < end:
-            try:
-                return json.loads(text[start : end + 1])
-            except (ValueError, RecursionError):
-                continue
-    return None
-
-
 def _array(reply: str) -> list[Any]:
     """The strings of an array, or of one in an object, or of a numbered list. Raises ProviderResponseError."""
-    text = _THOUGHT.sub("", reply)
-    start, end = text.find("["), text.rfind("]")
-    if 0 <= start < end:
-        try:
-            data = json.loads(text[start : end + 1])
-        except (ValueError, RecursionError):
-            data = None
-        if isinstance(data, list):
-            return data
+    text = without_thought(reply)
+    if (data := json_array(text)) is not None:
+        return data
     lines = [
         re.sub(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+", "", line)
         for line in text.splitlines()
@@ -191,7 +172,7 @@ def _array(reply: str) -> list[Any]:
 
 def _plain(reply: str) -> str:
     """A reply of one line that is the question itself. Anything longer is an answer, not a question."""
-    text = _LABEL.sub("", _THOUGHT.sub("", reply).strip())
+    text = _LABEL.sub("", without_thought(reply))
     if "\n" in text or "{" in text:
         raise ProviderResponseError("the reply is no rewritten question")
     return text

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final, get_args
 
 from app.domain.conversation import Turn
+from app.domain.json_reply import without_thought
 from app.domain.plan import Intent, IntentMatch, Vocabulary
 from app.prompts import prompt
 from app.providers.protocols import ChatModel, Message
@@ -181,7 +182,6 @@ def _known(word: str, vocabulary: Vocabulary | None) -> bool:
 
 _SHOWN_CHARS: Final = 600
 _SHORT_REPLY: Final = 80
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _WORDS = re.compile(r"follow[-_ ]?up|off[-_ ]?topic|clarify[-_ ]?needed|[a-z_]+")
 
 
@@ -207,7 +207,7 @@ async def by_model(message: str, history: Sequence[Turn], chat: ChatModel, setti
 
 def read_intent(reply: str) -> Intent | None:
     """The intent that a reply names: JSON {"intent": ...}, or a word on its own. None where it names none or several."""
-    text = _THOUGHT.sub("", reply)
+    text = without_thought(reply)
     start, end = text.find("{"), text.rfind("}")
     if 0 <= start < end:
         try:

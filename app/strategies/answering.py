@@ -5,7 +5,8 @@ streamed; the text of the terminal event replaces what was streamed, in any case
 
 When a model fails: before its first token, the sentences are extracted instead and `degraded` says so. After it, the run
 fails: clients have shown half an answer by then, and not all of them replace it by the terminal event's text. A further
-attempt that fails leaves the answer that there is.
+attempt that fails leaves the answer that there is. Where the budget of the run is what cut the model off, the sentences
+are extracted in any case: such a run ends in the best answer so far.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from app.domain.event import Progress, SourcesFound, Token
 from app.domain.graph_context import GraphContext
 from app.domain.passage import Passage
 from app.domain.refusals import REFUSALS
-from app.errors import ProviderError
+from app.errors import BudgetExceededError, ProviderError
 from app.retrieve.operators import parse_operators
-from app.strategies.checking import Checked, check, check_settings, disclosure, feedback, note
+from app.strategies.checking import Checked, as_sources, check, check_settings, disclosure, feedback, note
 from app.strategies.naming import without_names
 from app.strategies.replies import SHOWN, question_back
 from app.strategies.run import Outcome, Piece, Run, coverage
@@ -45,8 +46,8 @@ class Material:
     `visible`: passages in the collection; `coverage` says it where that is not the share of them. `parts`: sub-questions,
     each with passages of its own, for the extractor. `known`: what was said before and is not to be extracted again;
     `enough`: the extractor's least confidence. `task`: what a model is told besides the question. `shown`: sources of
-    the answer whether it reads them or not. `more` goes into the route. `graph`: what a model
-    is told of the graph, where it brought passages.
+    the answer whether it reads them or not. `facts`: statements of SQL, which need no citation; the check counts them among
+    the sources. `more` goes into the route. `graph`: what a model is told of the graph, where it brought passages.
     """
 
     question: str
@@ -59,6 +60,7 @@ class Material:
     task: str = ""
     coverage: str = ""
     shown: tuple[Passage, ...] = ()
+    facts: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
     graph: GraphContext | None = None
@@ -72,8 +74,8 @@ async def answered(run: Run, material: Material) -> AsyncIterator[Piece]:
     yield SourcesFound(context.passages)
     yield Progress("generate", 85)
     degraded: tuple[str, ...] = ()
+    started = False
     if run.kit.chat and context.passages:
-        started = False
         try:
             async with aclosing(cast("Any", written(run, material, context))) as pieces:
                 async for piece in pieces:
@@ -81,11 +83,12 @@ async def answered(run: Run, material: Material) -> AsyncIterator[Piece]:
                     yield piece
             return
         except ProviderError as error:
-            if started:
+            if started and not isinstance(error, BudgetExceededError):
                 raise
             degraded = (f"generation failed ({error.code}: {error.detail}): the answer was extracted instead",)
-    outcome = await _quoted(run, material)
-    yield Token(outcome.draft.text)
+    outcome = await quotation(run, material)
+    if not started:
+        yield Token(outcome.draft.text)
     yield replace(outcome, degraded=(*outcome.degraded, *degraded))
 
 
@@ -115,14 +118,15 @@ async def written(run: Run, material: Material, context: Context) -> AsyncIterat
         assert draft is not None
         if attempt == 1:
             yield Progress("hallucination", 95)
-        checked = await check(run, draft, _sources(draft, context), material.confidence)
+        sources = (*_sources(draft, context), *as_sources(material.facts))
+        checked = await check(run, draft, sources, material.confidence)
         note(run, attempt, checked)
         best = checked if best is None or checked.score > best.score else best
         if not checked.refuted:
             break
         issues = feedback(checked)
     assert best is not None
-    outcome = await _settled(run, material, context, best, strict=settings.strict)
+    outcome = await settled(run, material, context, best, strict=settings.strict)
     yield replace(outcome, iterations=len(run.record.attempts), degraded=(*degraded, *outcome.degraded))
 
 
@@ -159,12 +163,12 @@ async def _generated(
         run.record.spent("answer", began)
 
 
-async def _settled(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
+async def settled(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
     """The answer that is given: as it is, with what is not supported said; in strict mode what the sources say."""
     assert run.kit.chat is not None
     read = material.coverage or coverage(len(material.passages), material.visible)
     if strict and best.refuted:
-        outcome = await _quoted(run, material)
+        outcome = await quotation(run, material)
         reason = "The generated answer was not supported by its sources and is withheld (strict checking)."
         told = (reason, *outcome.draft.insufficiencies)
         return replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
@@ -180,7 +184,7 @@ async def _settled(run: Run, material: Material, context: Context, best: Checked
 # --- without one ----------------------------------------------------------------------------------------------------
 
 
-async def _quoted(run: Run, material: Material) -> Outcome:
+async def quotation(run: Run, material: Material) -> Outcome:
     """From the passages in order of relevance; no budget of tokens limits us here."""
     began = time.perf_counter()
     draft = await _extracted(run, material)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from app.answer.ground import ground
 from app.domain.answer import Draft
@@ -48,6 +49,15 @@ def check_settings(settings: Settings) -> GroundSettings:
             "enabled": own.enabled and agentic.hallucination_check_enabled,
             "strict": own.strict or agentic.strict_hallucination_check,
         }
+    )
+
+
+def as_sources(facts: Sequence[str]) -> tuple[Passage, ...]:
+    """Statements that an answer may be compared with, beside passages; never cited, since no document holds them."""
+    nowhere = UUID(int=0)
+    return tuple(
+        Passage(nowhere, nowhere, "", "", fact, 0, len(fact), None, (), len(fact) // 4 + 1, 0, "", "text/plain", {})
+        for fact in facts
     )
 
 

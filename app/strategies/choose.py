@@ -7,7 +7,11 @@
     a relation of code                        from the graph                                 code
     summaries                                 everything, in order                           summarize
     how two things are related                the way between them in the graph              related
-    the rest, by complexity                   < .35 fast, < .55 enhanced, agent from there   fast, enhanced
+    says how it is to be answered             by a plan, with a gate for the answer          planned
+    names symbols of code                     answers, and fetches what it misses            iterative
+    the rest, by complexity                   < .35 fast, < .55 enhanced, agent from there   fast, enhanced, react
+
+Agents (planned, iterative, react) need a chat model; without one each part of the question is searched and answered.
 
 A strategy that the caller names always retrieves: it is the way out for a message that is taken for something else.
 """
@@ -21,11 +25,15 @@ from app.answer.terms import words
 from app.domain.conversation import Turn
 from app.domain.plan import Intent, QueryPlan
 from app.domain.question import Question
+from app.query.constraints import constraints_of
 from app.query.intent import hard_rules
 from app.query.related import ends_of
 from app.query.summarize import asks_summary
 
-Way = Literal["reply", "clarify", "converse", "aggregate", "code", "summarize", "related", "fast", "enhanced"]
+Way = Literal[
+    "reply", "clarify", "converse", "aggregate", "code", "summarize", "related", "fast", "enhanced", "react", "planned",
+    "iterative",
+]  # fmt: skip
 """Each is a file here (enhanced is fast with more to read)."""
 
 REPLIED: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic"})
@@ -49,19 +57,30 @@ class Exchange:
     answer: Turn
 
 
-def choose(question: Question, plan: QueryPlan, context: int = 4, *, symbols: bool = False) -> Route:
-    """See the module. `context`: last messages among which is the answer that is gone on from (A1.24). `symbols`: the
-    question asks for a relation of code that the collection holds."""
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a question can be answered with. `context`: last messages among which is the answer that is gone on from
+    (A1.24); `symbols`: the question names symbols of code that the collection holds, and `relation`: asks for a relation
+    of these; `chat`: there is a chat model."""
+
+    context: int = 4
+    symbols: bool = False
+    relation: bool = False
+    chat: bool = False
+
+
+def choose(question: Question, plan: QueryPlan, means: Means = Means()) -> Route:
+    """See the module."""
     if question.strategy != "auto":
-        return _named(question)
-    if symbols:
+        return _named(question, plan, means)
+    if means.symbols and means.relation:
         return Route("code", "it asks for a relation of code, which the graph answers completely")
     intent = plan.intent.intent
     if intent in REPLIED:
         return Route("reply", f"{intent}: {plan.intent.reason}")
     if intent == "clarify_needed":
         return Route("clarify", f"it cannot be told what is asked: {plan.intent.reason}")
-    if intent in CONTINUED and last_exchange(question.history, context):
+    if intent in CONTINUED and last_exchange(question.history, means.context):
         return Route("converse", f"{intent} of the last answer: {plan.intent.reason}")
     if plan.about_collection:
         return Route("aggregate", "it asks about the documents as such, which SQL answers completely")
@@ -69,7 +88,11 @@ def choose(question: Question, plan: QueryPlan, context: int = 4, *, symbols: bo
         return Route("summarize", "it asks for a summary, which reads everything in order")
     if _asks_way(question, plan):
         return Route("related", f"it asks how two things are related: {plan.classification.reason}")
-    return by_complexity(plan)
+    if constraints_of(question.text).explicit:
+        return _agent("planned", "it says how it is to be answered, which a plan keeps to", plan, means)
+    if means.symbols and means.chat:
+        return Route("iterative", "it names symbols of code, and their answer refers to other places")
+    return by_complexity(plan, means)
 
 
 def _asks_way(question: Question, plan: QueryPlan) -> bool:
@@ -78,14 +101,18 @@ def _asks_way(question: Question, plan: QueryPlan) -> bool:
     return plan.classification.type == "RELATIONAL" and not narrowed and bool(ends_of(plan.text, plan.language))
 
 
-def _named(question: Question) -> Route:
-    if question.strategy in ("fast", "enhanced"):
-        return Route("fast" if question.strategy == "fast" else "enhanced", "named by the caller")
+def _named(question: Question, plan: QueryPlan, means: Means) -> Route:
+    why = "named by the caller"
+    match question.strategy:
+        case "react" | "planned" | "iterative" as agent:
+            return _agent(agent, why, plan, means)
+        case "fast" | "enhanced" as way:
+            return Route(way, why)
     note = f"strategy {question.strategy!r} is not available in this version: ran fast"
     return Route("fast", f"the caller named {question.strategy!r}", (note,))
 
 
-def by_complexity(plan: QueryPlan) -> Route:
+def by_complexity(plan: QueryPlan, means: Means) -> Route:
     """For questions that are answered from what a search finds."""
     complexity = plan.complexity
     why = f"{complexity.level.lower()}: {complexity.reasoning}"
@@ -95,8 +122,15 @@ def by_complexity(plan: QueryPlan) -> Route:
         return Route("enhanced", why)
     if complexity.level == "AMBIGUOUS" and not plan.entities and not words(plan.text):
         return Route("clarify", why)
+    return _agent("react", why, plan, means)
+
+
+def _agent(way: Way, why: str, plan: QueryPlan, means: Means) -> Route:
+    """Without a chat model each part of the question is searched and answered for itself."""
+    if means.chat:
+        return Route(way, why)
     searched = f"{len(plan.subquestions)} sub-questions" if plan.subquestions else "the whole question"
-    return Route("enhanced", why, (f"agent strategies are not available in this version: ran enhanced on {searched}",))
+    return Route("enhanced", why, (f"agents need a chat model, and none is configured: ran enhanced on {searched}",))
 
 
 def last_exchange(history: tuple[Turn, ...], context: int = 4) -> Exchange | None:

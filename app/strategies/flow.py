@@ -23,12 +23,16 @@ from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunSt
 from app.domain.plan import QueryPlan
 from app.domain.question import Question
 from app.errors import CairnError
+from app.graph.symbols import wanted_symbols
 from app.strategies.aggregate import aggregate
-from app.strategies.choose import Way, choose
+from app.strategies.choose import Means, Way, choose
 from app.strategies.code import code, relation_asked
 from app.strategies.converse import converse
 from app.strategies.fast import fast
 from app.strategies.finish import finished
+from app.strategies.iterative import iterative
+from app.strategies.planned import planned
+from app.strategies.react import react
 from app.strategies.related import related
 from app.strategies.replies import clarify, reply
 from app.strategies.run import Kit, Outcome, Record, Run, Strategy
@@ -47,6 +51,9 @@ STRATEGIES: Final[Mapping[Way, Strategy]] = {
     "related": related,
     "fast": fast,
     "enhanced": fast,
+    "planned": planned,
+    "iterative": iterative,
+    "react": react,
 }
 
 
@@ -74,7 +81,7 @@ async def _steps(question: Question, kit: Kit, record: Record) -> AsyncIterator[
     plan = await kit.understand(question)
     record.spent("understand", began)
     symbols = await _symbols(question, plan, kit, record)
-    route = choose(question, plan, kit.settings.memory.context, symbols=bool(symbols))
+    route = choose(question, plan, _means(plan, kit, symbols))
     record.question, record.plan, record.route = question, plan, route
     outcome: Outcome | None = None
     one = Run(question, plan, route, kit, record, symbols)
@@ -95,16 +102,26 @@ async def _steps(question: Question, kit: Kit, record: Record) -> AsyncIterator[
 
 
 async def _symbols(question: Question, plan: QueryPlan, kit: Kit, record: Record) -> tuple[Symbol, ...]:
-    """Symbols whose relations are asked for; none where the caller chose the way, or set conditions."""
-    query = relation_asked(plan.text)
-    if query is None or question.strategy != "auto" or question.filters or not kit.settings.graph.enabled:
+    """Symbols that are asked about, those of a relation first of all; none where the caller chose the way, or set conditions."""
+    relation = relation_asked(plan.text)
+    queries = [relation] if relation else list(wanted_symbols(plan.text)) if kit.chat else []
+    if not queries or question.strategy != "auto" or question.filters or not kit.settings.graph.enabled:
         return ()
     try:
-        found = await kit.library.symbols(question.collection, [query])
+        found = await kit.library.symbols(question.collection, queries)
     except CairnError as error:
         record.degraded.append(f"the symbols of the collection could not be looked up: {error.detail}")
         return ()
     return tuple(one for one in found if one.match == "exact")
+
+
+def _means(plan: QueryPlan, kit: Kit, symbols: tuple[Symbol, ...]) -> Means:
+    return Means(
+        kit.settings.memory.context,
+        symbols=bool(symbols),
+        relation=relation_asked(plan.text) is not None,
+        chat=kit.chat is not None,
+    )
 
 
 async def _remembering(question: Question, kit: Kit, record: Record) -> Question:

@@ -24,7 +24,7 @@ from app.domain.passage import Passage
 from app.errors import CairnError, ProviderError
 from app.query.related import ends_of
 from app.strategies.answering import Material, written
-from app.strategies.choose import by_complexity
+from app.strategies.choose import Means, by_complexity
 from app.strategies.fast import fast
 from app.strategies.run import Outcome, Piece, Run
 from app.strategies.widen import widened, widens
@@ -86,7 +86,7 @@ def _sure(relation: Relation, known: Mapping[UUID, Passage]) -> float:
 
 async def _searched(run: Run, notes: tuple[str, ...]) -> AsyncIterator[Piece]:
     """As if the graph were not there; the route says which way was taken in the end."""
-    route = by_complexity(run.plan)
+    route = by_complexity(run.plan, Means())
     strategy = route.strategy if route.strategy == "enhanced" else "fast"
     reason = f"nothing in the graph joins what the question names; {route.reason}"
     plain = replace(run, route=replace(route, strategy=strategy, reason=reason))

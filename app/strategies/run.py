@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from app.domain.answer import Draft
 from app.domain.code import Symbol
@@ -25,6 +26,7 @@ from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel, Embedder
 from app.retrieve.route import default_legs
 from app.settings import Settings
+from app.strategies.budget import ANSWERING, Budget
 from app.strategies.choose import Route
 from app.strategies.library import Library
 
@@ -59,7 +61,9 @@ class Record:
     """What happened so far; the trace is made of it, also where a run does not end well.
 
     `attempts`: generated answers with their groundedness. `merged`: the list that was made of several searches. `models`:
-    the chat model by what it was asked for, with what that cost.
+    the chat model by what it was asked for, with what that cost. `budget`: what agent strategies may spend; all models
+    that are metered from then on are bounded by it. `steps`: what an agent thought and did; `read`: documents
+    whose words these may hold, besides those of the searches.
     """
 
     question: Question
@@ -71,14 +75,28 @@ class Record:
     attempts: list[Mapping[str, Any]] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
+    steps: list[Mapping[str, Any]] = field(default_factory=list)
+    read: set[UUID] = field(default_factory=set)
+    budget: Budget | None = None
     _under_way: int = 0
     _since: float = 0.0
 
     def metered(self, purpose: str, chat: ChatModel, settings: Settings) -> MeteredChat:
-        """The chat model, its calls booked under a purpose."""
+        """The chat model, its calls booked under a purpose; within the budget of the run, if it has one, which keeps a
+        reserve for the purposes in ANSWERING."""
+        if self.budget is not None:
+            chat = self.budget.bounded(chat, for_answer=purpose in ANSWERING)
         meter = MeteredChat(chat, settings.answer.prices)
         self.models.append((purpose, meter))
         return meter
+
+    def open_budget(self, settings: Settings) -> Budget:
+        """The budget of the run, which begins now; what models did before counts. The same one when asked again."""
+        if self.budget is None:
+            self.budget = Budget(settings.agents, settings.answer)
+            for _, meter in self.models:
+                self.budget.add(meter.spend)
+        return self.budget
 
     @property
     def calls(self) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from app.domain.answer import Answer, Citation
 from app.domain.event import Answered, Event, Failed
@@ -51,10 +52,17 @@ def run_trace(
         error=f"{terminal.error.code}: {terminal.error.detail}" if isinstance(terminal, Failed) else None,
         answer=_answer(answer) if answer else {},
         usage={**record.usage, "by_purpose": record.calls} if record.calls else {},
-        document_ids=tuple(dict.fromkeys(cited.document_id for cited in (answer.citations if answer else ()))),
+        document_ids=_documents(record, answer),
         legs=_legs(searches, record.merged),
         session_id=question.session_id,
     )
+
+
+def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
+    """Those that are cited; of an agent all that it found, since its thoughts and queries may have words of them."""
+    cited = [citation.document_id for citation in (answer.citations if answer else ())]
+    found = [p.document_id for item in record.searches for p in item.result.passages] if record.steps else []
+    return tuple(dict.fromkeys((*cited, *found, *(record.read if record.steps else ()))))
 
 
 def _plan(record: Record, answer: Answer | None) -> dict[str, Any]:
@@ -74,6 +82,8 @@ def _plan(record: Record, answer: Answer | None) -> dict[str, Any]:
     }
     if record.plan and record.plan.filters:
         plan["understood_filters"] = dict(record.plan.filters)
+    if record.steps:
+        plan["agent_steps"] = [dict(step) for step in record.steps]
     if first:
         plan |= query_plan(first.query, filtered=bool(asked)) | cache_plan(first.result)
         plan |= {str(leg): how for leg, how in first.result.how.items()}

@@ -29,12 +29,14 @@ BEGIN
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET plan = wordless_plan(r.plan)
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told))
-    AND r.plan ->> 'rewritten_by' IS NOT NULL;
+    AND (r.plan ->> 'rewritten_by' IS NOT NULL OR r.plan ? 'agent_steps');
   UPDATE runs r
   SET answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
   WHERE r.tenant_id = tenant AND r.document_ids && documents AND NOT r.answer ? 'source_deleted_at';
   GET DIAGNOSTICS touched = ROW_COUNT;
   PERFORM blank_messages(documents);
+  DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id IN ( -- a model's words, maybe out of a document
+    SELECT d.collection_id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (forget_documents.documents));
   RETURN touched;
 END
 $$;

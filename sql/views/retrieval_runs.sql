@@ -48,8 +48,8 @@ COMMENT ON COLUMN analyst.retrieval_runs.answer IS 'Text of the answer; null for
 COMMENT ON COLUMN analyst.retrieval_runs.confidence IS 'Confidence in the answer, 0 to 1; null for a search.';
 COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources support the answer; null where that was not checked.';
 COMMENT ON COLUMN analyst.retrieval_runs.groundedness_score IS 'How far the sources support the answer, 0 to 1; null where that was not checked.';
-COMMENT ON COLUMN analyst.retrieval_runs.source_deleted_at IS 'When a cited document was deleted, and the text of the answer with it.';
-COMMENT ON COLUMN analyst.retrieval_runs.document_ids IS 'Documents that the answer cites; some may be deleted by now.';
+COMMENT ON COLUMN analyst.retrieval_runs.source_deleted_at IS 'When a document that was cited, or read by an agent, was deleted, and the text of the answer with it.';
+COMMENT ON COLUMN analyst.retrieval_runs.document_ids IS 'Documents that the answer cites, or that an agent has read; some may be deleted by now.';
 COMMENT ON COLUMN analyst.retrieval_runs.plan IS 'How the run was planned: legs, weights, routing factors, request parameters (JSON object).';
 COMMENT ON COLUMN analyst.retrieval_runs.usage IS 'Chat model and tokens used (JSON object); empty where no model was called.';
 COMMENT ON COLUMN analyst.retrieval_runs.settings_revision IS 'Which settings were in force: equal values, equal revision.';

@@ -1,0 +1,196 @@
+"""The planned agent by its own contract (A10.11 to A10.13): /api/agent, with names in camelCase.
+
+The same run as `POST /query` with `strategy: "planned"`; only its rendering differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from starlette.requests import Request
+
+from app import actions
+from app.api import problems
+from app.api.models import ID_EXAMPLE, Body, example
+from app.api.query import events_of
+from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_gone
+from app.api.sse import Frame, describe, error_frame, event_stream
+from app.domain.answer import Answer
+from app.domain.event import Answered, Cancelled, Failed, Progress
+from app.domain.ids import new_id
+from app.domain.question import Question
+from app.errors import CairnError, ConflictError, InputError
+from app.wiring import Services
+
+router = APIRouter(prefix="/api/agent", tags=["agent"], route_class=TypedRoute)
+
+
+class AgentBody(Body):
+    model_config = ConfigDict(
+        extra="forbid", alias_generator=to_camel, populate_by_name=True,
+        json_schema_extra={"examples": [
+            {"question": "What are the deployment steps? Quote the exact command.", "mode": "agent", "returnTrace": True}
+        ]},
+    )  # fmt: skip
+
+    question: str = Field(description="At most planned.questionChars characters (A10.04).")
+    mode: Literal["agent"] = "agent"
+    return_trace: bool = Field(False, description="Whether the response has the trace.")
+    collection: str | None = Field(None, description="Default: the setting rag.collectionName.")
+
+
+class Camel(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class AgentCitation(Camel):
+    """The n-th is `[n]` in the answer. `chunkId` can be opened with open_citation; `snippet` stands there verbatim."""
+
+    doc_id: UUID
+    chunk_id: UUID
+    snippet: str
+    filename: str
+
+
+class AgentInsufficiency(Camel):
+    section: str
+    missing: str
+    queries_tried: list[str]
+
+
+_RESPONSE: dict[str, Any] = {
+    "answer": "Run `make deploy` [1].",
+    "citations": [
+        {"docId": ID_EXAMPLE, "chunkId": ID_EXAMPLE, "snippet": "Run `make deploy`.", "filename": "deploy.md"}
+    ],
+    "insufficiencies": [],
+    "trace": [{"type": "plan", "steps": ["search_docs: deployment", "open_citation: the best", "Synthesize"]}],
+}
+
+
+class AgentResponse(Camel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, **example(_RESPONSE))
+
+    answer: str
+    citations: list[AgentCitation]
+    insufficiencies: list[AgentInsufficiency]
+    trace: list[dict[str, Any]] = Field(
+        description="type (plan, tool_call, validation, reprompt, final, error), and what belongs to it of steps, tool, "
+        "input, outputSummary, validationErrors, notes; empty unless returnTrace."
+    )
+
+
+_STREAM_EXAMPLE = (
+    'event: trace\ndata: {"type": "plan", "steps": ["search_docs: deployment", "Synthesize"]}\nid: 1\n\n'
+    'event: trace\ndata: {"type": "tool_call", "tool": "search_docs", "outputSummary": "Found 5 chunks"}\nid: 2\n\n'
+    'event: complete\ndata: {"answer": "...", "citations": [], "insufficiencies": [], "trace": []}\nid: 3\n\n'
+)
+
+
+@router.post(
+    "/run",
+    response_model=AgentResponse,
+    responses=problems.declare(409, 502, 504),
+    summary="Answer by a validated plan",
+)
+async def run(body: AgentBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
+    """The answer in one piece. Leaving cancels the run."""
+    question = await _question(body, services)
+    response = await until_gone(request, _finished(running, services, question))
+    shown = response if body.return_trace else response.model_copy(update={"trace": []})
+    return Response(shown.model_dump_json(by_alias=True), media_type="application/json")
+
+
+@router.post(
+    "/stream",
+    response_class=Response,
+    responses={
+        200: {"content": describe(("trace", "complete", "error"), _STREAM_EXAMPLE)}, **problems.declare(409, 502, 504)
+    },
+    summary="Answer by a validated plan, and follow its steps",
+)  # fmt: skip
+async def stream(body: AgentBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
+    """`trace` for each step, then `complete`; or `error` as the last event. Leaving cancels the run."""
+    question = await _question(body, services)
+    return event_stream(request, _frames(request, running, services, question))
+
+
+async def _question(body: AgentBody, services: Services) -> Question:
+    settings = services.settings.current
+    text = actions.checked_text(body.question, settings)
+    if len(text) > settings.planned.question_chars:
+        most = settings.planned.question_chars
+        raise InputError(
+            f"the question has {len(text):,} characters; at most {most:,} are allowed here (POST /query: more)"
+        )
+    name = body.collection if body.collection is not None else settings.rag.collection_name
+    await actions.get_collection(services, name)
+    return Question(text=text, collection=name, run_id=new_id(), strategy="planned")
+
+
+async def _finished(running: Running, services: Services, question: Question) -> AgentResponse:
+    trace: list[Mapping[str, Any]] = []
+    async with aclosing(events_of(services, question)) as events:
+        async for event in events:
+            match event:
+                case Progress() if event.detail:
+                    trace.append(_item(event))
+                case Answered():
+                    running.metrics.stages(event.answer.timings_ms)
+                    return _response(event.answer, trace)
+                case Failed():
+                    raise event.error
+                case Cancelled():
+                    raise ConflictError("the run was cancelled")
+    raise CairnError("the run ended without a result; report this with the request id")
+
+
+async def _frames(
+    request: Request, running: Running, services: Services, question: Question
+) -> AsyncGenerator[Frame, None]:
+    trace: list[Mapping[str, Any]] = []
+    async with aclosing(events_of(services, question)) as events:
+        async for event in events:
+            match event:
+                case Progress() if event.detail:
+                    trace.append(_item(event))
+                    yield Frame("trace", dict(trace[-1]))
+                case Answered():
+                    running.metrics.stages(event.answer.timings_ms)
+                    response = _response(event.answer, trace)
+                    yield Frame("complete", response.model_dump(mode="json", by_alias=True), terminal=True)
+                case Failed():
+                    yield Frame("trace", {"type": "error", "notes": event.error.detail})
+                    yield error_frame(request, event.error)
+                case Cancelled():
+                    yield error_frame(request, ConflictError("the run was cancelled"))
+
+
+def _item(event: Progress) -> dict[str, Any]:
+    return {name: value for name, value in event.detail.items() if value not in ("", None)}
+
+
+def _response(answer: Answer, trace: list[Mapping[str, Any]]) -> AgentResponse:
+    """What ran otherwise than asked stands in the trace, which is all that this contract has for it."""
+    lacks = [AgentInsufficiency(**item) for item in answer.route.get("insufficiencies", ())]
+    named = {f"{one.section}: {one.missing}" if one.section else one.missing for one in lacks}
+    lacks += [
+        AgentInsufficiency(section="", missing=text, queries_tried=[])
+        for text in answer.insufficiencies if text not in named
+    ]  # fmt: skip
+    notes = [{"type": "final", "notes": "; ".join(answer.degraded)}] if answer.degraded else []
+    return AgentResponse(
+        answer=answer.answer,
+        citations=[
+            AgentCitation(doc_id=one.document_id, chunk_id=one.passage_id, snippet=one.quote, filename=one.external_id)
+            for one in answer.citations
+        ],
+        insufficiencies=lacks,
+        trace=[*map(dict, trace), *notes],
+    )

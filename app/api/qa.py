@@ -1,0 +1,188 @@
+"""Questions that are answered in several passes, by their own contract (A9.07): POST /qa/ask, and its sessions.
+
+The same run as `POST /query` with `strategy: "iterative"`; only its rendering differs.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+
+from app import actions, qa_actions
+from app.api import problems
+from app.api.chat import SESSION_HEADER
+from app.api.models import Body, example
+from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
+from app.domain.event import Answered, Cancelled, Failed
+from app.domain.ids import new_id
+from app.domain.question import Question
+from app.errors import CairnError, ConflictError
+from app.wiring import Services
+
+router = APIRouter(prefix="/qa", tags=["questions"], route_class=TypedRoute)
+
+SessionHeader = Annotated[
+    str | None, Header(alias=SESSION_HEADER, description="The session, where the body names none (A13.08).")
+]
+
+
+class QARequest(Body):
+    """A9.07"""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"question": "How does verify_user check a token?", "session_id": "alice-code"}]
+        },
+    )
+
+    question: str
+    collection: str | None = Field(None, description="Default: the setting rag.collectionName.")
+    use_graph: bool = Field(True, description="Follow symbols and entities of the knowledge graph.")
+    session_id: str | None = Field(
+        None,
+        description="What was read is kept for its next question, for iterative.idleMinutes; none: nothing is kept.",
+    )
+    quick_mode: bool = Field(False, description="One pass, without looking for what is missing; `cgrag` is null then.")
+    temperature: float | None = Field(None, ge=0, le=2, description="Default: the setting rag.qa.temperature.")
+
+
+class QACitation(BaseModel):
+    path: str = Field(description="The document's id: of files the path.")
+    title: str
+    lines: str | None = Field(
+        description="First and last line of the quote, such as 12-14; null once the document is gone."
+    )
+    url: str | None = Field(description="`url` of the document's metadata.")
+
+
+class SearchQuality(BaseModel):
+    semantic_searched: bool
+    fts_searched: bool
+    results_found: int
+    results_used: int
+
+
+class CGRAGMetadata(BaseModel):
+    """A9.06"""
+
+    passes_used: int
+    gaps_identified: list[str]
+    gaps_resolved: list[str]
+    gaps_unresolved: list[str]
+    session_id: str | None
+    context_from_cache: bool
+
+
+_RESPONSE: dict[str, Any] = {
+    "answer": "It compares the token's signature [1].",
+    "citations": [{"path": "auth/tokens.py", "title": "tokens.py", "lines": "40-52", "url": None}],
+    "confidence": "high", "disclaimer": "Check important answers against the cited lines.",
+    "search_quality": {"semantic_searched": True, "fts_searched": True, "results_found": 10, "results_used": 4},
+    "cgrag": {
+        "passes_used": 2, "gaps_identified": ["decode in auth/jwt.py"], "gaps_resolved": ["decode in auth/jwt.py"],
+        "gaps_unresolved": [], "session_id": "alice-code", "context_from_cache": False,
+    },
+}  # fmt: skip
+
+
+class QAResponse(BaseModel):
+    model_config = example(_RESPONSE)
+
+    answer: str
+    citations: list[QACitation] = Field(description="The n-th is `[n]` in the answer.")
+    confidence: Literal["high", "medium", "low"]
+    disclaimer: str
+    search_quality: SearchQuality
+    cgrag: CGRAGMetadata | None
+
+
+@router.post(
+    "/ask",
+    response_model=QAResponse,
+    responses=problems.declare(409, 502, 504),
+    summary="Ask, and fetch what is missing",
+)
+async def ask(
+    body: QARequest, request: Request, services: ServicesDep, running: RunningDep, session: SessionHeader = None
+) -> Response:
+    """The answer of up to three passes (setting iterative.maxPasses). Leaving cancels the run."""
+    question = await _question(body, services, session)
+    answered, searched = await until_gone(request, _finished(services, question, body))
+    running.metrics.stages(answered.answer.timings_ms)
+    response = await _response(services, answered, searched)
+    return Response(response.model_dump_json(), media_type="application/json")
+
+
+@router.delete("/sessions/{session_id}", status_code=204, summary="Start fresh", responses=problems.declare(404))
+async def delete_session(session_id: str, services: ServicesDep) -> None:
+    """Forgets what the session has read and looked for in vain."""
+    await qa_actions.delete_session(services, actions.checked_session(session_id))
+
+
+async def _question(body: QARequest, services: Services, header: str | None) -> Question:
+    settings = services.settings.current
+    name = body.collection if body.collection is not None else settings.rag.collection_name
+    await actions.get_collection(services, name)
+    given = body.session_id if body.session_id is not None else header
+    return Question(
+        text=actions.checked_text(body.question, settings),
+        collection=name,
+        run_id=new_id(),
+        strategy="fast" if body.quick_mode else "iterative",
+        context_session=actions.checked_session(given) if given is not None else None,
+    )
+
+
+async def _finished(
+    services: Services, question: Question, body: QARequest
+) -> tuple[Answered, qa_actions.SearchQuality]:
+    """The last event, and what its searches found. Raises what a failed run failed with."""
+    events, record = qa_actions.ask(services, question, use_graph=body.use_graph, temperature=body.temperature)
+    async with aclosing(events) as closing:
+        async for event in closing:
+            if isinstance(event, Answered):
+                return event, qa_actions.search_quality(record, event.answer)
+            if isinstance(event, Failed):
+                raise event.error
+            if isinstance(event, Cancelled):
+                raise ConflictError("the run was cancelled")
+    raise CairnError("the run ended without a result; report this with the request id")
+
+
+async def _response(services: Services, answered: Answered, searched: qa_actions.SearchQuality) -> QAResponse:
+    answer = answered.answer
+    lines = await qa_actions.lines_of(services, answer.citations)
+    urls = {source.document_id: source.metadata.get("url") for source in answer.sources}
+    cgrag = answer.route.get("cgrag")
+    return QAResponse(
+        answer=answer.answer,
+        citations=[
+            QACitation(path=one.external_id, title=one.title, lines=line, url=_text(urls.get(one.document_id)))
+            for one, line in zip(answer.citations, lines, strict=True)
+        ],
+        confidence=searched.confidence,
+        disclaimer=_disclaimer(answered),
+        search_quality=SearchQuality(
+            semantic_searched=searched.semantic, fts_searched=searched.lexical, results_found=searched.found,
+            results_used=searched.used,
+        ),
+        cgrag=CGRAGMetadata(**cgrag) if cgrag else None,
+    )  # fmt: skip
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _disclaimer(answered: Answered) -> str:
+    """What the reader must know: what is missing, what ran otherwise than asked, or that machines err."""
+    answer = answered.answer
+    missing = (answer.route.get("cgrag") or {}).get("gaps_unresolved", ())
+    said = [f"Not found: {', '.join(missing)}."] if missing else []
+    said += [text if text.endswith(".") else f"{text}." for text in (*answer.insufficiencies, *answer.degraded)]
+    return " ".join([*said, "Check important answers against the cited lines."])

@@ -1,0 +1,29 @@
+"""An answer that a model has written in the course of its work: cited, checked, and handed over like any other."""
+
+from __future__ import annotations
+
+from app.answer.cite import cite
+from app.answer.refusal import is_refusal
+from app.answer.reply import tidy
+from app.domain.answer import Draft
+from app.strategies.answering import Material
+from app.strategies.checking import Checked, check, note
+from app.strategies.run import Run
+
+
+def drafted(text: str, material: Material) -> Draft:
+    """The text with citations of `material.passages`, of which `[n]` means the n-th; numbers of nothing are taken out."""
+    cited = cite(tidy(text), material.passages)
+    if is_refusal(cited.text, cited=bool(cited.citations)):
+        return Draft(cited.text, (), False, 0.0, ("The model found no answer in what it read.",))
+    told = [] if cited.citations else ["The answer cites no source."]
+    if cited.stripped:
+        told.append(f"{cited.stripped} citations of sources that do not exist were removed.")
+    return Draft(cited.text, cited.citations, True, material.confidence if cited.citations else 0.0, tuple(told))
+
+
+async def checked(run: Run, text: str, material: Material) -> Checked:
+    """The draft with its check, noted in the record as an attempt."""
+    found = await check(run, drafted(text, material), material.passages, material.confidence)
+    note(run, len(run.record.attempts) + 1, found)
+    return found

@@ -1,0 +1,253 @@
+"""The iterative strategy (A9): passes, stops, and what a session keeps; with a chat model that is a real HTTP server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from scripted_server import ScriptedServer
+from talking import Talking
+
+from app.actions import delete_document, list_documents
+from app.domain.answer import Answer
+from app.domain.event import Event, Progress
+from app.errors import NotFoundError
+from app.qa_actions import delete_session
+from app.settings import Environment, SettingsStore
+from app.wiring import Services, open_services
+from tests.db.runs import answer, change, events_of, fill
+
+AUTH = """from app.store import load_user
+
+
+def verify_user(token):
+    \"\"\"Check who sent a token.\"\"\"
+    user = load_user(token.subject)
+    return user.active
+"""
+STORE = """def load_user(name):
+    \"\"\"The row of a user.\"\"\"
+    return query_users(name)
+
+
+def query_users(name):
+    return []
+"""
+FILES = {"app/auth.py": AUTH, "app/store.py": STORE, "notes.md": "# Bananas\n\nBananas are yellow and grow on trees."}
+ASK = "How does verify_user in app/auth.py find the user?"
+FIRST = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- load_user in app/store.py"
+LAST = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\nNONE"
+
+
+@pytest.fixture
+def talking() -> Talking:
+    return Talking()
+
+
+@pytest.fixture
+def scripted(talking: Talking) -> Iterator[ScriptedServer]:
+    with ScriptedServer(answer=talking) as running:
+        yield running
+
+
+@pytest.fixture
+async def services(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
+    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
+    async with open_services(with_model, SettingsStore()) as opened:
+        change(opened, "rag", reranking_enabled=False)
+        await fill(opened, FILES, "code")
+        yield opened
+
+
+async def iterative(services: Services, text: str = ASK, **more: Any) -> tuple[Answer, dict[str, Any], list[Event]]:
+    events = await events_of(services, text, "code", strategy="iterative", **more)
+    made = answer(events)
+    return made, made.route["cgrag"], events
+
+
+async def rows(services: Services, table: str) -> int:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return int(await connection.fetchval(f"SELECT count(*) FROM rag.{table}"))
+
+
+def contexts(talking: Talking) -> list[str]:
+    return [user for _, user in talking.heard["iterate"]]
+
+
+# --- passes and stops -----------------------------------------------------------------------------------------------------
+
+
+async def test_a9_01_no_gaps_ends_it_at_once(services: Services, talking: Talking) -> None:
+    talking.reset(iterate=[LAST])
+    made, cgrag, _ = await iterative(services)
+    assert made.route["strategy"] == "iterative"
+    assert made.answer.startswith("It calls load_user [1]")
+    assert cgrag == {
+        "passes_used": 1, "gaps_identified": [], "gaps_resolved": [], "gaps_unresolved": [], "session_id": None,
+        "context_from_cache": False,
+    }  # fmt: skip
+
+
+async def test_a9_02_t1_what_is_missing_is_fetched_for_the_next_pass(services: Services, talking: Talking) -> None:
+    change(services, "answer", retrieved=1)
+    change(services, "rag", top_k=1)
+    talking.reset(iterate=["ANSWER:\nUnclear [1].\n\nMISSING:\n- query_users in app/store.py", LAST])
+    made, cgrag, events = await iterative(services, "What colour are bananas?")
+    first, second = contexts(talking)
+    assert "def query_users" not in first
+    assert "def query_users" in second
+    assert "KNOWLEDGE GRAPH CONTEXT" in second, "with its one hop: who calls it"
+    assert (cgrag["passes_used"], cgrag["gaps_resolved"]) == (2, ["query_users in app/store.py"])
+    passes = [event for event in events if isinstance(event, Progress) and event.step == "pass"]
+    assert [event.detail["pass"] for event in passes] == [1, 2]
+    assert passes[0].detail["answer"] == "Unclear [1]."
+    assert passes[0].message == "Retrieving additional context…"
+    assert made.grounded is not None
+
+
+async def test_a9_01_a_gap_that_does_not_exist_is_looked_for_once(services: Services, talking: Talking) -> None:
+    gap = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- frobnicate in app/nowhere.py"
+    talking.reset(iterate=[gap])
+    _, cgrag, _ = await iterative(services)
+    assert (cgrag["passes_used"], cgrag["gaps_unresolved"]) == (2, ["frobnicate in app/nowhere.py"])
+    assert "frobnicate" in contexts(talking)[1], "the model is told what was looked for in vain"
+
+
+async def test_a9_01_three_passes_are_the_most_and_nothing_is_fetched_after_the_last(
+    services: Services, talking: Talking
+) -> None:
+    count = iter(range(100))
+    talking.reset(
+        iterate=[lambda _: f"ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- yellow banana number {next(count)}"]
+    )
+    made, cgrag, _ = await iterative(services)
+    assert (cgrag["passes_used"], len(cgrag["gaps_identified"])) == (3, 3)
+    assert made.answer.startswith("It calls load_user")
+    assert len(talking.heard["iterate"]) == 3
+
+
+async def test_vague_gaps_are_searched_for(services: Services, talking: Talking) -> None:
+    change(services, "answer", retrieved=1)
+    change(services, "rag", top_k=1)
+    talking.reset(iterate=["ANSWER:\nUnclear [1].\n\nMISSING:\n- what colour bananas have", LAST])
+    _, cgrag, _ = await iterative(services)
+    assert "Bananas are yellow" in contexts(talking)[1]
+    assert cgrag["gaps_resolved"] == ["what colour bananas have"]
+
+
+# --- models that misbehave --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["500", "empty", "malformed", "disconnect"])
+async def test_w7_a_model_that_fails_at_once_is_told_and_replaced(
+    services: Services, scripted: ScriptedServer, kind: str
+) -> None:
+    scripted.script(*[kind] * 40)
+    made, cgrag, _ = await iterative(services, "What colour are bananas?")
+    assert "yellow" in made.answer
+    assert any(note.startswith("pass 1 failed") for note in made.degraded)
+    assert cgrag["passes_used"] == 1
+
+
+async def test_w7_a_later_pass_that_fails_leaves_the_answer_there_is(
+    services: Services, talking: Talking, scripted: ScriptedServer
+) -> None:
+    def break_down(_: str) -> str:
+        scripted.script(*["500"] * 40)
+        return FIRST.replace("load_user in app/store.py", "bananas and trees")
+
+    talking.reset(iterate=[break_down])
+    made, _, _ = await iterative(services)
+    assert made.answer.startswith("It calls load_user [1]")
+    assert any(note.startswith("pass 2 failed") for note in made.degraded)
+
+
+async def test_citations_of_nothing_are_taken_out(services: Services, talking: Talking) -> None:
+    talking.reset(iterate=["ANSWER:\nIt calls load_user [1][99].\n\nMISSING:\nNONE"])
+    made, _, _ = await iterative(services)
+    assert "[99]" not in made.answer
+    assert any("do not exist" in text for text in made.insufficiencies)
+
+
+# --- sessions -------------------------------------------------------------------------------------------------------------
+
+
+async def test_a9_05_a_session_has_what_it_read_at_hand(services: Services, talking: Talking) -> None:
+    talking.reset(iterate=[LAST])
+    _, cgrag, _ = await iterative(services, context_session="s1")
+    assert (cgrag["session_id"], cgrag["context_from_cache"]) == ("s1", False)
+    assert await rows(services, "qa_nodes") > 0
+    change(services, "answer", retrieved=1)
+    change(services, "rag", top_k=1)
+    _, cgrag, _ = await iterative(services, "What colour are bananas?", context_session="s1")
+    assert cgrag["context_from_cache"] is True
+    assert "def verify_user" in contexts(talking)[-1]
+    _, cgrag, _ = await iterative(services, "What colour are bananas?", context_session="s2")
+    assert cgrag["context_from_cache"] is False, "another session starts fresh"
+    assert await rows(services, "messages") == 0, "never answers or questions"
+
+
+async def test_a9_05_without_a_session_nothing_is_kept(services: Services, talking: Talking) -> None:
+    talking.reset(iterate=[LAST])
+    await iterative(services)
+    assert await rows(services, "qa_sessions") == 0
+
+
+async def test_a9_05_idle_sessions_are_forgotten(services: Services, talking: Talking) -> None:
+    talking.reset(iterate=[LAST])
+    await iterative(services, context_session="s1")
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute("UPDATE rag.qa_sessions SET last_accessed_at = now() - interval '31 minutes'")
+    _, cgrag, _ = await iterative(services, context_session="s1")
+    assert cgrag["context_from_cache"] is False
+
+
+async def test_a9_05_fifty_nodes_are_the_most_and_the_oldest_go(services: Services, talking: Talking) -> None:
+    change(services, "iterative", session_nodes=2)
+    talking.reset(iterate=[LAST])
+    for _ in range(2):
+        await iterative(services, context_session="s1")
+        assert await rows(services, "qa_nodes") == 2
+
+
+async def test_not_found_dies_with_the_epoch(services: Services, talking: Talking) -> None:
+    gap = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- frobnicate in app/new.py"
+    talking.reset(iterate=[gap])
+    await iterative(services, context_session="s1")
+    assert await rows(services, "qa_gaps") == 1
+    _, cgrag, _ = await iterative(services, context_session="s1")
+    assert cgrag["passes_used"] == 1, "all that is missing is known to be missing"
+    await fill(services, {"app/new.py": "def frobnicate(x):\n    return x\n"}, "code")
+    _, cgrag, _ = await iterative(services, context_session="s1")
+    assert cgrag["gaps_resolved"] == ["frobnicate in app/new.py"]
+
+
+async def test_deleting_a_document_leaves_nothing_of_it_in_sessions(services: Services, talking: Talking) -> None:
+    gap = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- frobnicate, as app/auth.py says"
+    talking.reset(iterate=[gap])
+    await iterative(services, context_session="s1")
+    before = await rows(services, "qa_nodes")
+    for document in await list_documents(services, "code"):
+        if document.external_id == "app/auth.py":
+            await delete_document(services, "code", document.id)
+    assert await rows(services, "qa_nodes") < before
+    assert await rows(services, "qa_gaps") == 0
+
+
+async def test_the_user_can_start_fresh(services: Services, talking: Talking) -> None:
+    talking.reset(iterate=[LAST])
+    await iterative(services, context_session="s1")
+    await delete_session(services, "s1")
+    assert [await rows(services, table) for table in ("qa_sessions", "qa_nodes", "qa_edges", "qa_gaps")] == [0] * 4
+
+
+async def test_sessions_belong_to_their_tenant(services: Services, talking: Talking, other_tenant: Services) -> None:
+    talking.reset(iterate=[LAST])
+    await iterative(services, context_session="s1")
+    for table in ("qa_sessions", "qa_nodes", "qa_edges", "qa_gaps"):
+        assert await rows(other_tenant, table) == 0
+    with pytest.raises(NotFoundError):
+        await delete_session(other_tenant, "s1")
+    assert await rows(services, "qa_sessions") == 1
