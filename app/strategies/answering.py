@@ -78,7 +78,7 @@ async def answered(run: Run, material: Material) -> AsyncIterator[Piece]:
             if started:
                 raise
             degraded = (f"generation failed ({error.code}: {error.detail}): the answer was extracted instead",)
-    outcome = await _quoted(run, material)
+    outcome = await quoted(run, material)
     yield Token(outcome.draft.text)
     yield replace(outcome, degraded=(*outcome.degraded, *degraded))
 
@@ -93,12 +93,12 @@ async def written(run: Run, material: Material, context: Context) -> AsyncIterat
     for attempt in range(1, settings.max_retries + 2):
         if attempt > 1:
             yield Progress("retry", 95)
-        draft: Draft | None = None
+        checked: Checked | None = None
         try:
-            async with aclosing(cast("Any", _generated(run, material, context, attempt, issues))) as pieces:
+            async with aclosing(cast("Any", attempted(run, material, context, attempt, issues))) as pieces:
                 async for piece in pieces:
-                    if isinstance(piece, Draft):
-                        draft = piece
+                    if isinstance(piece, Checked):
+                        checked = piece
                     elif attempt == 1:
                         yield piece
         except ProviderError as error:
@@ -106,18 +106,33 @@ async def written(run: Run, material: Material, context: Context) -> AsyncIterat
                 raise
             degraded += (f"attempt {attempt} failed ({error.code}: {error.detail})",)
             break
-        assert draft is not None
-        if attempt == 1:
-            yield Progress("hallucination", 95)
-        checked = await check(run, draft, _sources(draft, context), material.confidence)
-        note(run, attempt, checked)
+        assert checked is not None
         best = checked if best is None or checked.score > best.score else best
         if not checked.refuted:
             break
         issues = feedback(checked)
     assert best is not None
-    outcome = await _settled(run, material, context, best, strict=settings.strict)
+    outcome = await settled(run, material, context, best, strict=settings.strict)
     yield replace(outcome, iterations=len(run.record.attempts), degraded=(*degraded, *outcome.degraded))
+
+
+async def attempted(
+    run: Run, material: Material, context: Context, attempt: int, issues: tuple[str, ...]
+) -> AsyncIterator[Token | Progress | Checked]:
+    """One generated answer, token by token, then with its check. `issues`: what was wrong with the one before. Raises
+    ProviderError."""
+    draft: Draft | None = None
+    async with aclosing(cast("Any", _generated(run, material, context, attempt, issues))) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Draft):
+                draft = piece
+            else:
+                yield piece
+    assert draft is not None
+    yield Progress("hallucination", 95)
+    checked = await check(run, draft, _sources(draft, context), material.confidence)
+    note(run, attempt, checked)
+    yield checked
 
 
 def _sources(draft: Draft, context: Context) -> tuple[Passage, ...]:
@@ -153,12 +168,12 @@ async def _generated(
         run.record.spent("answer", began)
 
 
-async def _settled(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
+async def settled(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
     """The answer that is given: as it is, with what is not supported said; in strict mode what the sources say."""
     assert run.kit.chat is not None
     read = material.coverage or coverage(len(material.passages), material.visible)
     if strict and best.refuted:
-        outcome = await _quoted(run, material)
+        outcome = await quoted(run, material)
         reason = "The generated answer was not supported by its sources and is withheld (strict checking)."
         told = (reason, *outcome.draft.insufficiencies)
         return replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
@@ -174,7 +189,7 @@ async def _settled(run: Run, material: Material, context: Context, best: Checked
 # --- without one ----------------------------------------------------------------------------------------------------
 
 
-async def _quoted(run: Run, material: Material) -> Outcome:
+async def quoted(run: Run, material: Material) -> Outcome:
     """From the passages in order of relevance; no budget of tokens limits us here."""
     began = time.perf_counter()
     draft = await _extracted(run, material)

@@ -5,6 +5,7 @@
     followup, simplify, deepen                from the last answer and its sources           converse
     about the collection                      by SQL                                         aggregate
     summaries                                 everything, in order                           summarize
+    multi-hop, with agenticRetrieval.enabled           graded, rewritten, checked                      corrective
     the rest, by complexity                   < .35 fast, < .55 enhanced, agent from there   fast, enhanced
 
 A strategy that the caller names always retrieves: it is the way out for a message that is taken for something else.
@@ -19,10 +20,11 @@ from app.answer.terms import words
 from app.domain.conversation import Turn
 from app.domain.plan import Intent, QueryPlan
 from app.domain.question import Question
+from app.query.hops import multi_hop
 from app.query.intent import hard_rules
 from app.query.summarize import asks_summary
 
-Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "fast", "enhanced"]
+Way = Literal["reply", "clarify", "converse", "aggregate", "summarize", "fast", "enhanced", "corrective"]
 """Each is a file here (enhanced is fast with more to read)."""
 
 REPLIED: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic"})
@@ -46,10 +48,11 @@ class Exchange:
     answer: Turn
 
 
-def choose(question: Question, plan: QueryPlan, context: int = 4) -> Route:
-    """See the module. `context`: last messages among which is the answer that is gone on from (A1.24)."""
+def choose(question: Question, plan: QueryPlan, context: int = 4, *, agentic: bool = False) -> Route:
+    """See the module. `context`: last messages among which is the answer that is gone on from (A1.24). `agentic`:
+    rag.agenticRetrieval.enabled, without which the corrective strategy does not run (A13.06)."""
     if question.strategy != "auto":
-        return _named(question)
+        return _named(question, agentic)
     intent = plan.intent.intent
     if intent in REPLIED:
         return Route("reply", f"{intent}: {plan.intent.reason}")
@@ -61,10 +64,17 @@ def choose(question: Question, plan: QueryPlan, context: int = 4) -> Route:
         return Route("aggregate", "it asks about the documents as such, which SQL answers completely")
     if plan.summarize or asks_summary(plan.text):
         return Route("summarize", "it asks for a summary, which reads everything in order")
+    if agentic and (why := multi_hop(plan)):
+        return Route("corrective", f"multi-hop: {why}")
     return _by_complexity(plan)
 
 
-def _named(question: Question) -> Route:
+def _named(question: Question, agentic: bool) -> Route:
+    if question.strategy == "corrective":
+        if agentic:
+            return Route("corrective", "named by the caller")
+        note = "strategy 'corrective' is switched off (rag.agenticRetrieval.enabled): ran fast"
+        return Route("fast", "the caller named 'corrective'", (note,))
     if question.strategy in ("fast", "enhanced"):
         return Route("fast" if question.strategy == "fast" else "enhanced", "named by the caller")
     note = f"strategy {question.strategy!r} is not available in this version: ran fast"

@@ -24,6 +24,7 @@ from app.errors import CairnError
 from app.strategies.aggregate import aggregate
 from app.strategies.choose import Way, choose
 from app.strategies.converse import converse
+from app.strategies.corrective import corrective
 from app.strategies.fast import fast
 from app.strategies.finish import finished
 from app.strategies.replies import clarify, reply
@@ -41,6 +42,7 @@ STRATEGIES: Final[Mapping[Way, Strategy]] = {
     "summarize": summarize,
     "fast": fast,
     "enhanced": fast,
+    "corrective": corrective,
 }
 
 
@@ -67,7 +69,7 @@ async def _steps(question: Question, kit: Kit, record: Record) -> AsyncIterator[
     question = await _remembering(question, kit, record)
     plan = await kit.understand(question)
     record.spent("understand", began)
-    route = choose(question, plan, kit.settings.memory.context)
+    route = choose(question, plan, kit.settings.memory.context, agentic=kit.settings.rag.agentic_retrieval.enabled)
     record.question, record.plan, record.route = question, plan, route
     outcome: Outcome | None = None
     one = Run(question, plan, route, kit, record)
@@ -82,6 +84,7 @@ async def _steps(question: Question, kit: Kit, record: Record) -> AsyncIterator[
                 yield piece
     assert outcome is not None
     record.spent("total", began)
+    one = replace(one, plan=record.plan)  # with what the strategy added to it
     answer = finished(one, outcome)
     yield Progress("complete", 100)
     yield Answered(answer)

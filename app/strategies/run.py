@@ -6,7 +6,7 @@ A strategy is an async generator: it is given a `Run`, yields progress, sources 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +22,7 @@ from app.domain.spend import Spend
 from app.domain.trace import LegTrace
 from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel, Embedder
+from app.retrieve.rerank import Reranked
 from app.settings import Settings
 from app.strategies.choose import Route
 from app.strategies.library import Library
@@ -31,12 +32,14 @@ from app.strategies.library import Library
 class Kit:
     """What runs are made with, for one caller and one state of the settings. Without `chat` answers are extracted.
 
-    `retrieve` takes a search and the name of the strategy; it raises CairnError, and so do the others.
+    `retrieve` takes a search and the name of the strategy; it raises CairnError, and so do the others. `rerank` never
+    raises: it tells what went wrong, and its `reranker` is None where the order is the one it was given.
     """
 
     recall: Callable[[str], Awaitable[tuple[Turn, ...]]]
     understand: Callable[[Question], Awaitable[QueryPlan]]
     retrieve: Callable[[SearchRequest, str], Awaitable[SearchResult]]
+    rerank: Callable[[str, Sequence[Passage]], Awaitable[Reranked]]
     library: Library
     embedder: Embedder
     chat: ChatModel | None
@@ -45,7 +48,8 @@ class Kit:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """`purpose`: question, subquestion, expansion, document (one that is named, or was cited), mentions, without conditions."""
+    """`purpose`: question, subquestion, expansion, document (one that is named, or was cited), mentions, without conditions,
+    rewrite (after what was found was not good enough)."""
 
     purpose: str
     query: str
@@ -110,13 +114,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One question on its way, understood and routed."""
+    """One question on its way, understood and routed. `reranks`: whether each search is reranked by itself."""
 
     question: Question
     plan: QueryPlan
     route: Route
     kit: Kit
     record: Record
+    reranks: bool = True
 
     @property
     def settings(self) -> Settings:
@@ -137,7 +142,7 @@ class Run:
         legs: tuple[Leg, ...] = ("lexical",) if by_words else ("vector", "lexical") if hybrid else ("vector",)
         request = SearchRequest(
             query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None,
-            rerank=False if by_words else None, group_by="document" if by_words else "passage",
+            rerank=False if by_words or not self.reranks else None, group_by="document" if by_words else "passage",
         )  # fmt: skip
         with self.record.searching():
             result = await self.kit.retrieve(request, self.route.strategy)

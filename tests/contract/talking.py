@@ -14,6 +14,8 @@ BEGINNINGS: Final = {
     "notes": "You take notes of one part",
     "decompose": "You split a question",
     "expand": "You rephrase a question",
+    "grade": "You grade passages",
+    "requery": "You write the next query",
 }
 DEFAULTS: Final = {
     "generate": "I don't know based on the provided documents.",
@@ -22,6 +24,8 @@ DEFAULTS: Final = {
     "notes": "A note [1].",
     "decompose": "[]",
     "expand": "[]",
+    "grade": "[]",
+    "requery": "{}",
 }
 
 
