@@ -107,6 +107,15 @@ class CircuitOpenError(ProviderError):
     status, code, title = 503, "provider-circuit-open", "Model provider is not called for a while"
 
 
+class BudgetExceededError(ProviderError):
+    """The run has used up what it may spend (settings `agents`); the model was not called, or not heard to its end."""
+
+    status, code, title = 503, "budget-exceeded", "Budget of the run exceeded"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the budget of this run is used up: {reason}", blames_server=False)
+
+
 class DatabaseUnavailableError(CairnError):
     status, code, title = 503, "database-unavailable", "Database unavailable"
 

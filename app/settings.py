@@ -51,7 +51,8 @@ class AgenticSettings(Section):
     """Thoth's agentic block (A15.02); read by the corrective strategy."""
 
     enabled: bool = Field(
-        False, description="`auto` sends multi-hop questions to corrective; off: it never does, and naming it runs fast."
+        False,
+        description="`auto` sends multi-hop questions to corrective; off: it never does, and naming it runs fast.",
     )
     max_retries: int = Field(
         2, ge=0, le=5, description="Rewrites of one run, after failed grading and failed checks together."
@@ -253,6 +254,24 @@ class GroundSettings(Section):
     max_output_tokens: int = Field(800, ge=64, description="Most tokens of the model's verdict.")
 
 
+class AgentSettings(Section):
+    """What one run of an agent strategy (react, iterative, planned, corrective) may spend, and how react works."""
+
+    seconds: float = Field(120, gt=0, le=3600, description="Wall clock of a run; a quarter, at most, is the answer's.")
+    model_calls: int = Field(30, ge=1, le=500, description="Calls of the chat model, failed ones and checks included.")
+    tokens: int = Field(150_000, ge=1000, description="Tokens read and written; estimated where none are reported.")
+    cost: float = Field(
+        0, ge=0, description="Most money, by answer.prices; 0: no limit. Models without a price are free."
+    )
+    tool_calls: int = Field(20, ge=1, le=500, description="Calls of tools that do something; repeated ones are free.")
+    tool_seconds: float = Field(30, gt=0, description="Longest one call of a tool may take (A8.06).")
+    call_seconds: float = Field(60, gt=0, description="Longest the model may think about one step.")
+    reflect_seconds: float = Field(30, gt=0, description="Longest a reflection may take (A8.07).")
+    max_steps: int = Field(7, ge=1, le=50, description="Steps of react; then it must conclude (A8.01).")
+    temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature of a step (A8.01).")
+    step_tokens: int = Field(1024, ge=64, description="Most tokens of a step or a reflection; some models think first.")
+
+
 class ProviderSettings(Section):
     """When calls of a model that keeps failing are not tried any more for a while."""
 
@@ -335,6 +354,7 @@ class Settings(Section):
     routing: RoutingSettings = RoutingSettings()
     answer: AnswerSettings = AnswerSettings()
     ground: GroundSettings = GroundSettings()
+    agents: AgentSettings = AgentSettings()
     providers: ProviderSettings = ProviderSettings()
     memory: MemorySettings = MemorySettings()
     jobs: JobsSettings = JobsSettings()

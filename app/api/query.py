@@ -213,7 +213,8 @@ def _frame(request: Request, event: Event) -> Frame:
         case RunStarted():
             return Frame("run", {"run_id": str(event.run_id), "strategy": event.strategy})
         case Progress():
-            return Frame("progress", {"step": event.step, "percent": event.percent})
+            said = {"message": event.message} if event.message else {}
+            return Frame("progress", {"step": event.step, "percent": event.percent, **said})
         case SourcesFound():
             found = [source.model_dump(mode="json") for source in sources_out(event.passages)]
             return Frame("sources", {"sources": found})

@@ -20,10 +20,11 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A step began; `percent` of the whole run, 0 to 100."""
+    """A step began; `percent` of the whole run, 0 to 100. `message`: what it is about, for people (agents have one)."""
 
     step: str
     percent: int
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ streamed; the text of the terminal event replaces what was streamed, in any case
 
 When a model fails: before its first token, the sentences are extracted instead and `degraded` says so. After it, the run
 fails: clients have shown half an answer by then, and not all of them replace it by the terminal event's text. A further
-attempt that fails leaves the answer that there is.
+attempt that fails leaves the answer that there is. Where the budget of the run is what cut the model off, the sentences
+are extracted in any case: such a run ends in the best answer so far.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from app.domain.answer import Citation, Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.domain.refusals import REFUSALS
-from app.errors import ProviderError
+from app.errors import BudgetExceededError, ProviderError
 from app.retrieve.operators import parse_operators
 from app.strategies.checking import Checked, check, check_settings, disclosure, feedback, note
 from app.strategies.naming import without_names
@@ -66,8 +67,8 @@ async def answered(run: Run, material: Material) -> AsyncIterator[Piece]:
     yield SourcesFound(context.passages)
     yield Progress("generate", 85)
     degraded: tuple[str, ...] = ()
+    started = False
     if run.kit.chat and context.passages:
-        started = False
         try:
             async with aclosing(cast("Any", written(run, material, context))) as pieces:
                 async for piece in pieces:
@@ -75,11 +76,12 @@ async def answered(run: Run, material: Material) -> AsyncIterator[Piece]:
                     yield piece
             return
         except ProviderError as error:
-            if started:
+            if started and not isinstance(error, BudgetExceededError):
                 raise
             degraded = (f"generation failed ({error.code}: {error.detail}): the answer was extracted instead",)
-    outcome = await quoted(run, material)
-    yield Token(outcome.draft.text)
+    outcome = await quotation(run, material)
+    if not started:
+        yield Token(outcome.draft.text)
     yield replace(outcome, degraded=(*outcome.degraded, *degraded))
 
 
@@ -173,7 +175,7 @@ async def settled(run: Run, material: Material, context: Context, best: Checked,
     assert run.kit.chat is not None
     read = material.coverage or coverage(len(material.passages), material.visible)
     if strict and best.refuted:
-        outcome = await quoted(run, material)
+        outcome = await quotation(run, material)
         reason = "The generated answer was not supported by its sources and is withheld (strict checking)."
         told = (reason, *outcome.draft.insufficiencies)
         return replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
@@ -189,7 +191,7 @@ async def settled(run: Run, material: Material, context: Context, best: Checked,
 # --- without one ----------------------------------------------------------------------------------------------------
 
 
-async def quoted(run: Run, material: Material) -> Outcome:
+async def quotation(run: Run, material: Material) -> Outcome:
     """From the passages in order of relevance; no budget of tokens limits us here."""
     began = time.perf_counter()
     draft = await _extracted(run, material)

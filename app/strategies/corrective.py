@@ -22,8 +22,8 @@ from app.answer.context import Context, assemble
 from app.answer.extract import not_found
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
-from app.errors import ProviderError
-from app.strategies.answering import Material, attempted, quoted, refused, settled
+from app.errors import BudgetExceededError, ProviderError
+from app.strategies.answering import Material, attempted, quotation, refused, settled
 from app.strategies.checking import Checked, check_settings, feedback
 from app.strategies.fast import nothing_there
 from app.strategies.hunt import Hunt
@@ -35,7 +35,7 @@ NO_MODEL: Final = "no chat model: passages are graded by scores, queries rewritt
 
 async def corrective(run: Run) -> AsyncIterator[Piece]:
     """Progress (A13.07), sources, tokens and an Outcome. Raises CairnError."""
-    steps = run.settings.rag.agentic_retrieval
+    steps, budget = run.settings.rag.agentic_retrieval, run.record.open_budget(run.settings)
     for step in _preparation(run):
         yield step
     run = await widened(run, split=steps.query_decomposition_enabled, expand=steps.query_expansion_enabled)
@@ -55,7 +55,7 @@ async def corrective(run: Run) -> AsyncIterator[Piece]:
         async with aclosing(cast("Any", _answer(run, material, answers))) as pieces:
             async for piece in pieces:
                 yield piece
-        if answers.done or not hunt.retries:
+        if answers.done or not hunt.retries or budget.out():
             break
         yield Progress("rewrite", 60)
         await hunt.rewrite()
@@ -170,11 +170,11 @@ async def _answer(run: Run, material: Material, answers: Answers) -> AsyncIterat
                 answers.done = True
                 answers.degraded.append(f"attempt {answers.count} failed ({reason})")
                 return
-            if started:
+            if started and not isinstance(error, BudgetExceededError):
                 raise
             answers.quote = True
             answers.degraded.append(f"generation failed ({reason}): the answer was extracted instead")
-    outcome = await quoted(run, material)
+    outcome = await quotation(run, material)
     answers.add(Answered(material, context, Checked(outcome.draft, None), outcome))
 
 

@@ -30,7 +30,16 @@ def finished(run: Run, outcome: Outcome) -> Answer:
         coverage=outcome.coverage,
         route=_route(run, outcome),
         degraded=tuple(
-            dict.fromkeys((*run.route.degraded, *record.degraded, *run.plan.degraded, *searched, *outcome.degraded))
+            dict.fromkeys(
+                (
+                    *run.route.degraded,
+                    *record.degraded,
+                    *run.plan.degraded,
+                    *searched,
+                    *outcome.degraded,
+                    *_spent(record),
+                )
+            )
         ),
         session_id=question.session_id,
         run_id=question.run_id,
@@ -38,6 +47,12 @@ def finished(run: Run, outcome: Outcome) -> Answer:
         usage=record.usage,
         grounding=grounding,
     )
+
+
+def _spent(record: Record) -> tuple[str, ...]:
+    """That a limit of the budget ended the work early."""
+    exceeded = record.budget.exceeded if record.budget else None
+    return (f"the run used up {exceeded}; this is the best answer until then",) if exceeded else ()
 
 
 def timings(record: Record) -> dict[str, float]:
@@ -49,7 +64,7 @@ def timings(record: Record) -> dict[str, float]:
 
 
 def _route(run: Run, outcome: Outcome) -> dict[str, Any]:
-    searches = run.record.searches
+    searches, budget = run.record.searches, run.record.budget
     return {
         **planned(run.plan, run.route),
         **outcome.more,
@@ -58,6 +73,7 @@ def _route(run: Run, outcome: Outcome) -> dict[str, Any]:
         "from_cache": bool(searches) and all(item.result.from_cache for item in searches),
         "iterations": outcome.iterations,
         "needs_clarification": outcome.needs_clarification,
+        **({"budget_exceeded": budget.exceeded, "budget": budget.usage()} if budget else {}),
     }
 
 

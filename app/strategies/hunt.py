@@ -45,7 +45,7 @@ class Hunt:
     degraded: list[str] = field(default_factory=list)
 
     async def rounds(self) -> AsyncIterator[Progress]:
-        """Retrieve and grade; while too little is relevant and retries are left, with another query. Nothing where the query
+        """Retrieve and grade; while too little is relevant, and retries and budget are left, with another query. Nothing where the query
         was tried already. Raises CairnError when the first search fails."""
         while self.query not in self.tried:
             yield Progress("retrieve", 40)
@@ -54,7 +54,8 @@ class Hunt:
             if fresh and self._grading:
                 yield Progress("grade", 55)
                 await self._grade(fresh)
-            if self.enough or not self.retries:
+            budget = self.run.record.budget
+            if self.enough or not self.retries or (budget and budget.out()):
                 return
             yield Progress("rewrite", 60)
             await self.rewrite()

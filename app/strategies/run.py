@@ -24,6 +24,7 @@ from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel, Embedder
 from app.retrieve.rerank import Reranked
 from app.settings import Settings
+from app.strategies.budget import ANSWERING, Budget
 from app.strategies.choose import Route
 from app.strategies.library import Library
 
@@ -61,7 +62,8 @@ class Record:
     """What happened so far; the trace is made of it, also where a run does not end well.
 
     `attempts`: generated answers with their groundedness. `merged`: the list that was made of several searches. `models`:
-    the chat model by what it was asked for, with what that cost.
+    the chat model by what it was asked for, with what that cost. `budget`: what agent strategies may spend; all models
+    that are metered from then on are bounded by it. `steps`: what an agent did, without words of documents.
     """
 
     question: Question
@@ -73,14 +75,27 @@ class Record:
     attempts: list[Mapping[str, Any]] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
+    steps: list[Mapping[str, Any]] = field(default_factory=list)
+    budget: Budget | None = None
     _under_way: int = 0
     _since: float = 0.0
 
     def metered(self, purpose: str, chat: ChatModel, settings: Settings) -> MeteredChat:
-        """The chat model, its calls booked under a purpose."""
+        """The chat model, its calls booked under a purpose; within the budget of the run, if it has one, which keeps a
+        reserve for the purposes in ANSWERING."""
+        if self.budget is not None:
+            chat = self.budget.bounded(chat, for_answer=purpose in ANSWERING)
         meter = MeteredChat(chat, settings.answer.prices)
         self.models.append((purpose, meter))
         return meter
+
+    def open_budget(self, settings: Settings) -> Budget:
+        """The budget of the run, which begins now; what models did before counts. The same one when asked again."""
+        if self.budget is None:
+            self.budget = Budget(settings.agents, settings.answer)
+            for _, meter in self.models:
+                self.budget.add(meter.spend)
+        return self.budget
 
     @property
     def calls(self) -> list[dict[str, Any]]:
