@@ -63,7 +63,7 @@ async def corrective(run: Run) -> AsyncIterator[Piece]:
         if hunt.query in hunt.tried and not answers.issues:
             break  # the same passages and nothing to tell the model: it would answer the same
     outcome = await _outcome(run, hunt, answers)
-    if answers.quote or answers.best is None:
+    if not answers.streamed:
         yield Token(outcome.draft.text)
     yield outcome
 
@@ -131,6 +131,7 @@ class Answers:
     ungrounded: int = 0
     retries: int = 0
     done: bool = False
+    streamed: bool = False
     best: Answered | None = None
     issues: tuple[str, ...] = ()
     moved: float | None = None
@@ -159,6 +160,7 @@ async def _answer(run: Run, material: Material, answers: Answers) -> AsyncIterat
             async with aclosing(cast("Any", made)) as pieces:
                 async for piece in pieces:
                     started = started or isinstance(piece, Token)
+                    answers.streamed |= started
                     if isinstance(piece, Checked):
                         answers.add(Answered(material, context, piece))
                     elif _shown(run, piece, answers.count):

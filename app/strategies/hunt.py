@@ -45,8 +45,8 @@ class Hunt:
     degraded: list[str] = field(default_factory=list)
 
     async def rounds(self) -> AsyncIterator[Progress]:
-        """Retrieve and grade; while too little is relevant, and retries and budget are left, with another query. Nothing where the query
-        was tried already. Raises CairnError when the first search fails."""
+        """Retrieve and grade; while too little is relevant, and retries and budget are left, with another query. Nothing
+        where the query was tried already. Raises CairnError when the first search fails."""
         while self.query not in self.tried:
             yield Progress("retrieve", 40)
             await self._retrieve()
