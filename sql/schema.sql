@@ -2302,6 +2302,80 @@ ALTER FUNCTION rag.wordless_plan(plan jsonb) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.wordless_plan(plan jsonb) IS 'The plan of a run without what may hold words of documents or conversations.';
 
+CREATE TABLE rag.tenants (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.tenants FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.tenants OWNER TO owner;
+
+COMMENT ON TABLE rag.tenants IS 'Tenants: who owns documents, runs and jobs.';
+
+COMMENT ON COLUMN rag.tenants.id IS 'Tenant id, first part of every key.';
+
+COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
+
+COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
+
+CREATE VIEW analyst.agentic_rates AS
+ SELECT t.name AS tenant,
+    ((r.started_at AT TIME ZONE 'UTC'::text))::date AS day,
+    r.strategy,
+    count(*) AS runs,
+    (avg(((f.hallucination_retries > 0))::integer))::double precision AS retry_rate,
+    (avg(((f.rewrites > 0))::integer))::double precision AS rewrite_rate,
+    (avg(((f.expansions > 0))::integer))::double precision AS expansion_rate,
+    (avg(((f.subquestions > 0))::integer))::double precision AS decomposition_rate,
+    (avg(((f.hallucinations > 0))::integer) FILTER (WHERE (f.answers > 0)))::double precision AS hallucination_rate,
+    (avg(f.rounds))::double precision AS avg_retrieval_rounds,
+    avg(((f.relevant)::double precision / (NULLIF(f.graded, 0))::double precision)) AS avg_relevant_ratio,
+    (avg(f.graded))::double precision AS avg_graded_docs,
+    avg(f.rerank_delta) AS avg_rerank_delta,
+    avg(((r.timings_ms ->> 'total'::text))::double precision) AS avg_ms,
+    avg(((r.usage ->> 'calls'::text))::double precision) AS avg_model_calls
+   FROM ((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL jsonb_to_record((r.plan -> 'agentic'::text)) f(rounds integer, rewrites integer, expansions integer, subquestions integer, graded integer, relevant integer, answers integer, hallucinations integer, hallucination_retries integer, rerank_delta double precision))
+  WHERE ((r.kind = 'query'::text) AND (r.outcome = 'ok'::text) AND (jsonb_typeof((r.plan -> 'agentic'::text)) = 'object'::text))
+  GROUP BY t.name, (((r.started_at AT TIME ZONE 'UTC'::text))::date), r.strategy;
+
+ALTER VIEW analyst.agentic_rates OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.agentic_rates IS 'How often strategies that correct themselves had to, by day and strategy (A16.01): retries, rewrites, grades, rounds.';
+
+COMMENT ON COLUMN analyst.agentic_rates.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.agentic_rates.day IS 'Day on which the runs began (UTC).';
+
+COMMENT ON COLUMN analyst.agentic_rates.strategy IS 'The strategy that answered.';
+
+COMMENT ON COLUMN analyst.agentic_rates.runs IS 'Answered questions that the figures of this row are of; failed and cancelled ones have none.';
+
+COMMENT ON COLUMN analyst.agentic_rates.retry_rate IS 'Share of runs that went back to retrieval because the answer was not grounded, 0 to 1.';
+
+COMMENT ON COLUMN analyst.agentic_rates.rewrite_rate IS 'Share of runs in which another query was made of what was found.';
+
+COMMENT ON COLUMN analyst.agentic_rates.expansion_rate IS 'Share of runs in which other phrasings were searched.';
+
+COMMENT ON COLUMN analyst.agentic_rates.decomposition_rate IS 'Share of runs in which sub-questions were searched.';
+
+COMMENT ON COLUMN analyst.agentic_rates.hallucination_rate IS 'Share of runs with an answer in which the check flagged at least one; null where none was made.';
+
+COMMENT ON COLUMN analyst.agentic_rates.avg_retrieval_rounds IS 'Mean number of rounds of retrieving and grading.';
+
+COMMENT ON COLUMN analyst.agentic_rates.avg_relevant_ratio IS 'Mean share of the graded passages that were relevant, 0 to 1; null where nothing was graded.';
+
+COMMENT ON COLUMN analyst.agentic_rates.avg_graded_docs IS 'Mean number of graded passages.';
+
+COMMENT ON COLUMN analyst.agentic_rates.avg_rerank_delta IS 'Mean number of places by which reranking moved a passage; null where nothing was reranked.';
+
+COMMENT ON COLUMN analyst.agentic_rates.avg_ms IS 'Mean time of a run, in milliseconds.';
+
+COMMENT ON COLUMN analyst.agentic_rates.avg_model_calls IS 'Mean number of calls of the chat model, of runs with any.';
+
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -2385,24 +2459,6 @@ COMMENT ON COLUMN rag.retrieval_cache.hits IS 'How often it answered.';
 COMMENT ON COLUMN rag.retrieval_cache.created_at IS 'When it was stored.';
 
 COMMENT ON COLUMN rag.retrieval_cache.used_at IS 'When it was last used, to 30 s.';
-
-CREATE TABLE rag.tenants (
-    id bigint NOT NULL,
-    name text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE ONLY rag.tenants FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.tenants OWNER TO owner;
-
-COMMENT ON TABLE rag.tenants IS 'Tenants: who owns documents, runs and jobs.';
-
-COMMENT ON COLUMN rag.tenants.id IS 'Tenant id, first part of every key.';
-
-COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
-
-COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
 
 CREATE VIEW analyst.cache AS
  SELECT t.name AS tenant,
@@ -5473,6 +5529,12 @@ GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_app;
 GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_views;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenants TO cairn_definer;
+GRANT SELECT ON TABLE rag.tenants TO cairn_views;
+GRANT SELECT ON TABLE rag.tenants TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.agentic_rates TO cairn_analyst;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
@@ -5480,10 +5542,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_definer;
 GRANT SELECT ON TABLE rag.retrieval_cache TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenants TO cairn_definer;
-GRANT SELECT ON TABLE rag.tenants TO cairn_views;
-GRANT SELECT ON TABLE rag.tenants TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.cache TO cairn_analyst;
 

@@ -78,6 +78,10 @@ class Hunt:
     def irrelevant(self) -> tuple[Passage, ...]:
         return tuple(passage for passage in self.found if not self.counts(passage))
 
+    def _counting(self, passages: Sequence[Passage]) -> tuple[Passage, ...]:
+        """Relevant ones, each once."""
+        return tuple({passage.passage_id: passage for passage in passages if self.counts(passage)}.values())
+
     @property
     def found(self) -> tuple[Passage, ...]:
         """Everything, those of the last round first."""
@@ -106,10 +110,7 @@ class Hunt:
     def subquestions(self) -> tuple[tuple[str, tuple[Passage, ...]], ...]:
         """Each with the relevant passages that were found for it, and those of the rounds after the first."""
         later = [passage for found in self.lists[1:] for passage in found]
-        return tuple(
-            (part.question, tuple(p for p in dict.fromkeys((*part.passages, *later)) if self.counts(p)))
-            for part in self.parts
-        )
+        return tuple((part.question, self._counting((*part.passages, *later))) for part in self.parts)
 
     def figures(self) -> Mapping[str, Any]:
         """For route and trace: numbers, no words, since those may be of a document that goes."""
@@ -133,7 +134,10 @@ class Hunt:
             chunk_ids=(None,) * len(order),
             scores=tuple(map(self._chance, order)),
             shares=(math.nan,) * len(order),
-            fates=tuple("kept" if n < read else "below top_k" if n < len(ranked) else "not relevant" for n in places),
+            fates=tuple(
+                "kept" if n < min(read, len(ranked)) else "below top_k" if n < len(ranked) else "not relevant"
+                for n in places
+            ),
         )
 
     # --- one round ------------------------------------------------------------------------------------------------------
