@@ -2295,7 +2295,7 @@ CREATE FUNCTION rag.wordless_plan(plan jsonb) RETURNS jsonb
   FROM jsonb_each(plan)
   WHERE jsonb_typeof(value) IN ('number', 'boolean', 'null') OR key IN (
     'strategy', 'asked_strategy', 'intent', 'language', 'query_type', 'complexity', 'weights', 'answerer', 'reranker',
-    'rewritten_by', 'attempts')
+    'rewritten_by', 'attempts', 'agentic')
 $$;
 
 ALTER FUNCTION rag.wordless_plan(plan jsonb) OWNER TO owner;
@@ -3651,7 +3651,7 @@ COMMENT ON COLUMN analyst.retrieval_hits.fusion_share IS 'What the leg added to 
 
 COMMENT ON COLUMN analyst.retrieval_hits.rerank_score IS 'Score given by the reranker; null where it did not see the passage.';
 
-COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a search; for merged, of the run.';
+COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a search; for merged, of the run, where it may also be: not relevant (grading).';
 
 COMMENT ON COLUMN analyst.retrieval_hits.fused_rank IS 'Place in the fused list, before reranking, counted from 1.';
 

@@ -134,9 +134,7 @@ async def test_a2_05_a_rewrite_of_what_was_retrieved_helps(services: Services, t
 
     await fill(services, {**{f"note{n}.md": f"# Leave {n}\n\nDays of leave, part {n}." for n in range(25)},
                           "trees.md": "# Coasts\n\nThirty square metres of mangroves."})  # fmt: skip
-    talking.reset(
-        grade=grade, requery=['{"query": "area of mangroves"}'], generate=["Thirty square metres [1]."]
-    )
+    talking.reset(grade=grade, requery=['{"query": "area of mangroves"}'], generate=["Thirty square metres [1]."])
     made, steps, _ = await corrected(services, "How large is the area of leave days?")
     agentic = made.route["agentic"]
     assert (agentic["rounds"], agentic["rewrites"], agentic["relevant"]) == (2, 1, 1)
