@@ -48,7 +48,7 @@ async def corrective(run: Run) -> AsyncIterator[Piece]:
             async for piece in nothing_there(run):
                 yield piece
             return
-        if not hunt.relevant:
+        if not (hunt.relevant or hunt.doubtful):
             break
         yield Progress("rerank", 70)
         material = await _material(run, hunt, answers)
@@ -89,13 +89,14 @@ async def _material(run: Run, hunt: Hunt, answers: Answers) -> Material:
     run.record.spent("rerank", began)
     if ranked.problem:
         hunt.degraded.append(ranked.problem)
-    if ranked.reranker:
+    if ranked.reranker and relevant:
         answers.moved = _moved(relevant, ranked.passages)
     read = half_up(run.settings.routing.enhanced_factor * run.settings.rag.top_k)
-    run.record.merged = hunt.trace(ranked.passages, read)
+    passages = (*ranked.passages, *hunt.doubtful)
+    run.record.merged = hunt.trace(passages, read)
     return Material(
         question=run.plan.text,
-        passages=tuple(ranked.passages[:read]),
+        passages=passages[:read],
         confidence=hunt.sure,
         visible=hunt.visible,
         parts=hunt.subquestions(),
@@ -197,6 +198,9 @@ async def _outcome(run: Run, hunt: Hunt, answers: Answers) -> Outcome:
     else:
         strict = check_settings(run.settings).strict
         outcome = await settled(run, best.material, best.context, best.checked, strict=strict)
+    if not hunt.relevant and not outcome.draft.found:
+        told = (_read_in_vain(hunt), *outcome.draft.insufficiencies)
+        outcome = replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
     agentic = {
         **hunt.figures(),
         "answers": answers.count,
@@ -211,9 +215,11 @@ async def _outcome(run: Run, hunt: Hunt, answers: Answers) -> Outcome:
 
 async def _nothing_relevant(run: Run, hunt: Hunt) -> Outcome:
     """What was read does not answer, and says so (A10.15)."""
-    read, queries = len(hunt.found), len(hunt.tried)
-    told = f"{read} passages were read in {queries} {'rounds' if queries > 1 else 'round'}, and none is relevant."
-    draft = not_found(run.plan.text, hunt.found)
-    draft = await refused(run, replace(draft, insufficiencies=(told, *draft.insufficiencies)))
+    draft = await refused(run, not_found(run.plan.text, hunt.found))
     run.record.merged = hunt.trace((), 0)
-    return Outcome(draft, "fixed", (), hunt.confidence, coverage(read, hunt.visible))
+    return Outcome(draft, "fixed", (), hunt.confidence, coverage(len(hunt.found), hunt.visible))
+
+
+def _read_in_vain(hunt: Hunt) -> str:
+    rounds = f"{len(hunt.lists)} {'rounds' if len(hunt.lists) > 1 else 'round'}"
+    return f"{len(hunt.found)} passages were found in {rounds}, and none is relevant."

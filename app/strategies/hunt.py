@@ -95,6 +95,8 @@ class Hunt:
     @property
     def sure(self) -> float:
         """Confidence of the retrieval, not above that of the passage graded best."""
+        if not self.relevant:
+            return min(self.confidence, max(map(self._chance, self.found), default=0.0))
         best = max(
             (self.grades[p.passage_id].confidence for p in self.relevant if p.passage_id in self.grades), default=1.0
         )
@@ -106,6 +108,14 @@ class Hunt:
             return True
         grade, least = self.grades.get(passage.passage_id), self.run.settings.rag.agentic_retrieval.confidence_threshold
         return grade is not None and grade.relevant and grade.confidence >= least
+
+    @property
+    def doubtful(self) -> tuple[Passage, ...]:
+        """Passages to read after the relevant ones. Scores tell what the question's words are about, but not the second hop
+        of a chain (docs/quality.md, "Grading"): what they reject is read last, what a model rejects never."""
+        if self.scored < len(self.grades):
+            return ()
+        return tuple(passage for found in self.lists for passage in found if not self.counts(passage))
 
     def subquestions(self) -> tuple[tuple[str, tuple[Passage, ...]], ...]:
         """Each with the relevant passages that were found for it, and those of the rounds after the first."""
@@ -126,7 +136,7 @@ class Hunt:
 
     def trace(self, ranked: Sequence[Passage], read: int) -> LegTrace:
         """What became of each passage, `ranked` ones first; its score is how probably it is relevant."""
-        order = (*ranked, *self.irrelevant)
+        order = tuple({p.passage_id: p for p in (*ranked, *self.irrelevant)}.values())
         places = range(len(order))
         return LegTrace(
             leg="merged",

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
 
+import asyncpg
 import pytest
 from scripted_server import ScriptedServer
 from talking import Talking, grading
@@ -55,6 +56,13 @@ async def alone(environment: Environment) -> AsyncIterator[Services]:
         toggle(opened, enabled=True)
         await fill(opened)
         yield opened
+
+
+@pytest.fixture
+async def owner(database: str) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(database)
+    yield connection
+    await connection.close()
 
 
 def toggle(services: Services, **values: Any) -> None:
@@ -153,7 +161,7 @@ async def test_a11_05_nothing_relevant_after_two_rewrites_says_so(services: Serv
     assert (steps.count("retrieve"), steps.count("rewrite")) == (3, 2)
     assert made.answer.startswith("I don't know based on the provided documents.")
     assert (made.route["found"], made.grounded, made.confidence, made.citations) == (False, None, 0.0, ())
-    assert made.insufficiencies[0] == "3 passages were read in 3 rounds, and none is relevant."
+    assert made.insufficiencies[0] == "3 passages were found in 3 rounds, and none is relevant."
     assert not talking.heard["generate"], "an answer out of irrelevant passages is not written"
 
 
@@ -243,11 +251,6 @@ async def test_a11_04_ungrounded_for_ever_ends_after_two_and_says_so(services: S
 async def test_a11_04_rewrites_for_grading_and_for_checking_share_their_two(
     services: Services, talking: Talking
 ) -> None:
-    grades = iter([NOTHING])
-
-    def grade(user: str) -> str:
-        return next(grades, grading(lambda _: True))(user)
-
     await fill(services, {f"more{n}.md": f"# More {n}\n\nLeave, part {n}, of the employees." for n in range(30)})
     toggle(services, query_decomposition_enabled=False, query_expansion_enabled=False)
     talking.reset(
@@ -255,7 +258,6 @@ async def test_a11_04_rewrites_for_grading_and_for_checking_share_their_two(
         generate=[FALSE], ground=[NOT_GROUNDED],
         requery=['{"query": "leave of the employees, part 7"}', '{"query": "days of leave"}', '{"query": "leave"}'],
     )  # fmt: skip
-    del grade
     made, steps, _ = await corrected(services)
     assert steps.count("rewrite") == 2
     assert made.route["agentic"]["rewrites"] == 2
@@ -382,7 +384,7 @@ async def test_without_a_model_grades_are_scores_and_the_answer_is_quoted(alone:
     made, steps, _ = await corrected(alone)
     assert made.answer == "Employees have 30 days of leave per year. [1]"
     assert made.grounded
-    assert [source.external_id for source in made.sources] == ["leave.md"]
+    assert made.sources[0].external_id == "leave.md"
     assert any(note.startswith("no chat model") for note in made.degraded)
     assert "expand" not in steps
     agentic = made.route["agentic"]
@@ -416,3 +418,33 @@ async def test_words_of_documents_in_rewritten_queries_do_not_live_on(services: 
     assert again[0] == "leave … … …"
     kept = json.dumps([dict(trace.plan), list(trace.degraded)], default=str)
     assert "personnel" not in kept
+
+
+async def test_a16_01_rates_come_out_of_the_traces_by_sql(services: Services, talking: Talking, owner: Any) -> None:
+    """One run that was rewritten in vain, one that was ungrounded once, one that went well."""
+    talking.reset(grade=NOTHING, requery=['{"query": "leave days"}', '{"query": "yearly leave"}'])
+    await corrected(services)
+    talking.reset(generate=[FALSE, TRUE], ground=[NOT_GROUNDED, GROUNDED], requery=['{"query": "annual leave"}'])
+    await corrected(services)
+    talking.reset(generate=[TRUE], ground=[GROUNDED], expand=['["annual leave of employees"]'])
+    made, _, _ = await corrected(services)
+    await get_trace(services, made.run_id)
+    row = dict(await owner.fetchrow("SELECT * FROM analyst.agentic_rates"))
+    assert (row["strategy"], row["runs"]) == ("corrective", 3)
+    assert row["retry_rate"] == pytest.approx(1 / 3)
+    assert row["rewrite_rate"] == pytest.approx(2 / 3)
+    assert row["expansion_rate"] == pytest.approx(1 / 3)
+    assert row["decomposition_rate"] == 0
+    assert row["hallucination_rate"] == pytest.approx(1 / 2), "of the runs that made an answer"
+    assert row["avg_retrieval_rounds"] == pytest.approx((3 + 2 + 1) / 3)
+    assert row["avg_graded_docs"] == 3
+    assert row["avg_relevant_ratio"] == pytest.approx((0 + 1 + 1) / 3)
+    assert row["avg_rerank_delta"] is None
+
+
+async def test_a16_01_reranking_tells_how_far_it_moved_passages(services: Services, talking: Talking) -> None:
+    change(services, "rag", reranking_enabled=True, reranker_provider="llm")
+    talking.reset(generate=[TRUE], ground=[GROUNDED], other=["1: 1\n2: 5\n3: 9"])
+    made, _, _ = await corrected(services)
+    assert len(talking.heard["other"]) == 1, "once for the run, not for each search"
+    assert made.route["agentic"]["rerank_delta"] == pytest.approx(4 / 3), "three passages turned round"
