@@ -109,7 +109,12 @@ async def _more(
             except CairnError as error:
                 return error
 
+    before = len(run.record.searches)
     results = await asyncio.gather(*(search(purpose, text) for purpose, text in asked))
+    place = {item: n for n, item in enumerate(asked)}  # the trace tells them in order, however they ended
+    run.record.searches[before:] = sorted(
+        run.record.searches[before:], key=lambda done: place.get((done.purpose, done.query), 0)
+    )
     done = [(item, result) for item, result in zip(asked, results, strict=True) if isinstance(result, SearchResult)]
     failed = [
         f"search for the {purpose} {text!r} failed: {result.detail}"
