@@ -18,7 +18,7 @@ from app.domain.document import Document, Outcome, Source
 from app.domain.event import TERMINAL, Event
 from app.domain.ids import new_id
 from app.domain.job import Job
-from app.domain.passage import SearchRequest, SearchResult
+from app.domain.passage import Passage, SearchRequest, SearchResult
 from app.domain.plan import QueryPlan, Vocabulary
 from app.domain.question import Question
 from app.domain.text import normalise
@@ -39,6 +39,7 @@ from app.query.understand import understand
 from app.retrieve.absent import nothing_found
 from app.retrieve.cached import cached_search
 from app.retrieve.query_vectors import query_vectors
+from app.retrieve.rerank import Reranked, rerank, wanted
 from app.retrieve.route import default_legs
 from app.retrieve.trace import sampled, search_trace, succeeded
 from app.settings import Settings
@@ -373,4 +374,12 @@ def _kit(services: Services, question: Question, settings: Settings, record: Rec
         except NotFoundError:
             return nothing_found(request, question.run_id)
 
-    return Kit(remember, understood, retrieve, Library(database, principal), retriever.embedder, chat, settings)
+    async def reranked(text: str, passages: Sequence[Passage]) -> Reranked:
+        request, choice = SearchRequest(text, (question.collection,)), retriever.reranker.get(settings)
+        if not wanted(choice, request, settings, answering=True):
+            return Reranked(list(passages))
+        return await rerank(choice, request, passages, settings.retrieve)
+
+    return Kit(
+        remember, understood, retrieve, reranked, Library(database, principal), retriever.embedder, chat, settings
+    )

@@ -43,6 +43,7 @@ class AskStrategy(StrEnum):
     auto = "auto"
     fast = "fast"
     enhanced = "enhanced"
+    corrective = "corrective"
 
 
 Collection = Annotated[

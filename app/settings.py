@@ -50,15 +50,24 @@ class QaSettings(Section):
 class AgenticSettings(Section):
     """Thoth's agentic block (A15.02); read by the corrective strategy."""
 
-    enabled: bool = Field(False, description="Whether `auto` may choose the corrective strategy.")
-    max_retries: int = Field(2, ge=0, le=5, description="Rewrites after failed grading or a failed check.")
+    enabled: bool = Field(
+        False,
+        description="`auto` sends multi-hop questions to corrective; off: it never does, and naming it runs fast.",
+    )
+    max_retries: int = Field(
+        2, ge=0, le=5, description="Rewrites of one run, after failed grading and failed checks together."
+    )
     document_grading_enabled: bool = Field(True, description="Grade each retrieved passage for relevance.")
-    query_expansion_enabled: bool = Field(True, description="Search two or three other phrasings.")
+    query_expansion_enabled: bool = Field(True, description="Search two or three other phrasings; needs a chat model.")
     query_decomposition_enabled: bool = Field(True, description="Split into independent sub-questions.")
-    hallucination_check_enabled: bool = Field(True, description="Check that the answer is grounded.")
-    strict_hallucination_check: bool = Field(False, description="Every claim must be stated directly.")
-    web_search_fallback_enabled: bool = Field(False, description="Reserved by the source document; not wired.")
-    confidence_threshold: float = Field(0.5, ge=0, le=1, description="A graded passage counts from this score on.")
+    hallucination_check_enabled: bool = Field(True, description="Check that the answer is grounded; all strategies.")
+    strict_hallucination_check: bool = Field(
+        False, description="Every claim must be stated directly (else inferred is enough); all strategies."
+    )
+    web_search_fallback_enabled: bool = Field(False, description="Not wired: Cairn never searches the web.")
+    confidence_threshold: float = Field(
+        0.5, ge=0, le=1, description="A passage counts as relevant from this confidence of the grader on."
+    )
 
 
 class RagSettings(Section):

@@ -2569,7 +2569,7 @@ CREATE FUNCTION rag.wordless_plan(plan jsonb) RETURNS jsonb
   FROM jsonb_each(plan)
   WHERE jsonb_typeof(value) IN ('number', 'boolean', 'null') OR key IN (
     'strategy', 'asked_strategy', 'intent', 'language', 'query_type', 'complexity', 'weights', 'answerer', 'reranker',
-    'rewritten_by', 'attempts')
+    'rewritten_by', 'attempts', 'agentic')
 $$;
 
 ALTER FUNCTION rag.wordless_plan(plan jsonb) OWNER TO owner;
@@ -2646,6 +2646,62 @@ COMMENT ON COLUMN analyst.agent_steps.passage_ids IS 'Their ids (JSON array; ana
 COMMENT ON COLUMN analyst.agent_steps.reason IS 'Why it failed; empty where it did not.';
 
 COMMENT ON COLUMN analyst.agent_steps.ms IS 'How long it took, in milliseconds.';
+
+CREATE VIEW analyst.agentic_rates AS
+ SELECT t.name AS tenant,
+    ((r.started_at AT TIME ZONE 'UTC'::text))::date AS day,
+    r.strategy,
+    count(*) AS runs,
+    (avg(((f.hallucination_retries > 0))::integer))::double precision AS retry_rate,
+    (avg(((f.rewrites > 0))::integer))::double precision AS rewrite_rate,
+    (avg(((f.expansions > 0))::integer))::double precision AS expansion_rate,
+    (avg(((f.subquestions > 0))::integer))::double precision AS decomposition_rate,
+    (avg(((f.hallucinations > 0))::integer) FILTER (WHERE (f.answers > 0)))::double precision AS hallucination_rate,
+    (avg(f.rounds))::double precision AS avg_retrieval_rounds,
+    avg(((f.relevant)::double precision / (NULLIF(f.graded, 0))::double precision)) AS avg_relevant_ratio,
+    (avg(f.graded))::double precision AS avg_graded_docs,
+    avg(f.rerank_delta) AS avg_rerank_delta,
+    avg(((r.timings_ms ->> 'total'::text))::double precision) AS avg_ms,
+    avg(((r.usage ->> 'calls'::text))::double precision) AS avg_model_calls
+   FROM ((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL jsonb_to_record((r.plan -> 'agentic'::text)) f(rounds integer, rewrites integer, expansions integer, subquestions integer, graded integer, relevant integer, answers integer, hallucinations integer, hallucination_retries integer, rerank_delta double precision))
+  WHERE ((r.kind = 'query'::text) AND (r.outcome = 'ok'::text) AND (jsonb_typeof((r.plan -> 'agentic'::text)) = 'object'::text))
+  GROUP BY t.name, (((r.started_at AT TIME ZONE 'UTC'::text))::date), r.strategy;
+
+ALTER VIEW analyst.agentic_rates OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.agentic_rates IS 'How often strategies that correct themselves had to, by day and strategy (A16.01): retries, rewrites, grades, rounds.';
+
+COMMENT ON COLUMN analyst.agentic_rates.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.agentic_rates.day IS 'Day on which the runs began (UTC).';
+
+COMMENT ON COLUMN analyst.agentic_rates.strategy IS 'The strategy that answered.';
+
+COMMENT ON COLUMN analyst.agentic_rates.runs IS 'Answered questions that the figures of this row are of; failed and cancelled ones have none.';
+
+COMMENT ON COLUMN analyst.agentic_rates.retry_rate IS 'Share of runs that went back to retrieval because the answer was not grounded, 0 to 1.';
+
+COMMENT ON COLUMN analyst.agentic_rates.rewrite_rate IS 'Share of runs in which another query was made of what was found.';
+
+COMMENT ON COLUMN analyst.agentic_rates.expansion_rate IS 'Share of runs in which other phrasings were searched.';
+
+COMMENT ON COLUMN analyst.agentic_rates.decomposition_rate IS 'Share of runs in which sub-questions were searched.';
+
+COMMENT ON COLUMN analyst.agentic_rates.hallucination_rate IS 'Share of runs with an answer in which the check flagged at least one; null where none was made.';
+
+COMMENT ON COLUMN analyst.agentic_rates.avg_retrieval_rounds IS 'Mean number of rounds of retrieving and grading.';
+
+COMMENT ON COLUMN analyst.agentic_rates.avg_relevant_ratio IS 'Mean share of the graded passages that were relevant, 0 to 1; null where nothing was graded.';
+
+COMMENT ON COLUMN analyst.agentic_rates.avg_graded_docs IS 'Mean number of graded passages.';
+
+COMMENT ON COLUMN analyst.agentic_rates.avg_rerank_delta IS 'Mean number of places by which reranking moved a passage; null where nothing was reranked.';
+
+COMMENT ON COLUMN analyst.agentic_rates.avg_ms IS 'Mean time of a run, in milliseconds.';
+
+COMMENT ON COLUMN analyst.agentic_rates.avg_model_calls IS 'Mean number of calls of the chat model, of runs with any.';
 
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
@@ -4132,7 +4188,7 @@ COMMENT ON COLUMN analyst.retrieval_hits.fusion_share IS 'What the leg added to 
 
 COMMENT ON COLUMN analyst.retrieval_hits.rerank_score IS 'Score given by the reranker; null where it did not see the passage.';
 
-COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a search; for merged, of the run.';
+COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a search; for merged, of the run, where it may also be: not relevant (grading).';
 
 COMMENT ON COLUMN analyst.retrieval_hits.fused_rank IS 'Place in the fused list, before reranking, counted from 1.';
 
@@ -6315,6 +6371,8 @@ GRANT SELECT ON TABLE rag.tenants TO cairn_views;
 GRANT SELECT ON TABLE rag.tenants TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.agent_steps TO cairn_analyst;
+
+GRANT SELECT ON TABLE analyst.agentic_rates TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;

@@ -22,6 +22,16 @@ class EvalMode(StrEnum):
     all = "all"
 
 
+class AgentStrategy(StrEnum):
+    auto = "auto"
+    fast = "fast"
+    enhanced = "enhanced"
+    react = "react"
+    iterative = "iterative"
+    planned = "planned"
+    corrective = "corrective"
+
+
 Paths = Annotated[
     list[Path], typer.Argument(metavar="PATH...", help="Folders with corpus.jsonl, queries.jsonl, qrels.tsv (BEIR).")
 ]
@@ -61,6 +71,27 @@ def retrieval(
 
     corpora = evaluations.Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
     return _run(evaluations.retrieval(corpora, mode.value, name, json, plot))
+
+
+@group.command()
+def agents(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="The same folders; answers.jsonl has the answers.")
+    ],
+    strategy: Annotated[AgentStrategy, typer.Option(help="Which one answers.")] = AgentStrategy.corrective,
+    collection: Collection = None,
+    split: Split = None,
+    limit_queries: Limit = None,
+    no_index: NoIndex = False,
+    fresh: Fresh = False,
+    json: JsonFile = None,
+    name: Annotated[str, typer.Option(metavar="TEXT", help="Kept with the runs.")] = "",
+) -> int:
+    """Answer questions by a strategy; judge answers."""
+    from app.commands import evaluations, evaluations_agents
+
+    corpora = evaluations.Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
+    return _run(evaluations_agents.agents(corpora, strategy.value, name, json))
 
 
 @group.command()

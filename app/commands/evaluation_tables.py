@@ -11,6 +11,8 @@ from rich.table import Table
 
 from app.commands.terminal import count, note, printable, say
 from app.domain.evaluation import Estimate, EvalRun
+from app.evals.agents import AgentsRun
+from app.evals.answers import shown
 from app.evals.metrics import Comparison
 from app.evals.optimize import Grid, SearchReport
 from app.evals.report import HEADLINE, Versus, title
@@ -63,13 +65,38 @@ def runs(found: Sequence[EvalRun]) -> None:
     say("Means over queries, below them their 95 % bootstrap intervals.", style="dim")
 
 
+def agents(measured: Sequence[AgentsRun]) -> None:
+    """Answers, then how often the strategy corrected itself (A16.01)."""
+    names = shown([name for one in measured for name in one.run.metrics])
+    table = new_table("data set\nrun", "strategy\nquestions", *map(title, names), "ms\np50", "tokens")
+    for one in measured:
+        run = one.run
+        figures = [_two_lines(run.metrics[name]) if name in run.metrics else "" for name in names]
+        used = run.parameters["usage"]
+        spent = used.get("input_tokens", 0) + used.get("output_tokens", 0)
+        table.add_row(f"{printable(run.data_set)}\n{str(run.id)[-SHORT_ID:]}", f"{run.mode}\n{run.query_count:,}",
+                      *figures, f"{run.timings_ms['p50']:.0f}", f"{spent:,.0f}")  # fmt: skip
+    print_table(table)
+    rated = [one for one in measured if one.rates]
+    if rated:
+        say()
+        rates = [name for name in rated[0].rates if name != "runs"]
+        table = new_table("data set", "runs", *(name.replace("_", " ").replace("avg ", "") for name in rates))
+        for one in rated:
+            values = [one.rates[name] for name in rates]
+            shares = ["" if value is None else _short(value, ".2f") for value in values]
+            table.add_row(printable(one.run.data_set), f"{one.rates['runs']:,.0f}", *shares)
+        print_table(table)
+    say("Means over questions, below them their 95 % bootstrap intervals; rates out of the traces.", style="dim")
+
+
 def versus(result: Versus) -> None:
     """Two runs query by query, and what they were made with."""
     for label, run in (("A", result.first), ("B", result.second)):
         named = f" {run.name!r}" if run.name else ""
         say(f"{label}: {run.id}{named}, {run.data_set}, {run.mode}, {run.started_at:%Y-%m-%d %H:%M}")
     table = new_table("metric", "A", "B", "B - A", "95 % interval", "B better", "worse", "equal")
-    for metric in HEADLINE:
+    for metric in (*HEADLINE, *shown(list(result.metrics))):
         found = result.metrics[metric]
         value = found.difference
         means = (result.first.metrics[metric].mean, result.second.metrics[metric].mean)

@@ -41,12 +41,12 @@ class Corpora:
 async def retrieval(corpora: Corpora, mode: str, name: str, json: Path | None, plot: Path | None) -> int:
     """Exit code 1 when part of the search failed for some query: the figures are not what they seem."""
     check_plot(plot)
-    sets = _load(corpora)
+    sets = load_sets(corpora)
     runs: list[tuple[EvalRun, list[EvalResult]]] = []
     async with services() as opened:
-        bench = _bench(opened)
+        bench = bench_of(opened)
         for data, collection in sets:
-            await _prepare(opened, bench, data, collection, corpora)
+            await prepare(opened, bench, data, collection, corpora)
             for chosen in ALL if mode == "all" else (cast("Mode", mode),):
                 with progress(f"{data.name}, {chosen}", len(data.queries)) as step:
                     runs.append(await evaluate(bench, data, collection, chosen, step, name=name))
@@ -92,13 +92,13 @@ async def list_runs(limit: int, json: Path | None) -> int:
 
 
 async def optimize(corpora: Corpora, json: Path | None) -> int:
-    sets = _load(corpora)
+    sets = load_sets(corpora)
     reports: dict[str, SearchReport] = {}
     legs = []
     async with services() as opened:
-        bench = _bench(opened)
+        bench = bench_of(opened)
         for data, collection in sets:
-            await _prepare(opened, bench, data, collection, corpora)
+            await prepare(opened, bench, data, collection, corpora)
             searches = len(data.queries) * (2 if bench.retriever.reranker.get(bench.settings).reranker else 1)
             with progress(f"{data.name}, searching", searches) as step:
                 reports[data.name] = await optimize_search(bench, data.queries, collection, data.judgements, step)
@@ -116,7 +116,7 @@ async def optimize(corpora: Corpora, json: Path | None) -> int:
 # --- data sets and collections ----------------------------------------------------------------------------------------
 
 
-def _load(corpora: Corpora) -> list[tuple[RetrievalSet, str]]:
+def load_sets(corpora: Corpora) -> list[tuple[RetrievalSet, str]]:
     """Each set with the name of its collection. Raises InputError before anything is opened."""
     if corpora.collection and len(corpora.paths) > 1:
         raise InputError("--collection takes one data set: documents of several would replace each other")
@@ -134,7 +134,7 @@ def collection_name(folder: Path) -> str:
     return f"eval-{re.sub(r'[^A-Za-z0-9._-]+', '-', folder.resolve().name)}"[:128]
 
 
-async def _prepare(opened: Services, bench: Bench, data: RetrievalSet, collection: str, corpora: Corpora) -> None:
+async def prepare(opened: Services, bench: Bench, data: RetrievalSet, collection: str, corpora: Corpora) -> None:
     if corpora.fresh and any(found.name == collection for found in await _named(opened, collection)):
         await actions.delete_collection(opened, collection)
     if corpora.index:
@@ -165,7 +165,7 @@ async def _named(opened: Services, collection: str) -> list[Any]:
         return []
 
 
-def _bench(opened: Services) -> Bench:
+def bench_of(opened: Services) -> Bench:
     try:
         code = version("cairn-rag")
     except PackageNotFoundError:

@@ -19,6 +19,13 @@ TITLES: Mapping[str, str] = {
     "precision": "Precision",
     "mrr": "MRR",
     "map": "MAP",
+    "token_f1": "F1",
+    "exact_match": "Exact",
+    "answer_in": "Holds it",
+    "citation_recall": "Cited",
+    "source_recall": "Read",
+    "grounded": "Grounded",
+    "found": "Answered",
 }
 
 
@@ -74,7 +81,7 @@ def versus(
     common = [query for query in before if query in after]
     metrics = {
         name: compare([before[query][name] for query in common], [after[query][name] for query in common])
-        for name in METRICS
+        for name in common_metrics(before, after, common)
     }
     return Versus(
         first, second, len(common), metrics, dict(_changes(_pinned(first), _pinned(second))),
@@ -82,13 +89,26 @@ def versus(
     )  # fmt: skip
 
 
+def common_metrics(
+    before: Mapping[str, Mapping[str, float]], after: Mapping[str, Mapping[str, float]], common: Sequence[str]
+) -> list[str]:
+    """Metrics that both runs have for every query of theirs: those of retrieval, and of answers where both asked."""
+    names = list(before[common[0]]) if common else list(METRICS)
+    return [name for name in names if all(name in run[query] for run in (before, after) for query in common)]
+
+
+OUTCOMES = ("rates", "usage", "strategies_run")
+"""Parameters of a run over questions that came of it: nothing that it was made with."""
+
+
 def _pinned(run: EvalRun) -> dict[str, Any]:
     """What a run was made with, flat: dotted names to values."""
+    parameters = {name: value for name, value in run.parameters.items() if name not in OUTCOMES}
     return dict(
         _flat(
             {
                 "data set": run.data_set, "collection": run.collection, "epochs": dict(run.epochs),
-                "code version": run.code_version, "parameters": dict(run.parameters), "settings": dict(run.settings),
+                "code version": run.code_version, "parameters": parameters, "settings": dict(run.settings),
             }
         )
     )  # fmt: skip

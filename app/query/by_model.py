@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from app.domain.conversation import Turn
 from app.domain.json_reply import json_array, json_object, without_thought
+from app.domain.passage import Passage
 from app.domain.words import fold
 from app.errors import ProviderResponseError
 from app.prompts import prompt
@@ -25,6 +26,9 @@ from app.settings import RewriteSettings
 SHOWN_CHARS: Final = 1200
 """Of each message of the conversation."""
 MESSAGE_CHARS: Final = 4000
+SHOWN_PASSAGES: Final = 5
+PASSAGE_CHARS: Final = 500
+"""What is shown of the passages that were found, relevant or not, when another query is wanted."""
 MAX_GROWTH: Final = 400
 """Characters that a rewritten message may have beyond three times the message."""
 MAX_EXPANSIONS: Final = 3
@@ -72,6 +76,32 @@ async def expand_by_model(question: str, chat: ChatModel, settings: RewriteSetti
     """Two or three other phrasings (A2.02). Raises ProviderError for no or an unusable reply."""
     reply = await _ask(chat, settings, "expand", question=_quoted(question[:MESSAGE_CHARS]), most=str(MAX_EXPANSIONS))
     return _several(_array(reply.text), question, (question,), MAX_EXPANSIONS, rephrased=True)
+
+
+async def requery_by_model(
+    question: str, relevant: Sequence[Passage], irrelevant: Sequence[Passage], tried: Sequence[str], chat: ChatModel,
+    settings: RewriteSettings,
+) -> str:  # fmt: skip
+    """Another query, out of what was retrieved (A2.05); its names and numbers are the question's or the passages'. Raises
+    ProviderError for no or an unusable reply, also for a query that was tried."""
+    reply = await _ask(
+        chat, settings, "requery", question=_quoted(question[:MESSAGE_CHARS]),
+        tried=json.dumps(list(tried), ensure_ascii=False), relevant=_listed(relevant), irrelevant=_listed(irrelevant),
+    )  # fmt: skip
+    data = json_object(reply.text)
+    text = str(data.get("query", "")) if isinstance(data, dict) else _plain(reply.text)
+    shown = [f"{passage.title} {' '.join(passage.headings)} {passage.content}" for passage in (*relevant, *irrelevant)]
+    text = checked(text, question, (question, *tried, *shown))
+    if fold(text) in {fold(known) for known in (question, *tried)}:
+        raise ProviderResponseError("the rewritten question was tried already")
+    return text
+
+
+def _listed(passages: Sequence[Passage]) -> str:
+    shown = [
+        _quoted(f"{passage.title}: {passage.content[:PASSAGE_CHARS]}") for passage in passages[:SHOWN_PASSAGES]
+    ]  # fmt: skip
+    return "\n".join(shown) or "(none)"
 
 
 # --- the call -----------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -45,6 +46,14 @@ async def results(connection: Any, principal: Principal, run_id: UUID) -> list[E
     """By query id."""
     rows = await connection.fetch(SQL["results"], principal.tenant_id, run_id)
     return [EvalResult(**{**dict(row), "ranking": tuple(row["ranking"])}) for row in rows]
+
+
+async def agentic_rates(
+    connection: Any, principal: Principal, run_ids: Sequence[UUID], since: datetime
+) -> dict[str, float | None]:
+    """How often the runs, all begun `since`, corrected themselves (A16.01); empty where none of them tells."""
+    row = await connection.fetchrow(SQL["agentic_rates"], principal.tenant_id, list(run_ids), since)
+    return dict(row) if row else {}
 
 
 async def first_settings(

@@ -102,12 +102,12 @@ async def written(run: Run, material: Material, context: Context) -> AsyncIterat
     for attempt in range(1, settings.max_retries + 2):
         if attempt > 1:
             yield Progress("retry", 95)
-        draft: Draft | None = None
+        checked: Checked | None = None
         try:
-            async with aclosing(cast("Any", _generated(run, material, context, attempt, issues))) as pieces:
+            async with aclosing(cast("Any", attempted(run, material, context, attempt, issues))) as pieces:
                 async for piece in pieces:
-                    if isinstance(piece, Draft):
-                        draft = piece
+                    if isinstance(piece, Checked):
+                        checked = piece
                     elif attempt == 1:
                         yield piece
         except ProviderError as error:
@@ -115,12 +115,7 @@ async def written(run: Run, material: Material, context: Context) -> AsyncIterat
                 raise
             degraded += (f"attempt {attempt} failed ({error.code}: {error.detail})",)
             break
-        assert draft is not None
-        if attempt == 1:
-            yield Progress("hallucination", 95)
-        sources = (*_sources(draft, context), *as_sources(material.facts))
-        checked = await check(run, draft, sources, material.confidence)
-        note(run, attempt, checked)
+        assert checked is not None
         best = checked if best is None or checked.score > best.score else best
         if not checked.refuted:
             break
@@ -128,6 +123,26 @@ async def written(run: Run, material: Material, context: Context) -> AsyncIterat
     assert best is not None
     outcome = await settled(run, material, context, best, strict=settings.strict)
     yield replace(outcome, iterations=len(run.record.attempts), degraded=(*degraded, *outcome.degraded))
+
+
+async def attempted(
+    run: Run, material: Material, context: Context, attempt: int, issues: tuple[str, ...]
+) -> AsyncIterator[Token | Progress | Checked]:
+    """One generated answer, token by token, then with its check. `issues`: what was wrong with the one before. Raises
+    ProviderError."""
+    draft: Draft | None = None
+    async with aclosing(cast("Any", _generated(run, material, context, attempt, issues))) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Draft):
+                draft = piece
+            else:
+                yield piece
+    assert draft is not None
+    yield Progress("hallucination", 95)
+    sources = (*_sources(draft, context), *as_sources(material.facts))
+    checked = await check(run, draft, sources, material.confidence)
+    note(run, attempt, checked)
+    yield checked
 
 
 def _sources(draft: Draft, context: Context) -> tuple[Passage, ...]:

@@ -9,6 +9,7 @@
     how two things are related                the way between them in the graph              related
     says how it is to be answered             by a plan, with a gate for the answer          planned
     names symbols of code                     answers, and fetches what it misses            iterative
+    multi-hop, with agenticRetrieval.enabled  graded, rewritten, checked                     corrective
     the rest, by complexity                   < .35 fast, < .55 enhanced, agent from there   fast, enhanced, react
 
 Agents (planned, iterative, react) need a chat model; without one each part of the question is searched and answered.
@@ -26,13 +27,14 @@ from app.domain.conversation import Turn
 from app.domain.plan import Intent, QueryPlan
 from app.domain.question import Question
 from app.query.constraints import constraints_of
+from app.query.hops import multi_hop
 from app.query.intent import hard_rules
 from app.query.related import ends_of
 from app.query.summarize import asks_summary
 
 Way = Literal[
     "reply", "clarify", "converse", "aggregate", "code", "summarize", "related", "fast", "enhanced", "react", "planned",
-    "iterative",
+    "iterative", "corrective",
 ]  # fmt: skip
 """Each is a file here (enhanced is fast with more to read)."""
 
@@ -61,12 +63,14 @@ class Exchange:
 class Means:
     """What a question can be answered with. `context`: last messages among which is the answer that is gone on from
     (A1.24); `symbols`: the question names symbols of code that the collection holds, and `relation`: asks for a relation
-    of these; `chat`: there is a chat model."""
+    of these; `chat`: there is a chat model; `agentic`: rag.agenticRetrieval.enabled, without which the
+    corrective strategy does not run (A13.06)."""
 
     context: int = 4
     symbols: bool = False
     relation: bool = False
     chat: bool = False
+    agentic: bool = False
 
 
 def choose(question: Question, plan: QueryPlan, means: Means = Means()) -> Route:
@@ -90,6 +94,8 @@ def choose(question: Question, plan: QueryPlan, means: Means = Means()) -> Route
         return Route("related", f"it asks how two things are related: {plan.classification.reason}")
     if constraints_of(question.text).explicit:
         return _agent("planned", "it says how it is to be answered, which a plan keeps to", plan, means)
+    if means.agentic and (why := multi_hop(plan)):
+        return Route("corrective", f"multi-hop: {why}")
     if means.symbols and means.chat:
         return Route("iterative", "it names symbols of code, and their answer refers to other places")
     return by_complexity(plan, means)
@@ -108,7 +114,9 @@ def _named(question: Question, plan: QueryPlan, means: Means) -> Route:
             return _agent(agent, why, plan, means)
         case "fast" | "enhanced" as way:
             return Route(way, why)
-    note = f"strategy {question.strategy!r} is not available in this version: ran fast"
+        case "corrective" if means.agentic:
+            return Route("corrective", why)
+    note = f"strategy {question.strategy!r} is switched off (rag.agenticRetrieval.enabled): ran fast"
     return Route("fast", f"the caller named {question.strategy!r}", (note,))
 
 

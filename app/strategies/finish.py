@@ -7,6 +7,7 @@ from typing import Any
 
 from app.domain.answer import Answer
 from app.domain.plan import QueryPlan
+from app.query.hops import query_class
 from app.strategies.choose import Route
 from app.strategies.run import Outcome, Record, Run
 
@@ -81,6 +82,7 @@ def planned(plan: QueryPlan, route: Route) -> dict[str, Any]:
     return {
         "strategy": route.strategy,
         "reason": route.reason,
+        "query_class": query_class(plan),
         **_understood(plan),
         "is_summarization": route.strategy == "summarize",
     }

@@ -28,6 +28,7 @@ from app.strategies.aggregate import aggregate
 from app.strategies.choose import Means, Way, choose
 from app.strategies.code import code, relation_asked
 from app.strategies.converse import converse
+from app.strategies.corrective import corrective
 from app.strategies.fast import fast
 from app.strategies.finish import finished
 from app.strategies.iterative import iterative
@@ -54,6 +55,7 @@ STRATEGIES: Final[Mapping[Way, Strategy]] = {
     "planned": planned,
     "iterative": iterative,
     "react": react,
+    "corrective": corrective,
 }
 
 
@@ -96,6 +98,7 @@ async def _steps(question: Question, kit: Kit, record: Record) -> AsyncIterator[
                 yield piece
     assert outcome is not None
     record.spent("total", began)
+    one = replace(one, plan=record.plan)  # with what the strategy added to it
     answer = finished(one, outcome)
     yield Progress("complete", 100)
     yield Answered(answer)
@@ -121,6 +124,7 @@ def _means(plan: QueryPlan, kit: Kit, symbols: tuple[Symbol, ...]) -> Means:
         symbols=bool(symbols),
         relation=relation_asked(plan.text) is not None,
         chat=kit.chat is not None,
+        agentic=kit.settings.rag.agentic_retrieval.enabled,
     )
 
 

@@ -20,6 +20,8 @@ from app.errors import CairnError
 from app.query.filters import scoped
 from app.strategies.run import Run, half_up
 
+WIDE: Final = frozenset({"enhanced", "corrective"})
+"""Strategies that search for the parts and phrasings of a question too."""
 MOST_NAMED: Final = 4
 """Documents named in a message that are searched one by one."""
 AT_ONCE: Final = 2
@@ -48,15 +50,15 @@ class Found:
     graph: GraphContext | None = None
 
 
-async def gather(run: Run, *, factor: float | None = None) -> Found:
-    """`factor`: how much more than usual is retrieved and read; by default as the strategy says. Raises CairnError when
-    the search for the question itself fails; other searches that fail are reported."""
-    enhanced = run.route.strategy == "enhanced"
-    factor = factor or (run.settings.routing.enhanced_factor if enhanced else 1.0)
+async def gather(run: Run, *, factor: float | None = None, read: int | None = None, purpose: str = "question") -> Found:
+    """`factor`: how much more than usual is retrieved and read; by default as the strategy says. `read`: passages to read
+    instead. `purpose`: "rewrite" for a query that is searched alone. Raises CairnError when the search for the question
+    itself fails; other searches that fail are reported."""
+    factor = factor or (run.settings.routing.enhanced_factor if run.route.strategy in WIDE else 1.0)
     top_k = half_up(factor * max(run.settings.answer.retrieved, run.settings.rag.top_k))
-    read = half_up(factor * run.settings.rag.top_k)
-    main, degraded = await _main(run, top_k)
-    asked = _further(run) if main.visible_passages else []
+    read = read or half_up(factor * run.settings.rag.top_k)
+    main, degraded = await _main(run, top_k, purpose)
+    asked = _further(run) if main.visible_passages and purpose == "question" else []
     if not asked:
         passages = main.passages[:read]
         parts = tuple(Part(text, passages) for text in run.plan.subquestions)
@@ -78,21 +80,22 @@ def _further(run: Run) -> list[tuple[str, str]]:
     several documents that the message names."""
     named = run.plan.documents if 1 < len(run.plan.documents) <= MOST_NAMED else ()
     asked = [("document", scoped(run.plan.text, (name,))) for name in named]
-    if run.route.strategy == "enhanced":
+    if run.route.strategy in WIDE:
         asked += [("subquestion", text) for text in run.plan.subquestions]
         asked += [("expansion", text) for text in run.plan.expansions]
     return asked
 
 
-async def _main(run: Run, top_k: int) -> tuple[SearchResult, tuple[str, ...]]:
+async def _main(run: Run, top_k: int, purpose: str) -> tuple[SearchResult, tuple[str, ...]]:
     """Conditions that were read out of the message are dropped where nothing meets them; the caller's never are."""
     own = dict(run.question.filters or {})
     guessed = {key: value for key, value in run.plan.filters.items() if key not in own}
     text = scoped(run.plan.text, run.plan.documents)
-    result = await run.search(text, top_k, filters={**guessed, **own})
+    result = await run.search(text, top_k, purpose=purpose, filters={**guessed, **own})
     if (guessed or text != run.plan.text) and not result.passages and result.visible_passages:
         said = ", ".join([*run.plan.documents, *(f"{key} = {value!r}" for key, value in guessed.items())])
-        result = await run.search(run.plan.text, top_k, purpose="without conditions", filters=own)
+        again = "without conditions" if purpose == "question" else purpose
+        result = await run.search(run.plan.text, top_k, purpose=again, filters=own)
         return result, (f"nothing was found under {said}, which the question names: searched everything",)
     return result, ()
 
@@ -109,7 +112,12 @@ async def _more(
             except CairnError as error:
                 return error
 
+    before = len(run.record.searches)
     results = await asyncio.gather(*(search(purpose, text) for purpose, text in asked))
+    place = {item: n for n, item in enumerate(asked)}  # the trace tells them in order, however they ended
+    run.record.searches[before:] = sorted(
+        run.record.searches[before:], key=lambda done: place.get((done.purpose, done.query), 0)
+    )
     done = [(item, result) for item, result in zip(asked, results, strict=True) if isinstance(result, SearchResult)]
     failed = [
         f"search for the {purpose} {text!r} failed: {result.detail}"

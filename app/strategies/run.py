@@ -6,7 +6,7 @@ A strategy is an async generator: it is given a `Run`, yields progress, sources 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +24,7 @@ from app.domain.spend import Spend
 from app.domain.trace import LegTrace
 from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel, Embedder
+from app.retrieve.rerank import Reranked
 from app.retrieve.route import default_legs
 from app.settings import Settings
 from app.strategies.budget import ANSWERING, Budget
@@ -35,12 +36,14 @@ from app.strategies.library import Library
 class Kit:
     """What runs are made with, for one caller and one state of the settings. Without `chat` answers are extracted.
 
-    `retrieve` takes a search and the name of the strategy; it raises CairnError, and so do the others.
+    `retrieve` takes a search and the name of the strategy; it raises CairnError, and so do the others. `rerank` never
+    raises: it tells what went wrong, and its `reranker` is None where the order is the one it was given.
     """
 
     recall: Callable[[str], Awaitable[tuple[Turn, ...]]]
     understand: Callable[[Question], Awaitable[QueryPlan]]
     retrieve: Callable[[SearchRequest, str], Awaitable[SearchResult]]
+    rerank: Callable[[str, Sequence[Passage]], Awaitable[Reranked]]
     library: Library
     embedder: Embedder
     chat: ChatModel | None
@@ -49,7 +52,8 @@ class Kit:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """`purpose`: question, subquestion, expansion, document (one that is named, or was cited), mentions, without conditions."""
+    """`purpose`: question, subquestion, expansion, document (one that is named, or was cited), mentions, without conditions,
+    rewrite (after what was found was not good enough)."""
 
     purpose: str
     query: str
@@ -130,7 +134,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One question on its way, understood and routed."""
+    """One question on its way, understood and routed. `reranks`: whether each search is reranked by itself."""
 
     question: Question
     plan: QueryPlan
@@ -138,6 +142,7 @@ class Run:
     kit: Kit
     record: Record
     symbols: tuple[Symbol, ...] = ()
+    reranks: bool = True
 
     @property
     def settings(self) -> Settings:
@@ -157,7 +162,7 @@ class Run:
         legs: tuple[Leg, ...] = ("lexical",) if by_words else default_legs(self.settings)
         request = SearchRequest(
             query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None,
-            rerank=False if by_words else None, group_by="document" if by_words else "passage",
+            rerank=False if by_words or not self.reranks else None, group_by="document" if by_words else "passage",
             weights=self.plan.weights if self.settings.graph.routing == "type" else None,
         )  # fmt: skip
         with self.record.searching():

@@ -16,6 +16,7 @@ from uuid import UUID
 from app.domain.answer import Answer, Citation
 from app.domain.event import Answered, Event, Failed
 from app.domain.trace import LegTrace, RunTrace
+from app.domain.words import fold
 from app.retrieve.trace import cache_plan, query_plan
 from app.strategies.finish import planned, timings
 from app.strategies.run import Record, Searched
@@ -77,7 +78,7 @@ def _plan(record: Record, answer: Answer | None) -> dict[str, Any]:
         **(answer.route if answer else {}),
         "filters": asked,
         "history_messages": len(question.history),
-        "searches": [_search(n, item) for n, item in enumerate(record.searches, 1)],
+        "searches": [_search(n, item, question.text) for n, item in enumerate(record.searches, 1)],
         "attempts": [dict(attempt) for attempt in record.attempts],
     }
     if record.plan and record.plan.filters:
@@ -92,12 +93,21 @@ def _plan(record: Record, answer: Answer | None) -> dict[str, Any]:
     return plan
 
 
-def _search(n: int, item: Searched) -> dict[str, Any]:
+def shown_query(item: Searched, question: str) -> str:
+    """The query as the trace keeps it. One that was made of what was found has words of documents, which must not live on
+    in a trace: only those that the question has are kept."""
+    if item.purpose != "rewrite":
+        return item.query
+    said = fold(question)
+    return " ".join(word if fold(word) in said else "…" for word in item.query.split())
+
+
+def _search(n: int, item: Searched, question: str) -> dict[str, Any]:
     result = item.result
     return {
         "n": n,
         "purpose": item.purpose,
-        "query": item.query,
+        "query": shown_query(item, question),
         "found": len(result.passages),
         "confidence": {str(leg): value for leg, value in result.confidence.items()},
         "legs_used": list(result.legs_used),

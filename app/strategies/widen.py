@@ -24,11 +24,14 @@ def widens(run: Run) -> bool:
     return run.route.strategy == "enhanced" and run.kit.chat is not None and run.settings.rewrite.model
 
 
-async def widened(run: Run) -> Run:
-    """The run with what the model added to its plan; parts that rules have found are kept."""
-    ruled = run.plan.subquestions
+async def widened(run: Run, *, split: bool = True, expand: bool = True) -> Run:
+    """The run with what the model added to its plan; parts that rules have found are kept. Without `split` the question is
+    one, whatever the rules found; without `expand` it has no other phrasings."""
+    ruled = run.plan.subquestions if split else ()
+    asks = run.kit.chat is not None and run.settings.rewrite.model
     parts, phrasings = await asyncio.gather(
-        _nothing() if ruled else _asked(run, "decompose", split_by_model), _asked(run, "expand", expand_by_model)
+        _asked(run, "decompose", split_by_model) if asks and split and not ruled else _nothing(),
+        _asked(run, "expand", expand_by_model) if asks and expand else _nothing(),
     )
     plan = replace(run.plan, subquestions=ruled or parts, expansions=phrasings)
     run.record.plan = plan

@@ -8,7 +8,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
   FROM jsonb_each(plan)
   WHERE jsonb_typeof(value) IN ('number', 'boolean', 'null') OR key IN (
     'strategy', 'asked_strategy', 'intent', 'language', 'query_type', 'complexity', 'weights', 'answerer', 'reranker',
-    'rewritten_by', 'attempts')
+    'rewritten_by', 'attempts', 'agentic')
 $$;
 COMMENT ON FUNCTION rag.wordless_plan IS 'The plan of a run without what may hold words of documents or conversations.';
 

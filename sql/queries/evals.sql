@@ -36,3 +36,24 @@ WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed'
 
 -- name: external_ids
 SELECT id, external_id FROM rag.documents WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed'
+
+-- name: agentic_rates
+-- A16.01 over some runs, as analyst.agentic_rates has them by day; no row where none of them tells how it went.
+SELECT count(*)::double precision AS runs,
+       avg((f.hallucination_retries > 0)::integer)::double precision AS retry_rate,
+       avg((f.rewrites > 0)::integer)::double precision AS rewrite_rate,
+       avg((f.expansions > 0)::integer)::double precision AS expansion_rate,
+       avg((f.subquestions > 0)::integer)::double precision AS decomposition_rate,
+       (avg((f.hallucinations > 0)::integer) FILTER (WHERE f.answers > 0))::double precision AS hallucination_rate,
+       avg(f.rounds)::double precision AS avg_retrieval_rounds,
+       avg(f.relevant::double precision / nullif(f.graded, 0)) AS avg_relevant_ratio,
+       avg(f.graded)::double precision AS avg_graded_docs,
+       avg(f.rerank_delta) AS avg_rerank_delta
+FROM rag.runs AS r
+CROSS JOIN LATERAL jsonb_to_record(r.plan -> 'agentic') AS f (
+    rounds integer, rewrites integer, expansions integer, subquestions integer, graded integer, relevant integer,
+    answers integer, hallucinations integer, hallucination_retries integer, rerank_delta double precision
+)
+WHERE r.tenant_id = $1 AND r.id = ANY ($2::uuid[]) AND r.started_at >= $3 AND r.outcome = 'ok'
+  AND jsonb_typeof(r.plan -> 'agentic') = 'object'
+HAVING count(*) > 0

@@ -40,7 +40,7 @@ COMMENT ON COLUMN analyst.retrieval_hits.rank IS 'Place in the list of this leg,
 COMMENT ON COLUMN analyst.retrieval_hits.raw_score IS 'The leg''s own score: cosine similarity (-1 to 1) for vector, BM25 (0 and up) for lexical, worth of the best link (0 to 1) for graph, the fused score for fused. Compare it within one leg only.';
 COMMENT ON COLUMN analyst.retrieval_hits.fusion_share IS 'What the leg added to the fused score of the passage (how, says retrieve.fusion in the settings); for fused the whole score. A leg whose list was cut off may have added what its last entry got, which stands in no row.';
 COMMENT ON COLUMN analyst.retrieval_hits.rerank_score IS 'Score given by the reranker; null where it did not see the passage.';
-COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a search; for merged, of the run.';
+COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a search; for merged, of the run, where it may also be: not relevant (grading).';
 COMMENT ON COLUMN analyst.retrieval_hits.fused_rank IS 'Place in the fused list, before reranking, counted from 1.';
 COMMENT ON COLUMN analyst.retrieval_hits.passage_id IS 'The passage (analyst.passages); it may be gone by now.';
 COMMENT ON COLUMN analyst.retrieval_hits.chunk_id IS 'The chunk of the passage that the vector leg found (analyst.chunks); null in the other legs.';

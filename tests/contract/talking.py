@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 Json = dict[str, Any]
 Said = str | Callable[[str], str]
-"""A reply, or what makes one of the user part of the prompt."""
+Says = Sequence[Said] | Callable[[str], str]
+"""Replies in turn, the last one again and again, or a function of the prompt's second half; it raises OSError to hang up."""
+
+
+def grading(relevant: Callable[[str], bool]) -> Callable[[str], str]:
+    """A grader that is sure: a passage is relevant where the function says so of its text."""
+
+    def said(user: str) -> str:
+        lines = (line.split(": ", 1) for line in user.split("Passages:\n")[1].split("\n"))
+        grades = [{"n": int(n), "relevant": relevant(json.loads(text)), "confidence": 0.9} for n, text in lines]
+        return json.dumps(grades)
+
+    return said
+
 
 BEGINNINGS: Final = {
     "generate": "You answer questions from the sources",
@@ -23,8 +37,10 @@ BEGINNINGS: Final = {
     "think": "You answer a question about a collection of documents with tools",
     "reflect": "You judge whether the information",
     "synthesize": "You put together what numbered sources say",
+    "grade": "You grade passages",
+    "requery": "You write the next query",
 }
-DEFAULTS: Final = {
+DEFAULTS: Final[dict[str, str | Callable[[str], str]]] = {
     "generate": "I don't know based on the provided documents.",
     "ground": "GROUNDED: YES\nSCORE: 1.0\nISSUES:\nnone",
     "rewrite": "{}",
@@ -34,17 +50,19 @@ DEFAULTS: Final = {
     "plan": '["search_docs: the question", "open_citation: the best result", "Synthesize the answer"]',
     "reflect": "Something is missing.\nACTION: continue",
     "synthesize": "Something [1].",
+    "grade": grading(lambda _: True),
+    "requery": "{}",
 }
 
 
 class Talking:
-    """Replies in turn, the last one again and again; `heard` has what each purpose was asked, system and user."""
+    """`heard` has what each purpose was asked, system and user."""
 
     def __init__(self) -> None:
-        self.said: dict[str, Sequence[Said]] = {}
+        self.said: dict[str, Says] = {}
         self.heard: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
 
-    def reset(self, **said: Sequence[Said]) -> None:
+    def reset(self, **said: Says) -> None:
         self.said = said
         self.heard.clear()
 
@@ -52,6 +70,10 @@ class Talking:
         system, user = str(messages[0]["content"]), str(messages[-1]["content"])
         purpose = next((name for name, start in BEGINNINGS.items() if system.startswith(start)), "other")
         self.heard[purpose].append((system, user))
-        replies: Sequence[Said] = self.said.get(purpose) or [DEFAULTS.get(purpose, "Nothing.")]
+        replies: Says | str = self.said.get(purpose) or DEFAULTS.get(purpose, "Nothing.")
+        if callable(replies):
+            return replies(user)
+        if isinstance(replies, str):
+            return replies
         reply = replies[min(len(self.heard[purpose]), len(replies)) - 1]
         return reply if isinstance(reply, str) else reply(user)

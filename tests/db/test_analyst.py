@@ -313,6 +313,17 @@ async def enhanced(services: Services, collection: str) -> None:
     assert [event async for event in ask(services, asked)]
 
 
+async def corrected(services: Services, collection: str) -> None:
+    """A run of the strategy that corrects itself."""
+    current = services.settings.current
+    agentic = current.rag.agentic_retrieval.model_copy(update={"enabled": True})
+    rag = current.rag.model_copy(update={"agentic_retrieval": agentic})
+    services.settings.current = current.model_copy(update={"rag": rag})
+    asked = Question("What is granite?", collection, new_id(), strategy="corrective")
+    assert [event async for event in ask(services, asked)]
+    services.settings.current = current
+
+
 async def evaluated_and_checked(services: Services, folder: Path) -> None:
     """An evaluation run of one query, and a recall check."""
     (folder / "corpus.jsonl").write_text(json.dumps({"_id": "basalt", "text": TEXTS["basalt"]}) + "\n")
@@ -351,6 +362,7 @@ async def test_the_example_queries_of_the_documentation_run(
     for query in ("lava", "trail of stones", "xyzzy"):
         await run_search(services, SearchRequest(query=query, collections=("demo",), top_k=1))
     await talk(services, "demo")
+    await corrected(services, "demo")
     await enhanced(services, "demo")
     # the last example explains the last run
     await run_search(services, SearchRequest(query="stones", collections=("demo",), top_k=1))

@@ -90,11 +90,29 @@ def test_a_strategy_that_the_caller_names_always_retrieves() -> None:
         assert choose(asked("enhanced"), plan).strategy == "enhanced"
 
 
-@pytest.mark.parametrize("strategy", ["react", "iterative", "planned", "corrective"])
+@pytest.mark.parametrize("strategy", ["react", "iterative", "planned"])
 def test_a13_06_a_strategy_that_is_not_built_runs_fast_and_says_so(strategy: str) -> None:
     route = choose(asked(strategy), PLAN)
     assert route.strategy == "fast"
     assert route.degraded == (f"strategy {strategy!r} is not available in this version: ran fast",)
+
+
+HOPS = replace(PLAN, text="Who founded the company that makes the Clio?")
+
+
+@pytest.mark.parametrize("plan", [HOPS, replace(PLAN, subquestions=("What is A?", "What is B?"))])
+def test_a1_26_multi_hop_questions_go_to_corrective_where_it_is_switched_on(plan: QueryPlan) -> None:
+    assert choose(asked(), plan, agentic=True).strategy == "corrective"
+    assert choose(asked(), plan).strategy == "fast"
+    assert choose(asked(), PLAN, agentic=True).strategy == "fast", "a single fact takes one pass"
+    assert choose(asked(), replace(plan, about_collection=True), agentic=True).strategy == "aggregate"
+
+
+def test_a13_06_naming_corrective_runs_it_only_where_it_is_switched_on() -> None:
+    assert choose(asked("corrective"), meaning("greeting"), agentic=True).strategy == "corrective"
+    off = choose(asked("corrective"), HOPS)
+    assert off.strategy == "fast"
+    assert off.degraded == ("strategy 'corrective' is switched off (rag.agenticRetrieval.enabled): ran fast",)
 
 
 def test_a1_24_the_exchange_is_among_the_last_four_messages_and_goes_back_to_a_real_question() -> None:

@@ -1,0 +1,116 @@
+"""Passages graded by a chat model: relevant or not, one by one (A11.05): the prompt, and strict reading of the reply."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from app.domain.passage import Passage
+from app.errors import ProviderResponseError
+from app.prompts import prompt
+from app.providers.protocols import ChatModel, Message
+
+PASSAGE_CHARS: Final = 2400
+"""Of each passage; one of the default size is shown whole."""
+MAX_TOKENS: Final = 1024
+"""Five grades need about 120; the rest is for models that think first."""
+SECONDS: Final = 10.0
+"""Longest that one batch may take, as for reranking."""
+
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
+_SAID: Final = {"yes": True, "true": True, "relevant": True, "no": False, "false": False, "irrelevant": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """`confidence` in 0..1 is how sure the grader is that the passage is relevant, or that it is not."""
+
+    relevant: bool
+    confidence: float
+
+
+async def grade_by_model(
+    question: str, parts: Sequence[str], passages: Sequence[Passage], chat: ChatModel
+) -> tuple[Grade, ...]:
+    """One grade per passage, in their order. Raises ProviderError, also for a reply that does not grade each passage once."""
+    filled = prompt(
+        "grade",
+        question=_quoted(question),
+        parts=json.dumps(list(parts), ensure_ascii=False) if parts else "(none)",
+        passages="\n".join(f"{n}: {_shown(passage)}" for n, passage in enumerate(passages, start=1)),
+    )
+    reply = await chat.complete(
+        [Message("system", filled.system), Message("user", filled.user)],
+        temperature=0.0,
+        max_tokens=MAX_TOKENS,
+        timeout=SECONDS,
+    )
+    if reply.finish_reason == "length":
+        raise ProviderResponseError(f"{chat.name}: the grades were cut off at the token limit")
+    try:
+        return read_grades(reply.text, len(passages))
+    except ValueError as error:
+        raise ProviderResponseError(f"{chat.name}: {error}") from None
+
+
+def _shown(passage: Passage) -> str:
+    above = " > ".join(dict.fromkeys((passage.title, *passage.headings)))
+    return _quoted(f"{above}: {passage.content[:PASSAGE_CHARS]}")
+
+
+def _quoted(text: str) -> str:
+    """As a JSON string: on one line, and no text can end its own string and pose as a grade."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+# --- the reply ------------------------------------------------------------------------------------------------------
+
+
+def read_grades(reply: str, count: int) -> tuple[Grade, ...]:
+    """Grades of the passages 1 to `count` out of a JSON array, which may be fenced or follow thoughts.
+
+    Strict: every number once, no other number, and a clear yes or no for each. Without a confidence the model is sure.
+    Raises ValueError otherwise: half of the grades are none.
+    """
+    found: dict[int, Grade] = {}
+    for item in _items(reply):
+        number, grade = _grade(item)
+        if not 1 <= number <= count:
+            raise ValueError(f"the reply grades passage {number}, of {count}")
+        if number in found:
+            raise ValueError(f"the reply grades passage {number} twice")
+        found[number] = grade
+    if len(found) < count:
+        raise ValueError(f"the reply grades {len(found)} of {count} passages")
+    return tuple(found[number] for number in range(1, count + 1))
+
+
+def _items(reply: str) -> list[Any]:
+    text = _THOUGHT.sub("", reply)
+    start, end = text.find("["), text.rfind("]")
+    try:
+        data = json.loads(text[start : end + 1]) if 0 <= start < end else None
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, list):
+        raise ValueError("the reply has no grades")
+    return data
+
+
+def _grade(item: Any) -> tuple[int, Grade]:
+    if not isinstance(item, dict) or not isinstance(number := item.get("n"), int) or isinstance(number, bool):
+        raise ValueError("a grade has no number")
+    relevant, confidence = item.get("relevant"), item.get("confidence", 1.0)
+    if isinstance(relevant, str):
+        relevant = _SAID.get(relevant.strip().lower())
+    if not isinstance(relevant, bool):
+        raise ValueError(f"passage {number} is neither relevant nor not")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not math.isfinite(confidence):
+        raise ValueError(f"the confidence of passage {number} is no number")
+    if not 0 <= confidence <= 1:
+        raise ValueError(f"the confidence of passage {number} is not between 0 and 1")
+    return number, Grade(relevant, float(confidence))

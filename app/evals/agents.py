@@ -1,0 +1,151 @@
+"""Evaluation of strategies: ask every question of a data set, judge the answers, and read the rates out of the traces."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
+from uuid import UUID
+
+from app.domain.answer import Answer
+from app.domain.evaluation import EvalResult, EvalRun
+from app.domain.event import Answered, Event, Failed
+from app.domain.ids import new_id
+from app.domain.question import Question, Strategy
+from app.errors import CairnError
+from app.evals.answers import Expected, judge, ranking
+from app.evals.datasets import RetrievalSet
+from app.evals.metrics import summarise
+from app.evals.retrieval import CONCURRENCY, Bench, Step, find_collection, plain, timings
+from app.store import evals
+
+Ask = Callable[[Question], AsyncIterator[Event]]
+Flush = Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Agents:
+    """What questions are asked with: `ask` runs one, `flush` waits until traces are written, `model` is the chat model's
+    name."""
+
+    bench: Bench
+    ask: Ask
+    flush: Flush
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question: its run, and its answer or what it failed with."""
+
+    query_id: str
+    run_id: UUID
+    answer: Answer | None
+    error: CairnError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsRun:
+    """`rates` are A16.01's, by SQL out of the traces; empty where the strategy leaves none. `answers` by query id."""
+
+    run: EvalRun
+    results: Sequence[EvalResult]
+    rates: Mapping[str, float | None]
+    answers: Mapping[str, Asked]
+
+
+async def evaluate(
+    agents: Agents, data: RetrievalSet, expected: Mapping[str, Expected], collection: str, strategy: Strategy,
+    step: Step, *, name: str = "",
+) -> AgentsRun:  # fmt: skip
+    """Ask every question, judge and store in one transaction. A question whose run fails counts 0 and is told.
+
+    Raises NotFoundError for an unknown collection.
+    """
+    bench = agents.bench
+    where = await find_collection(bench, collection)
+    started = datetime.now(UTC)
+    asked = await _ask_all(agents, data.queries, where.name, strategy, step)
+    await agents.flush()
+    results = [_judged(data, one, expected.get(one.query_id), bool(expected)) for one in asked]
+    run_ids = [one.run_id for one in asked]
+    async with bench.retriever.database.transaction(bench.principal) as connection:
+        rates = await evals.agentic_rates(connection, bench.principal, run_ids, started)
+        run = EvalRun(
+            id=new_id(), kind="agents", name=name, data_set=data.name, data_hash=data.digest, collection_id=where.id,
+            collection=where.name, epochs={where.name: where.epoch}, settings=plain(bench.settings),
+            settings_revision=bench.settings.revision, code_version=bench.code_version,
+            parameters={
+                "mode": strategy, "strategy": strategy, "chat_model": agents.model,
+                "embedding_model": bench.retriever.model.name, "concurrency": CONCURRENCY,
+                "usage": _usage(asked), "rates": rates, "strategies_run": _strategies(asked),
+            },
+            started_at=started, finished_at=datetime.now(UTC), query_count=len(results),
+            metrics=summarise([result.metrics for result in results]),
+            timings_ms=timings([result.total_ms for result in results]), degraded=tuple(_problems(asked)),
+        )  # fmt: skip
+        await evals.insert(connection, bench.principal, run, results)
+    return AgentsRun(run, results, rates, {one.query_id: one for one in asked})
+
+
+async def _ask_all(
+    agents: Agents, queries: Mapping[str, str], collection: str, strategy: Strategy, step: Step
+) -> list[Asked]:
+    found: dict[str, Asked] = {}
+    pending = iter(queries.items())
+
+    async def work() -> None:
+        for query_id, text in pending:
+            found[query_id] = await _one(agents, query_id, Question(text, collection, new_id(), strategy=strategy))
+            step(query_id)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(CONCURRENCY):
+            group.create_task(work())
+    return [found[query_id] for query_id in queries]
+
+
+async def _one(agents: Agents, query_id: str, question: Question) -> Asked:
+    async with aclosing(cast("AsyncGenerator[Event]", agents.ask(question))) as events:
+        async for event in events:
+            if isinstance(event, Answered):
+                return Asked(query_id, question.run_id, event.answer)
+            if isinstance(event, Failed):
+                return Asked(query_id, question.run_id, None, event.error)
+    return Asked(query_id, question.run_id, None, CairnError("the run ended without an answer"))
+
+
+def _judged(data: RetrievalSet, one: Asked, expected: Expected | None, has_answers: bool) -> EvalResult:
+    judgements, answer = data.judgements[one.query_id], one.answer
+    wanted = expected or (Expected(()) if has_answers else None)
+    return EvalResult(
+        one.query_id, data.queries[one.query_id], ranking(answer) if answer else (), judgements,
+        judge(answer, judgements, wanted), answer.timings_ms["total"] if answer else 0.0,
+    )  # fmt: skip
+
+
+def _usage(asked: Sequence[Asked]) -> dict[str, float]:
+    """Calls, tokens and cost of all runs."""
+    total: Counter[str] = Counter()
+    for one in asked:
+        for key, value in (one.answer.usage if one.answer else {}).items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                total[key] += value  # type: ignore[assignment]
+    return dict(total)
+
+
+def _strategies(asked: Sequence[Asked]) -> dict[str, int]:
+    """Which strategies answered, and how often: `auto` chooses, and what is switched off runs fast."""
+    return dict(Counter(str(one.answer.route["strategy"]) for one in asked if one.answer))
+
+
+def _problems(asked: Sequence[Asked]) -> list[str]:
+    counts = Counter(
+        [f"failed: {one.error.code}" for one in asked if one.error]
+        + [note.partition(" (")[0] for one in asked if one.answer for note in one.answer.degraded]
+    )
+    return [f"{count} of {len(asked)} questions: {problem}" for problem, count in counts.most_common()]
