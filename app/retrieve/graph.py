@@ -31,6 +31,9 @@ from app.store.session import Database
 
 MOST_LINKS: Final = 2000
 """Links of one collection that are looked at, and passages of an entity that the query names."""
+PERHAPS: Final = 0.25
+"""How sure it is that words mean an entity whose name they are, if they are not written as one: with 1 instead, searches
+that asked the graph about such queries lost .055 nDCG@10 on cisi."""
 MOST_RELATIONS: Final = 50
 """Relations that an answer is told of."""
 MOST_SYMBOLS: Final = 2
@@ -78,13 +81,11 @@ async def search(connection: Any, principal: Principal, query: GraphQuery, text:
     """
     keys, named = question_keys(query.request.query), dict(query.named)
     wanted = wanted_symbols(query.request.query)[:MOST_SYMBOLS]
+    alone = set(query.request.legs) == {"graph"}
     if not keys and (not wanted or query.request.explicit):
-        for collection in query.collections:
-            links = await find_entities(connection, principal, collection, query.request.query)
-            named.update((link.entity_id, link.score) for link in links)
+        named |= await _meant(connection, principal, query, alone=alone)
     seeds = _relative(text[:SEEDS]) if keys else {}
     linkages = await _read(connection, query, keys, named, seeds)
-    alone = set(query.request.legs) == {"graph"}
     found = _ranked(linkages, seeds, named, alone=alone)
     if alone and found:
         # the root, because links count seeds squared: none is worth more than what it begins with
@@ -118,6 +119,17 @@ def _with_symbols(found: Sequence[Linked], symbols: Sequence[SymbolPassage]) -> 
         if one.passage_id not in best or best[one.passage_id].score < one.score:
             best[one.passage_id] = Linked(one.passage_id, one.score, one.entity_id)
     return sorted(best.values(), key=lambda one: (-one.score, one.passage_id))
+
+
+async def _meant(connection: Any, principal: Principal, query: GraphQuery, *, alone: bool) -> dict[UUID, float]:
+    """Entities that the words of the query may mean, none of which is written as a name. Beside other legs whole names alone
+    count, and little."""
+    found: dict[UUID, float] = {}
+    for collection in query.collections:
+        for link in await find_entities(connection, principal, collection, query.request.query):
+            if alone or link.how != "words":
+                found[link.entity_id] = link.score * (1.0 if alone else PERHAPS)
+    return found
 
 
 async def _read(
