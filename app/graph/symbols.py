@@ -193,13 +193,16 @@ async def _resolved(reader: _Reader, ties: Sequence[Tie]) -> dict[UUID, Named]:
     """References to the definition that each means, where one can be told."""
     if not ties:
         return {}
-    named = await reader.called({tie.normal.rpartition(".")[2] for tie in ties})
+    wanted = {tie.neighbour_id for tie in ties}
+    alike: dict[str, list[Named]] = {}
+    for one in await reader.called({tie.normal.rpartition(".")[2] for tie in ties}):
+        if one.family == "code" or one.id in wanted:
+            alike.setdefault(one.form, []).append(one)
     met: dict[UUID, Named] = {}
-    for one in named:
-        if one.family == "code":
-            same = [other for other in named if other.form == one.form]
-            for reference in Meeting.of(one, same).met:
-                met.setdefault(reference.id, one)
+    for same in alike.values():
+        if any(one.family == "reference" for one in same):
+            for one in same:
+                met |= {reference.id: one for reference in Meeting.of(one, same).met if one.family == "code"}
     return met
 
 
