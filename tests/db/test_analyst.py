@@ -15,7 +15,7 @@ import pytest
 from app.actions import ask, get_collection, get_trace, index_now, refresh_communities, run_search
 from app.domain.document import Indexed
 from app.domain.ids import new_id
-from app.domain.passage import SearchRequest, SearchResult
+from app.domain.passage import LEGS, SearchRequest, SearchResult
 from app.domain.question import Question
 from app.evals.datasets import load
 from app.evals.retrieval import Bench, evaluate
@@ -361,6 +361,7 @@ async def test_the_example_queries_of_the_documentation_run(
     await refresh_communities(services, "demo", force=True)
     for query in ("lava", "trail of stones", "xyzzy"):
         await run_search(services, SearchRequest(query=query, collections=("demo",), top_k=1))
+    await run_search(services, SearchRequest(query="Where was Marie Curie born?", collections=("demo",), legs=LEGS))
     await talk(services, "demo")
     await corrected(services, "demo")
     await enhanced(services, "demo")

@@ -142,7 +142,8 @@ async def test_runs_without_candidates_say_why(services: Services, owner: Any) -
     run = await owner.fetchrow("SELECT * FROM analyst.retrieval_runs WHERE run_id = $1", found.trace_id)
     assert run["outcome"] == "ok"
 
-    degraded = await search(services, "dark rock of lava", legs=("vector", "lexical", "graph"))
+    await owner.execute("ALTER TABLE rag.mentions RENAME entity_id TO gone")
+    degraded = await search(services, "dark rock of Basalt Island", legs=("vector", "lexical", "graph"))
     assert degraded.degraded
     told = await explained(owner, degraded.trace_id, basalt)
     assert told["graph"]["verdict"].startswith("the leg failed: ")
