@@ -288,7 +288,10 @@ async def test_counts_of_sql_need_no_citation(services: Services, talking: Talki
 
 async def test_wrong_counts_are_replaced_by_those_of_sql(services: Services, talking: Talking) -> None:
     talking.reset(
-        think=[step("aggregate", of="documents"), step("final_answer", answer="There are 4711 documents about tigers.")],
+        think=[
+            step("aggregate", of="documents"),
+            step("final_answer", answer="There are 4711 documents about tigers."),
+        ],
         ground=["GROUNDED: NO\nSCORE: 0\nISSUES:\n- 4711"],
     )
     made = await asked(services)

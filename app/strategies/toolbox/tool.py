@@ -46,7 +46,10 @@ def _as_text(value: Any) -> Any:
 
 
 def _clamped(value: Any) -> Any:
-    return max(1, min(MOST_FOUND, int(value))) if isinstance(value, int | float) else value
+    try:
+        return max(1, min(MOST_FOUND, int(float(value))))
+    except (TypeError, ValueError, OverflowError):
+        return value
 
 
 Maybe = Annotated[str, BeforeValidator(_as_text), AfterValidator(_line)]
