@@ -4,6 +4,7 @@ what exists, and never sees another tenant's documents."""
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import time
@@ -21,7 +22,7 @@ from app.strategies.tools import REACT_TOOLS
 from app.wiring import Services, open_services
 from tests.db.runs import HANDBOOK, answer, change, events_of, fill
 
-SEEDS: Final = range(40)
+SEEDS: Final = range(int(os.environ.get("CAIRN_CONVERSATIONS", "40")))
 SECONDS: Final = 6.0
 CALLS: Final = 16
 EVIL: Final = (

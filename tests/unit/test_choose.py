@@ -90,11 +90,20 @@ def test_a_strategy_that_the_caller_names_always_retrieves() -> None:
         assert choose(asked("enhanced"), plan).strategy == "enhanced"
 
 
-@pytest.mark.parametrize("strategy", ["react", "iterative", "planned", "corrective"])
+@pytest.mark.parametrize("strategy", ["iterative", "planned", "corrective"])
 def test_a13_06_a_strategy_that_is_not_built_runs_fast_and_says_so(strategy: str) -> None:
     route = choose(asked(strategy), PLAN)
     assert route.strategy == "fast"
     assert route.degraded == (f"strategy {strategy!r} is not available in this version: ran fast",)
+
+
+def test_a1_10_an_agent_answers_what_is_complex_if_there_is_a_model_for_it() -> None:
+    hard = replace(PLAN, complexity=ComplexityScore(0.55, "COMPLEX", {}, "hard"), subquestions=("a?", "b?"))
+    assert choose(asked(), hard, chat=True).strategy == "react"
+    assert choose(asked("react"), PLAN, chat=True).strategy == "react"
+    for route in (choose(asked(), hard), choose(asked("react"), hard)):
+        assert route.strategy == "enhanced"
+        assert route.degraded == ("agents need a chat model, and none is configured: ran enhanced on 2 sub-questions",)
 
 
 def test_a1_24_the_exchange_is_among_the_last_four_messages_and_goes_back_to_a_real_question() -> None:
