@@ -113,7 +113,7 @@ async def written(run: Run, material: Material, context: Context) -> AsyncIterat
         assert draft is not None
         if attempt == 1:
             yield Progress("hallucination", 95)
-        sources = (*_sources(draft, context), *as_sources(material.facts))
+        sources = (*compared(draft, context), *as_sources(material.facts))
         checked = await check(run, draft, sources, material.confidence)
         note(run, attempt, checked)
         best = checked if best is None or checked.score > best.score else best
@@ -125,7 +125,7 @@ async def written(run: Run, material: Material, context: Context) -> AsyncIterat
     yield replace(outcome, iterations=len(run.record.attempts), degraded=(*degraded, *outcome.degraded))
 
 
-def _sources(draft: Draft, context: Context) -> tuple[Passage, ...]:
+def compared(draft: Draft, context: Context) -> tuple[Passage, ...]:
     """What the draft is checked against: what the model read, or of very much what it cites."""
     if len(context.passages) <= CHECKED_WHOLE:
         return context.passages

@@ -18,7 +18,7 @@ from app.domain.answer import Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError
 from app.prompts import prompt_part
-from app.strategies.answering import Material, answered, quotation, settled, written
+from app.strategies.answering import Material, answered, compared, quotation, settled, written
 from app.strategies.checking import Checked, as_sources, check, check_settings, feedback, note
 from app.strategies.fast import fast
 from app.strategies.gather import best
@@ -52,7 +52,7 @@ async def final(work: Work, run: Run, text: str) -> AsyncIterator[Piece]:
     for piece in _by_words(draft.text):
         yield Token(piece)
     yield Progress("hallucination", 95)
-    checked = await check(run, draft, (*sources, *as_sources(material.facts)), material.confidence)
+    checked = await check(run, draft, (*compared(draft, context), *as_sources(material.facts)), material.confidence)
     note(run, 1, checked)
     if checked.refuted and not sources:  # made of counts alone: these are the answer then
         yield _counted(work, material)
@@ -146,8 +146,8 @@ def _task(work: Work, facts: tuple[str, ...]) -> str:
     """What a conclusion is told besides the sources. Numbers of passages are taken out: its sources have others."""
     told = [prompt_part("react", "facts", facts=cut("\n".join(facts), HISTORY_CHARS))] if facts else []
     if work.forced_conclusion or work.notes:
-        did = "\n\n".join(step.told(n, full=False) for n, step in enumerate(work.steps, 1))
-        history = cut("\n\n".join([*work.notes, did]), HISTORY_CHARS)
+        did = [step.plainly for step in work.steps] if work.forced_conclusion else []
+        history = cut("\n".join([*work.notes, *did]), HISTORY_CHARS)
         told.append(prompt_part("react", "conclude", history=unmarked(history)))
     return "\n\n".join(told)
 

@@ -6,7 +6,7 @@ collection: tools see what the question's own search would see, whatever a model
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -134,7 +134,7 @@ class Toolbox:
     repeated: int = 0
 
     def number(self, passage: Passage) -> int:
-        """The number of a passage, a new one where it has none. The longer text of one passage is kept."""
+        """The number of a passage, a new one where it has none."""
         for at, known in enumerate(self.passages):
             if known.passage_id == passage.passage_id:
                 return at + 1
@@ -153,7 +153,3 @@ class Toolbox:
     def described(self) -> str:
         """All tools, a line each, for a prompt."""
         return "\n".join(tool.line for tool in self.tools.values())
-
-    def best_first(self) -> Sequence[Passage]:
-        """What was found, in the order in which it was found."""
-        return tuple(self.passages)
