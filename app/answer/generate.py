@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from app.answer.cite import Cited, cite
 from app.answer.context import Context
-from app.answer.marks import marks
+from app.answer.marks import unmarked
 from app.answer.refusal import is_refusal, refusal
 from app.answer.reply import Spoken, complete_part, loop_start, tidy
 from app.domain.answer import Draft
@@ -81,7 +81,7 @@ async def generate(
 
 
 def _filled(question: str, context: Context, feedback: Sequence[str], history: Sequence[Turn], task: str) -> Prompt:
-    turns = "\n".join(f"{turn.role}: {_quoted(_unmarked(turn.content))}" for turn in history[-HISTORY_MESSAGES:])
+    turns = "\n".join(f"{turn.role}: {_quoted(unmarked(turn.content))}" for turn in history[-HISTORY_MESSAGES:])
     issues = "\n".join(f"- {_quoted(issue)}" for issue in feedback)
     before = [prompt_part("generate", "history", turns=turns)] if turns else []
     before += [task] if task else []
@@ -102,15 +102,6 @@ def _messages(filled: Prompt) -> list[Message]:
 def _quoted(text: str) -> str:
     """As a JSON string: on one line, and no text can end its own string and pose as something else."""
     return json.dumps(text if len(text) <= MESSAGE_CHARS else text[:MESSAGE_CHARS] + "…", ensure_ascii=False)
-
-
-def _unmarked(text: str) -> str:
-    """Without `[n]`, which meant the sources of another answer."""
-    pieces, done = [], 0
-    for mark in marks(text):
-        pieces.append(text[done : mark.start()])
-        done = mark.end()
-    return "".join((*pieces, text[done:]))
 
 
 # --- the reply ------------------------------------------------------------------------------------------------------
@@ -146,7 +137,7 @@ def _draft(model: str, reply: _Reply, context: Context, confidence: float, usage
     cited = cite(text, context.passages)
     if is_refusal(cited.text, cited=bool(cited.citations)):
         reason = f"The model found no answer in the {len(context.passages)} passages it was given."
-        return Draft(_unmarked(cited.text), (), False, 0.0, (reason,), usage, degraded)
+        return Draft(unmarked(cited.text), (), False, 0.0, (reason,), usage, degraded)
     problems = _problems(cited, context) + degraded
     return Draft(cited.text, cited.citations, True, confidence if cited.citations else 0.0, problems, usage, degraded)
 

@@ -57,3 +57,12 @@ def without_marks(text: str) -> str:
         blank = _JOINER if after and after in f".!?…,;:){_JOINER}" else " "
         bare[mark.start() : mark.end()] = blank * (mark.end() - mark.start())
     return "".join(bare)
+
+
+def unmarked(text: str) -> str:
+    """Without marks: their numbers mean the sources of another answer."""
+    pieces, done = [], 0
+    for mark in marks(text):
+        pieces.append(text[done : mark.start()])
+        done = mark.end()
+    return "".join((*pieces, text[done:]))

@@ -139,13 +139,13 @@ async def attempted(
                 yield piece
     assert draft is not None
     yield Progress("hallucination", 95)
-    sources = (*_sources(draft, context), *as_sources(material.facts))
+    sources = (*compared(draft, context), *as_sources(material.facts))
     checked = await check(run, draft, sources, material.confidence)
     note(run, attempt, checked)
     yield checked
 
 
-def _sources(draft: Draft, context: Context) -> tuple[Passage, ...]:
+def compared(draft: Draft, context: Context) -> tuple[Passage, ...]:
     """What the draft is checked against: what the model read, or of very much what it cites."""
     if len(context.passages) <= CHECKED_WHOLE:
         return context.passages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from app.store.qa_sessions import Held
 from app.strategies.gather import best
 from app.strategies.iterative_parse import normal, symbols_of
 from app.strategies.run import Run
+from app.strategies.toolbox.tool import Used
 
 LEADING = 5
 """Passages of the question's own search that are read before what gaps brought."""
@@ -81,13 +83,20 @@ async def begin(run: Run) -> Work:
 async def fetch(work: Work, gaps: Sequence[str]) -> None:
     """What is missing: symbols by name with one hop, else by a search; then those that brought nothing are noted (T1)."""
     missed: list[str] = []
+    tools: list[dict[str, Any]] = []
     for gap in gaps:
+        began, before, reason, new = perf_counter(), len(work.fetched), "", False
         try:
             new = await _look_up(work, gap) or await _search(work, gap)
+            (work.found.add if new else missed.append)(normal(gap))
         except CairnError as error:
-            work.run.record.degraded.append(f"retrieval for a gap failed ({error.code}: {error.detail})")
-            continue
-        (work.found.add if new else missed.append)(normal(gap))
+            reason = f"{error.code}: {error.detail}"
+            work.run.record.degraded.append(f"retrieval for a gap failed ({reason})")
+        ids, ms = tuple(one.passage_id for one in work.fetched[before:]), round((perf_counter() - began) * 1000, 1)
+        tools.append(Used("gap", {"query": gap}, new, ms, ids, reason=reason).told())
+    work.run.record.steps.append(
+        {"step": work.passes, "thought": f"{len(gaps)} gaps of pass {work.passes}", "tools": tools}
+    )
     work.not_found.update(missed)
     work.missed.update(missed)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.answer.cite import cite
+from app.answer.marks import unmarked
 from app.answer.refusal import is_refusal
 from app.answer.reply import tidy
 from app.domain.answer import Draft
@@ -12,14 +13,17 @@ from app.strategies.run import Run
 
 
 def drafted(text: str, material: Material) -> Draft:
-    """The text with citations of `material.passages`, of which `[n]` means the n-th; numbers of nothing are taken out."""
+    """The text with citations of `material.passages`, of which `[n]` means the n-th; numbers of nothing are taken out. Facts
+    of SQL need no citation."""
     cited = cite(tidy(text), material.passages)
     if is_refusal(cited.text, cited=bool(cited.citations)):
-        return Draft(cited.text, (), False, 0.0, ("The model found no answer in what it read.",))
-    told = [] if cited.citations else ["The answer cites no source."]
+        reason = f"The model found no answer in the {len(material.passages)} passages that it looked at."
+        return Draft(unmarked(cited.text), (), False, 0.0, (reason,))
+    stands = bool(cited.citations or material.facts)
+    told = [] if stands else ["The answer cites no source."]
     if cited.stripped:
         told.append(f"{cited.stripped} citations of sources that do not exist were removed.")
-    return Draft(cited.text, cited.citations, True, material.confidence if cited.citations else 0.0, tuple(told))
+    return Draft(cited.text, cited.citations, True, material.confidence if stands else 0.0, tuple(told))
 
 
 async def checked(run: Run, text: str, material: Material) -> Checked:

@@ -109,7 +109,6 @@ def _told(work: Work, number: int, said: Pass, *, done: bool) -> Progress:
         "type": "pass", "pass": number, "answer": said.answer, "gaps": list(said.gaps),
         "notFound": [gap for gap in said.gaps if normal(gap) in work.not_found],
     }  # fmt: skip
-    work.run.record.steps.append({"type": "pass", "pass": number, "gaps": len(said.gaps)})
     return Progress("pass", 20 + 60 * number // most, "" if done else FETCHING, detail)
 
 

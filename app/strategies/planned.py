@@ -233,7 +233,11 @@ def _disclosing(outcome: Outcome, lacks: Sequence[Insufficiency], work: Work) ->
 
 def _told(work: Work, item: Item) -> Progress:
     """The item as an event, kept for the trace as well."""
-    work.run.record.steps.append(item)
+    used, work.told = work.toolbox.used[work.told :], len(work.toolbox.used)
+    thought = f"{item['type']}: {', '.join(item.get('steps', ())) or item.get('notes') or ''}".strip(": ")
+    work.run.record.steps.append(
+        {"step": len(work.run.record.steps) + 1, "thought": thought, "tools": [one.told() for one in used]}
+    )
     most = max(work.settings.iterations, 1)
     message = item.get("outputSummary") or item.get("notes") or ""
     return Progress(item["type"], 15 + min(65, 65 * work.iterations // most), str(message), item)

@@ -42,6 +42,7 @@ class Work:
     unmet: tuple[str, ...] = ()
     last: FinalAnswer | None = None
     stopped: str | None = None
+    told: int = 0
 
     @property
     def settings(self) -> PlannedSettings:

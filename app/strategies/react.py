@@ -26,7 +26,7 @@ from app.errors import CairnError, ProviderError
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message
 from app.strategies.react_end import clarification, conclude, final, instead
-from app.strategies.react_parse import Action, Decision, answer_of, concludes, read_decision, spoken
+from app.strategies.react_parse import TERMINAL, Action, Decision, answer_of, concludes, read_decision, spoken
 from app.strategies.react_state import GATHERED_CHARS, REFLECTED_CHARS, Step, Work, cut, dead_end, observed, windows
 from app.strategies.run import Outcome, Piece, Run
 from app.strategies.tools import ToolResult, open_toolbox, use
@@ -75,13 +75,8 @@ async def _loop(work: Work, run: Run) -> AsyncIterator[Piece]:
         if decision is None or not decision.actions:
             break
         work.taken, hint = step, ""
-        first = decision.actions[0]
-        if first.tool == "ask_clarification" and (said := answer_of(first.arguments, "question")):
-            for piece in clarification(work, run, said):
-                yield piece
-            return
-        if first.tool == "final_answer":
-            async for piece in _finally(work, run, answer_of(first.arguments)):
+        if decision.actions[0].tool in TERMINAL:
+            async for piece in _ended(work, run, decision.actions[0]):
                 yield piece
             return
         yield Progress("acting", _percent(step, most), _doing(decision))
@@ -108,10 +103,15 @@ async def _loop(work: Work, run: Run) -> AsyncIterator[Piece]:
         yield piece
 
 
-async def _finally(work: Work, run: Run, answer: str) -> AsyncIterator[Piece]:
-    """An answer without anything that was found is the model's own knowledge: nothing for us."""
-    if answer and (work.toolbox.passages or work.toolbox.facts):
-        async for piece in final(work, run, answer):
+async def _ended(work: Work, run: Run, action: Action) -> AsyncIterator[Piece]:
+    """By the model's choice. An answer without anything that was found is its own knowledge: nothing for us."""
+    asks = action.tool == "ask_clarification"
+    said = answer_of(action.arguments, "question" if asks else "answer")
+    if said and asks:
+        for piece in clarification(work, run, said):
+            yield piece
+    elif said and (work.toolbox.passages or work.toolbox.facts):
+        async for piece in final(work, run, said):
             yield piece
     else:
         async for piece in _concluding(work, run):
@@ -174,19 +174,8 @@ async def _act(work: Work, actions: tuple[Action, ...]) -> list[ToolResult]:
 
 def _record(work: Work, run: Run, decision: Decision, calls: int) -> None:
     """For the trace: what was thought and done. Words of it go when a document does that the run has read."""
-    run.record.steps.append(
-        {
-            "step": work.taken,
-            "thought": decision.thought,
-            "tools": [
-                {
-                    "tool": used.tool, "arguments": dict(used.arguments), "success": used.success, "ms": used.ms,
-                    "found": [str(key) for key in used.found], "repeated": used.repeated, "reason": used.reason,
-                }
-                for used in work.toolbox.used[-calls:]
-            ],
-        }
-    )  # fmt: skip
+    tools = [used.told() for used in work.toolbox.used[-calls:]]
+    run.record.steps.append({"step": work.taken, "thought": decision.thought, "tools": tools})
 
 
 # --- reflect --------------------------------------------------------------------------------------------------------

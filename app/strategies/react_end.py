@@ -11,18 +11,18 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from app.answer.cite import cite
 from app.answer.context import Context, assemble
-from app.answer.refusal import is_refusal
+from app.answer.marks import unmarked
 from app.domain.answer import Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError
 from app.prompts import prompt_part
-from app.strategies.answering import Material, answered, quotation, settled, written
+from app.strategies.answering import Material, answered, compared, quotation, settled, written
 from app.strategies.checking import Checked, as_sources, check, check_settings, feedback, note
 from app.strategies.fast import fast
 from app.strategies.gather import best
-from app.strategies.react_state import GATHERED_CHARS, Work, cut, unmarked, windows
+from app.strategies.given import drafted
+from app.strategies.react_state import GATHERED_CHARS, Work, cut, windows
 from app.strategies.run import Outcome, Piece, Run
 
 WORDS_AT_ONCE: Final = 3
@@ -47,12 +47,12 @@ async def final(work: Work, run: Run, text: str) -> AsyncIterator[Piece]:
     """The answer of final_answer, cited, checked, and written again where the check refutes it."""
     sources = tuple(work.toolbox.passages)
     material, context = _material(work, run), Context("", sources, 0)
-    draft = _draft(work, run, text, material)
+    draft = drafted(text, replace(material, passages=sources))
     yield SourcesFound(sources)
     for piece in _by_words(draft.text):
         yield Token(piece)
     yield Progress("hallucination", 95)
-    checked = await check(run, draft, (*sources, *as_sources(material.facts)), material.confidence)
+    checked = await check(run, draft, (*compared(draft, context), *as_sources(material.facts)), material.confidence)
     note(run, 1, checked)
     if checked.refuted and not sources:  # made of counts alone: these are the answer then
         yield _counted(work, material)
@@ -65,18 +65,6 @@ async def final(work: Work, run: Run, text: str) -> AsyncIterator[Piece]:
             return
     strict = check_settings(run.settings).strict
     yield await settled(run, material, context, checked, strict=strict)
-
-
-def _draft(work: Work, run: Run, text: str, material: Material) -> Draft:
-    cited = cite(text, work.toolbox.passages)
-    if is_refusal(cited.text, cited=bool(cited.citations)):
-        reason = f"The agent found no answer in the {len(work.toolbox.passages)} passages that it looked at."
-        return Draft(unmarked(cited.text), (), False, 0.0, (reason,))
-    problems = (f"{cited.stripped} citations of sources that do not exist were removed.",) if cited.stripped else ()
-    if not cited.citations and not material.facts:
-        problems = ("The answer cites no source.", *problems)
-    sure = material.confidence if cited.citations or material.facts else 0.0
-    return Draft(cited.text, cited.citations, True, sure, problems)
 
 
 async def _again(run: Run, material: Material, attempts: int) -> Outcome | None:
@@ -146,8 +134,8 @@ def _task(work: Work, facts: tuple[str, ...]) -> str:
     """What a conclusion is told besides the sources. Numbers of passages are taken out: its sources have others."""
     told = [prompt_part("react", "facts", facts=cut("\n".join(facts), HISTORY_CHARS))] if facts else []
     if work.forced_conclusion or work.notes:
-        did = "\n\n".join(step.told(n, full=False) for n, step in enumerate(work.steps, 1))
-        history = cut("\n\n".join([*work.notes, did]), HISTORY_CHARS)
+        did = [step.plainly for step in work.steps] if work.forced_conclusion else []
+        history = cut("\n".join([*work.notes, *did]), HISTORY_CHARS)
         told.append(prompt_part("react", "conclude", history=unmarked(history)))
     return "\n\n".join(told)
 

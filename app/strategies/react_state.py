@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from app.answer.marks import marks
 from app.answer.sentences import split_sentences
 from app.domain.passage import Passage
 from app.strategies.react_parse import Action
@@ -15,8 +14,8 @@ from app.strategies.toolbox.tool import Toolbox, ToolResult
 
 KEEP_FULL: Final = 2
 """Steps told in full; of older ones the thought and the action."""
-OBSERVATION_CHARS: Final = 4000
-"""Of one observation in a prompt."""
+OBSERVATION_CHARS: Final = 6000
+"""Of the observations of one step in a prompt."""
 REFLECTED_CHARS: Final = 1000
 """Of the last observation in a reflection (A8.07)."""
 GATHERED_CHARS: Final = 3000
@@ -42,6 +41,12 @@ class Step:
             lines.append(f"OBSERVATION: {cut(self.observation, OBSERVATION_CHARS)}")
             lines += [f"REFLECTION: {self.reflection}"] if self.reflection else []
         return "\n".join(lines)
+
+    @property
+    def plainly(self) -> str:
+        """In words, for a prompt that wants an answer and not the next step."""
+        did = " and ".join(f"{action.tool} {_json(action.arguments)}" for action in self.actions)
+        return f"- {self.thought} ({did})" if self.thought else f"- ({did})"
 
 
 @dataclass(slots=True)
@@ -99,8 +104,10 @@ def observed(actions: Sequence[Action], results: Sequence[ToolResult]) -> str:
     """One text of the results; of two each with its tool before it (A8.06)."""
     if len(results) == 1:
         return results[0].observation
-    told = zip(actions, results, strict=True)
-    return "\n".join(f"[{action.tool}] {result.observation}" for action, result in told)
+    told, most = zip(actions, results, strict=True), OBSERVATION_CHARS // len(results)
+    return "\n".join(
+        f"[{action.tool}] {cut(result.observation, most - len(action.tool) - 5)}" for action, result in told
+    )
 
 
 def dead_end(toolbox: Toolbox, actions: Sequence[Action], results: Sequence[ToolResult]) -> str:
@@ -141,15 +148,6 @@ def window(passage: Passage, most: int) -> Passage:
         first -= 1
     start, end = spans[first][0], min(spans[last][1], spans[first][0] + most)
     return replace(passage, content=passage.content[start:end], start=passage.start + start, end=passage.start + end)
-
-
-def unmarked(text: str) -> str:
-    """Without `[n]`, which are numbers of the toolbox, not of an answer's sources."""
-    pieces, done = [], 0
-    for mark in marks(text):
-        pieces.append(text[done : mark.start()])
-        done = mark.end()
-    return "".join((*pieces, text[done:]))
 
 
 def cut(text: str, most: int) -> str:

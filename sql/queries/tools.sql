@@ -22,7 +22,7 @@ WHERE d.tenant_id = $1 AND c.name = $2 AND d.metadata @> $3 AND d.status = 'inde
 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $5
 
 -- name: entities
--- Entities, those spoken of in most documents first; of one kind ($4), or of all ('').
+-- Entities, those spoken of in most documents first; taken for one kind ($4) somewhere, or for any ('').
 SELECT e.name, e.kind, count(DISTINCT p.document_id) AS documents, count(DISTINCT m.passage_id) AS passages,
   count(*) OVER () AS all_entities
 FROM rag.collections c
@@ -31,7 +31,7 @@ JOIN rag.entities e ON e.tenant_id = $1 AND e.id = o.canonical_id
 JOIN rag.mentions m ON m.tenant_id = $1 AND m.entity_id = o.id
 JOIN rag.passages p ON p.tenant_id = $1 AND p.id = m.passage_id
 JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
-WHERE c.tenant_id = $1 AND c.name = $2 AND d.metadata @> $3 AND d.status = 'indexed' AND ($4::text = '' OR e.kind = $4::text)
+WHERE c.tenant_id = $1 AND c.name = $2 AND d.metadata @> $3 AND d.status = 'indexed' AND ($4::text = '' OR m.kind = $4::text)
 GROUP BY e.id, e.name, e.kind ORDER BY 3 DESC, 4 DESC, e.name COLLATE "C" LIMIT $5
 
 -- name: mentions

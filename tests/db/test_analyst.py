@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -324,6 +325,23 @@ async def corrected(services: Services, collection: str) -> None:
     services.settings.current = current
 
 
+async def traced_agent(services: Services, collection: str) -> None:
+    """The trace of an agent's run, of one step; agents themselves need a model (test_react.py)."""
+    plain = Question("What is granite?", collection, new_id(), strategy="fast")
+    assert [event async for event in ask(services, plain)]
+    trace = await get_trace(services, plain.run_id)
+    used = {
+        "tool": "retrieve_vector",
+        "arguments": {"query": "granite"},
+        "success": True,
+        "ms": 1.5,
+        "found": [],
+        "reason": "",
+    }
+    steps = [{"step": 1, "thought": "I look.", "tools": [{**used, "repeated": False}]}]
+    services.traces.record(replace(trace, id=new_id(), legs=(), plan={**trace.plan, "agent_steps": steps}))
+
+
 async def evaluated_and_checked(services: Services, folder: Path) -> None:
     """An evaluation run of one query, and a recall check."""
     (folder / "corpus.jsonl").write_text(json.dumps({"_id": "basalt", "text": TEXTS["basalt"]}) + "\n")
@@ -365,6 +383,7 @@ async def test_the_example_queries_of_the_documentation_run(
     await talk(services, "demo")
     await corrected(services, "demo")
     await enhanced(services, "demo")
+    await traced_agent(services, "demo")
     # the last example explains the last run
     await run_search(services, SearchRequest(query="stones", collections=("demo",), top_k=1))
     await services.traces.flush()

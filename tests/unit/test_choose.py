@@ -12,7 +12,7 @@ import pytest
 from app.domain.conversation import SourceRef, Turn
 from app.domain.plan import Classification, ComplexityScore, FusionWeights, IntentMatch, QueryPlan
 from app.domain.question import Question
-from app.strategies.choose import choose, last_exchange
+from app.strategies.choose import Means, choose, last_exchange
 
 PLAN = QueryPlan(
     message="How many days of leave are there?", text="How many days of leave are there?", language="en",
@@ -90,29 +90,52 @@ def test_a_strategy_that_the_caller_names_always_retrieves() -> None:
         assert choose(asked("enhanced"), plan).strategy == "enhanced"
 
 
-@pytest.mark.parametrize("strategy", ["react", "iterative", "planned"])
-def test_a13_06_a_strategy_that_is_not_built_runs_fast_and_says_so(strategy: str) -> None:
-    route = choose(asked(strategy), PLAN)
-    assert route.strategy == "fast"
-    assert route.degraded == (f"strategy {strategy!r} is not available in this version: ran fast",)
-
-
 HOPS = replace(PLAN, text="Who founded the company that makes the Clio?")
 
 
 @pytest.mark.parametrize("plan", [HOPS, replace(PLAN, subquestions=("What is A?", "What is B?"))])
 def test_a1_26_multi_hop_questions_go_to_corrective_where_it_is_switched_on(plan: QueryPlan) -> None:
-    assert choose(asked(), plan, agentic=True).strategy == "corrective"
+    assert choose(asked(), plan, Means(agentic=True)).strategy == "corrective"
     assert choose(asked(), plan).strategy == "fast"
-    assert choose(asked(), PLAN, agentic=True).strategy == "fast", "a single fact takes one pass"
-    assert choose(asked(), replace(plan, about_collection=True), agentic=True).strategy == "aggregate"
+    assert choose(asked(), PLAN, Means(agentic=True)).strategy == "fast", "a single fact takes one pass"
+    assert choose(asked(), replace(plan, about_collection=True), Means(agentic=True)).strategy == "aggregate"
 
 
 def test_a13_06_naming_corrective_runs_it_only_where_it_is_switched_on() -> None:
-    assert choose(asked("corrective"), meaning("greeting"), agentic=True).strategy == "corrective"
+    assert choose(asked("corrective"), meaning("greeting"), Means(agentic=True)).strategy == "corrective"
     off = choose(asked("corrective"), HOPS)
     assert off.strategy == "fast"
     assert off.degraded == ("strategy 'corrective' is switched off (rag.agenticRetrieval.enabled): ran fast",)
+
+
+@pytest.mark.parametrize("strategy", ["react", "planned", "iterative"])
+def test_agents_run_where_there_is_a_model(strategy: str) -> None:
+    assert choose(asked(strategy), PLAN, Means(chat=True)).strategy == strategy
+    without = choose(asked(strategy), PLAN)
+    assert without.strategy == "enhanced"
+    assert without.degraded == ("agents need a chat model, and none is configured: ran enhanced on the whole question",)
+
+
+def test_symbols_of_code_go_to_the_graph_or_are_read_around() -> None:
+    assert choose(asked(), PLAN, Means(symbols=True, relation=True)).strategy == "code"
+    assert choose(asked(), PLAN, Means(symbols=True, chat=True)).strategy == "iterative"
+    assert choose(asked(), PLAN, Means(symbols=True)).strategy == "fast"
+    assert choose(asked(), PLAN, Means(relation=True, chat=True)).strategy == "fast"
+
+
+def test_prompts_that_say_how_to_answer_are_planned() -> None:
+    ordered = replace(asked(), text="Do two separate searches, then say how many days of leave there are.")
+    assert choose(ordered, PLAN, Means(chat=True)).strategy == "planned"
+    assert choose(ordered, PLAN).strategy == "enhanced"
+
+
+def test_a1_10_an_agent_answers_what_is_complex_if_there_is_a_model_for_it() -> None:
+    hard = replace(PLAN, complexity=ComplexityScore(0.55, "COMPLEX", {}, "hard"), subquestions=("a?", "b?"))
+    assert choose(asked(), hard, Means(chat=True)).strategy == "react"
+    assert choose(asked("react"), PLAN, Means(chat=True)).strategy == "react"
+    for route in (choose(asked(), hard), choose(asked("react"), hard)):
+        assert route.strategy == "enhanced"
+        assert route.degraded == ("agents need a chat model, and none is configured: ran enhanced on 2 sub-questions",)
 
 
 def test_a1_24_the_exchange_is_among_the_last_four_messages_and_goes_back_to_a_real_question() -> None:

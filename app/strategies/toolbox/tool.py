@@ -6,7 +6,7 @@ collection: tools see what the question's own search would see, whatever a model
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -46,7 +46,10 @@ def _as_text(value: Any) -> Any:
 
 
 def _clamped(value: Any) -> Any:
-    return max(1, min(MOST_FOUND, int(value))) if isinstance(value, int | float) else value
+    try:
+        return max(1, min(MOST_FOUND, int(float(value))))
+    except (TypeError, ValueError, OverflowError):
+        return value
 
 
 Maybe = Annotated[str, BeforeValidator(_as_text), AfterValidator(_line)]
@@ -115,6 +118,13 @@ class Used:
     repeated: bool = False
     reason: str = ""
 
+    def told(self) -> dict[str, Any]:
+        """As analyst.agent_steps reads it."""
+        return {
+            "tool": self.tool, "arguments": dict(self.arguments), "success": self.success, "ms": self.ms,
+            "found": [str(key) for key in self.found], "repeated": self.repeated, "reason": self.reason,
+        }  # fmt: skip
+
 
 @dataclass(slots=True)
 class Toolbox:
@@ -131,7 +141,7 @@ class Toolbox:
     repeated: int = 0
 
     def number(self, passage: Passage) -> int:
-        """The number of a passage, a new one where it has none. The longer text of one passage is kept."""
+        """The number of a passage, a new one where it has none."""
         for at, known in enumerate(self.passages):
             if known.passage_id == passage.passage_id:
                 return at + 1
@@ -150,7 +160,3 @@ class Toolbox:
     def described(self) -> str:
         """All tools, a line each, for a prompt."""
         return "\n".join(tool.line for tool in self.tools.values())
-
-    def best_first(self) -> Sequence[Passage]:
-        """What was found, in the order in which it was found."""
-        return tuple(self.passages)
