@@ -53,12 +53,12 @@ class Runs:
         live = Live(run_id, resumable=False)
         self._enter(principal, live)
         task = live.start(events)
+        task.add_done_callback(lambda _: self._leave(principal, live))  # its trace is recorded by then
         try:
             async for event in live.listen():
                 yield event
         finally:
             live.cancel()
-            self._leave(principal, live)
             await asyncio.wait([task])
 
     async def resumable(
