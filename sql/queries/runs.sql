@@ -66,10 +66,11 @@ SELECT $1, id, last_seq, $3, true, $4 FROM lost
 
 -- name: known
 -- When a run began, and in which conversation; from its trace where there is one.
-SELECT started_at, session_id, outcome AS status FROM rag.runs WHERE tenant_id = $1 AND id = $2
-UNION ALL
-SELECT started_at, session_id, status FROM rag.resumable_runs WHERE tenant_id = $1 AND id = $2
-LIMIT 1
+SELECT started_at, session_id, status FROM (
+  SELECT 1 AS place, started_at, session_id, outcome AS status FROM rag.runs WHERE tenant_id = $1 AND id = $2
+  UNION ALL
+  SELECT 2, started_at, session_id, status FROM rag.resumable_runs WHERE tenant_id = $1 AND id = $2
+) AS found ORDER BY place LIMIT 1
 
 -- name: expire
 SELECT tenant_id, id FROM rag.expire_runs($1, $2, $3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -25,6 +26,13 @@ from app.store.session import Database
 
 LEASE = timedelta(seconds=30)
 OVER = timedelta(seconds=-1)
+
+
+@pytest.fixture
+async def db(database: str) -> AsyncIterator[Database]:
+    opened = await Database.open(database)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture
