@@ -82,7 +82,7 @@ class Journal:
                 self._live.cancel()
 
     async def _wait(self) -> None:
-        """For more than text; for text, and then a moment for more of it; or for the next beat."""
+        """For the next event; for a moment more where it goes on with a text; or for the next beat."""
         with suppress(TimeoutError):
             async with asyncio.timeout(BEAT_SECONDS):
                 while not self._live.events:

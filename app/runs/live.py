@@ -40,9 +40,10 @@ class Live:
         self.ended = False
         self.said, self.stored = Bell(), Bell()
         self.urgent = asyncio.Event()
-        """Whether there is more to store than pieces of text."""
+        """Whether there is something to store at once: all but further pieces of text."""
         self.task: asyncio.Task[None] | None = None
         self._instead: Event | None = None
+        self._in_text = False
 
     def start(self, events: AsyncIterator[Event]) -> asyncio.Task[None]:
         self.task = asyncio.create_task(self._run(events))
@@ -72,6 +73,7 @@ class Live:
             async with aclosing(cast("AsyncGenerator[Event]", events)) as running:
                 async for event in running:
                     self._say(event)
+                    await asyncio.sleep(0)  # who listens gets it before the next, also where a model is fast
             self._say(Failed(CairnError("the run ended without a result; report this with the request id")))
         except asyncio.CancelledError:
             self._say(Cancelled(self.run_id))
@@ -88,6 +90,7 @@ class Live:
             event = self._instead
         self.ended = isinstance(event, TERMINAL)
         self.events.append(event)
-        if not isinstance(event, Token):
+        if not (self._in_text and isinstance(event, Token)):
             self.urgent.set()
+        self._in_text = isinstance(event, Token)
         self.said.ring()
