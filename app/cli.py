@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import UUID
 
 import typer
 
@@ -173,6 +174,18 @@ def history(
     from app.commands.chat import history as run
 
     return _run(run(session, delete, json))
+
+
+@app.command()
+def feedback(
+    run: Annotated[UUID, typer.Argument(metavar="RUN", help="Id of the run, as the answer has it.")],
+    rating: Annotated[int, typer.Option(min=-1, max=1, help="-1 bad, 0 neither, 1 good.")],
+    comment: Annotated[str | None, typer.Option(help="In your own words.")] = None,
+) -> int:
+    """Say what you think of an answer; replaces what was said of it before."""
+    from app.commands.feedback import feedback as judge
+
+    return _run(judge(run, rating, comment))
 
 
 @app.command()

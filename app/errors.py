@@ -124,6 +124,27 @@ class QueryTimeoutError(CairnError):
     status, code, title = 503, "query-timeout", "Query timed out"
 
 
+# --- runs -----------------------------------------------------------------------------------------------------------
+
+
+class StoppingError(CairnError):
+    """The server was asked to stop while a run or a stream was open."""
+
+    status, code, title = 503, "stopping", "Server is stopping"
+
+
+class RunLostError(CairnError):
+    """The process of a resumable run died before the run ended."""
+
+    status, code, title = 503, "run-lost", "Run lost"
+
+
+class TextDeletedError(CairnError):
+    """What a run said is gone, with a document that it quoted or with its conversation."""
+
+    status, code, title = 410, "text-deleted", "Text deleted"
+
+
 # --- operating ------------------------------------------------------------------------------------------------------
 
 

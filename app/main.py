@@ -39,6 +39,7 @@ from app.api import (
     problems,
     qa,
     query,
+    runs,
     search,
     traces,
 )
@@ -47,6 +48,7 @@ from app.api.guards import check_listen
 from app.api.running import Running
 from app.errors import CairnError
 from app.job_actions import expire_jobs
+from app.run_actions import tidy_runs
 from app.settings import Environment, SettingsStore, read_environment
 from app.store import upkeep
 from app.wiring import Services, open_services
@@ -57,6 +59,8 @@ log = structlog.get_logger(__name__)
 
 GRACEFUL_SECONDS = 4
 """For requests in flight after SIGTERM. With WORKER_SECONDS it keeps the exit within 10 s (T32)."""
+RUN_SECONDS = 1.5
+"""For resumable runs after SIGTERM; then they end as failed, while their readers are still there (api.sse)."""
 WORKER_SECONDS = 3.0
 """For the worker's job to be handed back after that; then its lease decides."""
 KEEP_ALIVE_SECONDS = 15
@@ -76,8 +80,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, index, search, query, qa, agent, chat_history, chat, chat_documents, graph, jobs,
-    traces, cache, health,
+    collections, documents, embedding_models, index, search, query, qa, agent, runs, chat_history, chat, chat_documents, graph,
+    jobs, traces, cache, health,
 )  # fmt: skip
 
 
@@ -165,6 +169,7 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
         asyncio.create_task(_keep_on(lambda: services.settings.watch())),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
     ]
+    ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS))
     working: asyncio.Task[None] | None = None
     if worker:
         running.worker = services.worker(grace_seconds=WORKER_SECONDS)
@@ -173,6 +178,7 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
         yield
     finally:
         running.stopping.set()
+        await asyncio.wait([ending], timeout=RUN_SECONDS + WORKER_SECONDS)
         if working is not None:
             await asyncio.wait([working], timeout=WORKER_SECONDS)
             tasks.append(working)
@@ -208,6 +214,7 @@ async def _maintain(services: Services) -> None:
                 made = await upkeep.ensure_partitions(connection, PARTITION_DAYS)
                 dropped = await upkeep.drop_partitions(connection, services.settings.current.trace.retention_days)
             expired = await expire_jobs(services)
+            await tidy_runs(services)
             await order_upkeep(services)
             log.info("maintenance", partitions_made=made, partitions_dropped=dropped, jobs_expired=expired)
             pause = DAY_SECONDS

@@ -432,6 +432,17 @@ class JobsSettings(Section):
     )
 
 
+class RunSettings(Section):
+    """Resumable runs: those that go on without their client."""
+
+    lease_seconds: float = Field(
+        15, ge=3, description="A resumable run whose process is silent this long counts as failed, seconds."
+    )
+    retention_days: int = Field(
+        7, ge=1, description="Resumable runs that began longer ago are deleted with their events."
+    )
+
+
 class TraceSettings(Section):
     enabled: bool = Field(True, description="Write a trace of each run.")
     sample_rate: float = Field(
@@ -473,6 +484,7 @@ class Settings(Section):
     providers: ProviderSettings = ProviderSettings()
     memory: MemorySettings = MemorySettings()
     jobs: JobsSettings = JobsSettings()
+    runs: RunSettings = RunSettings()
     trace: TraceSettings = TraceSettings()
     api: ApiSettings = ApiSettings()
 

@@ -43,6 +43,7 @@ from app.providers.protocols import ChatModel, Embedder, Reranker
 from app.query.exemplars import Exemplars
 from app.retrieve.rerank import Choice
 from app.retrieve.search import Retriever
+from app.runs.registry import Runs
 from app.settings import Environment, Settings, SettingsStore
 from app.store import vectors
 from app.store.cache_ledger import CacheLedger
@@ -67,6 +68,7 @@ class Services:
     chat_for: Callable[[Settings], ChatModel | None]
     exemplars: Exemplars
     circuits: Circuits
+    runs: Runs
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
@@ -152,6 +154,7 @@ async def open_services(
         stack.push_async_callback(traces.close)
         chats = _ChatModels(environment, circuits)
         stack.push_async_callback(chats.close)
+        runs = Runs(database, lambda: settings.current.runs)
         reranker = _Rerankers(environment, settings, chats, circuits)
         stack.push_async_callback(reranker.close)
         ledger, embeddings = CacheLedger(database), QueryEmbeddings(database)
@@ -159,8 +162,19 @@ async def open_services(
         stack.push_async_callback(embeddings.close)
         retriever = Retriever(database, embedder, model, reranker, ledger, embeddings, embedders)
         exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
+        stack.push_async_callback(runs.close)
         yield Services(
-            environment, settings, principal, database, owner_dsn, retriever, traces, chats.get, exemplars, circuits
+            environment,
+            settings,
+            principal,
+            database,
+            owner_dsn,
+            retriever,
+            traces,
+            chats.get,
+            exemplars,
+            circuits,
+            runs,
         )
 
 

@@ -289,6 +289,27 @@ ALTER FUNCTION rag.blank_messages(documents uuid[], among uuid[]) OWNER TO cairn
 
 COMMENT ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) IS 'Blanks quotes, names and, where they are cited, whole answers of documents in messages of the current tenant.';
 
+CREATE FUNCTION rag.blank_run_events(documents uuid[], told text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  doomed uuid[] := ARRAY(
+    SELECT r.id FROM resumable_runs r
+    WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) AND r.blanked_at IS NULL
+    ORDER BY r.id FOR UPDATE);
+BEGIN
+  UPDATE resumable_runs r SET blanked_at = clock_timestamp() WHERE r.tenant_id = tenant AND r.id = ANY (doomed);
+  UPDATE run_events e SET data = NULL
+  WHERE e.tenant_id = tenant AND e.run_id = ANY (doomed) AND NOT wordless_event(e.kind);
+END
+$$;
+
+ALTER FUNCTION rag.blank_run_events(documents uuid[], told text[]) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.blank_run_events(documents uuid[], told text[]) IS 'Blanks stored events of the current tenant that may quote deleted documents or conversations.';
+
 CREATE FUNCTION rag.blank_session_runs(session text, among uuid[] DEFAULT NULL::uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -727,6 +748,33 @@ ALTER FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) OWNER TO cai
 
 COMMENT ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) IS 'Deletes jobs of all tenants that ended more than so many days ago, a batch at a time; which ones.';
 
+CREATE FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max_runs integer) RETURNS TABLE(tenant_id bigint, id uuid)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+  IF least(keep_days, keep_traces_days) < 1 THEN
+    RAISE EXCEPTION 'runs are kept for one day at least, not %', least(keep_days, keep_traces_days)
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  DELETE FROM feedback AS f
+  WHERE f.run_started_at < clock_timestamp() - make_interval(days => greatest(keep_days, keep_traces_days) + 1);
+  RETURN QUERY
+  DELETE FROM resumable_runs AS r
+  USING (SELECT o.tenant_id, o.id FROM resumable_runs AS o
+         WHERE o.started_at < clock_timestamp() - make_interval(days => keep_days)
+           AND (o.status <> 'running' OR o.lease_until < clock_timestamp())
+         ORDER BY o.started_at LIMIT max_runs FOR UPDATE SKIP LOCKED) AS old
+  WHERE r.tenant_id = old.tenant_id AND r.id = old.id
+  RETURNING r.tenant_id, r.id;
+END
+$$;
+
+ALTER FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max_runs integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max_runs integer) IS 'Deletes resumable runs of all tenants that began more than so many days ago, a batch at a time, and feedback; which runs.';
+
 CREATE TABLE rag.run_legs (
     tenant_id bigint NOT NULL,
     started_at timestamp with time zone NOT NULL,
@@ -875,13 +923,18 @@ BEGIN
   PERFORM blank_messages(documents);
   DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id IN ( -- a model's words, maybe out of a document
     SELECT d.collection_id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (forget_documents.documents));
+  UPDATE feedback f SET comment = NULL
+  WHERE f.tenant_id = tenant AND f.comment IS NOT NULL AND f.run_id IN (
+    SELECT r.id FROM runs r WHERE r.tenant_id = tenant AND r.document_ids && documents
+    UNION ALL SELECT r.id FROM resumable_runs r WHERE r.tenant_id = tenant AND r.document_ids && documents);
+  PERFORM blank_run_events(documents, told);
   RETURN touched;
 END
 $$;
 
 ALTER FUNCTION rag.forget_documents(documents uuid[]) OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.forget_documents(documents uuid[]) IS 'Blanks traced answers and messages of the current tenant that cite or quote deleted documents; how many runs it touched.';
+COMMENT ON FUNCTION rag.forget_documents(documents uuid[]) IS 'Blanks traced answers, messages, comments and stored events of the current tenant that cite or quote deleted documents; how many runs it touched.';
 
 CREATE FUNCTION rag.forget_session(session text) RETURNS boolean
     LANGUAGE plpgsql
@@ -900,6 +953,8 @@ BEGIN
   PERFORM blank_session_runs(session);
   PERFORM FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session ORDER BY m.id FOR UPDATE;
   DELETE FROM sessions s WHERE s.tenant_id = tenant AND s.id = session;
+  DELETE FROM feedback f WHERE f.tenant_id = tenant AND (f.session_id = session OR f.run_id::text = ANY (asked));
+  PERFORM blank_run_events('{}', ARRAY[session]);
   WITH doomed AS MATERIALIZED (
     SELECT c.key FROM retrieval_cache c
     WHERE c.tenant_id = tenant AND c.result ->> 'run_id' = ANY (asked) ORDER BY c.key FOR UPDATE
@@ -911,7 +966,7 @@ $$;
 
 ALTER FUNCTION rag.forget_session(session text) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.forget_session(session text) IS 'Removes a conversation of the current tenant with its messages and blanks its text in traces; false when it is unknown.';
+COMMENT ON FUNCTION rag.forget_session(session text) IS 'Removes a conversation of the current tenant with messages and feedback, blanks its text in traces and stored events; false when it is unknown.';
 
 CREATE FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) RETURNS uuid[]
     LANGUAGE plpgsql STABLE
@@ -2561,6 +2616,15 @@ ALTER FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, m
 
 COMMENT ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) IS 'Passages of a collection of the current tenant by the cosine of their best chunk; see sql/functions/search.sql.';
 
+CREATE FUNCTION rag.wordless_event(kind text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ SELECT kind IN ('RunStarted', 'Progress', 'Cancelled') $$;
+
+ALTER FUNCTION rag.wordless_event(kind text) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.wordless_event(kind text) IS 'Whether events of a kind hold no words of documents or conversations.';
+
 CREATE FUNCTION rag.wordless_plan(plan jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3697,6 +3761,72 @@ COMMENT ON COLUMN analyst.eval_runs.parameters IS 'What the searches were asked 
 COMMENT ON COLUMN analyst.eval_runs.settings IS 'All settings in force (JSON object, keys as in settings.json).';
 
 COMMENT ON COLUMN analyst.eval_runs.metrics IS 'All metrics with their intervals (JSON object: metric to mean, low, high).';
+
+CREATE TABLE rag.feedback (
+    tenant_id bigint NOT NULL,
+    run_id uuid NOT NULL,
+    run_started_at timestamp with time zone NOT NULL,
+    session_id text,
+    rating smallint NOT NULL,
+    comment text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT feedback_rating_check CHECK ((rating = ANY (ARRAY['-1'::integer, 0, 1])))
+);
+
+ALTER TABLE ONLY rag.feedback FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.feedback OWNER TO owner;
+
+COMMENT ON TABLE rag.feedback IS 'What users think of answers, one judgement per run.';
+
+COMMENT ON COLUMN rag.feedback.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.feedback.run_id IS 'The run that is judged (rag.runs.id).';
+
+COMMENT ON COLUMN rag.feedback.run_started_at IS 'When that run began.';
+
+COMMENT ON COLUMN rag.feedback.session_id IS 'The conversation of the run; null: none.';
+
+COMMENT ON COLUMN rag.feedback.rating IS '-1 bad, 0 neither, 1 good.';
+
+COMMENT ON COLUMN rag.feedback.comment IS 'In the user''s words; null: none, or a document that the answer cites was deleted.';
+
+COMMENT ON COLUMN rag.feedback.created_at IS 'When the run was first judged.';
+
+COMMENT ON COLUMN rag.feedback.updated_at IS 'When the judgement was last replaced.';
+
+CREATE VIEW analyst.feedback AS
+ SELECT t.name AS tenant,
+    f.run_id,
+    f.run_started_at,
+    f.session_id,
+    f.rating,
+    f.comment,
+    f.created_at,
+    f.updated_at
+   FROM (rag.feedback f
+     JOIN rag.tenants t ON ((t.id = f.tenant_id)));
+
+ALTER VIEW analyst.feedback OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.feedback IS 'What users think of answers, one row per judged run; join analyst.retrieval_runs for question and answer.';
+
+COMMENT ON COLUMN analyst.feedback.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.feedback.run_id IS 'The run that is judged; see analyst.retrieval_runs and analyst.retrieval_hits.';
+
+COMMENT ON COLUMN analyst.feedback.run_started_at IS 'When that run began: with it a join with analyst.retrieval_runs is fast.';
+
+COMMENT ON COLUMN analyst.feedback.session_id IS 'The conversation of the run (analyst.conversations); null outside of conversations.';
+
+COMMENT ON COLUMN analyst.feedback.rating IS '-1 bad, 0 neither, 1 good.';
+
+COMMENT ON COLUMN analyst.feedback.comment IS 'In the words of the user; null where there is none, or a document that the answer cites was deleted since.';
+
+COMMENT ON COLUMN analyst.feedback.created_at IS 'When the run was first judged.';
+
+COMMENT ON COLUMN analyst.feedback.updated_at IS 'When the judgement was last replaced.';
 
 CREATE TABLE rag.mentions (
     tenant_id bigint NOT NULL,
@@ -4866,6 +4996,82 @@ COMMENT ON COLUMN rag.query_embeddings.embedding IS 'Its vector.';
 
 COMMENT ON COLUMN rag.query_embeddings.used_at IS 'When it was last used, to 30 s.';
 
+CREATE TABLE rag.resumable_runs (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    surface text NOT NULL,
+    session_id text,
+    owner uuid NOT NULL,
+    status text DEFAULT 'running'::text NOT NULL,
+    started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    ended_at timestamp with time zone,
+    lease_until timestamp with time zone NOT NULL,
+    cancel_requested boolean DEFAULT false NOT NULL,
+    last_seq integer DEFAULT 0 NOT NULL,
+    document_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    blanked_at timestamp with time zone,
+    CONSTRAINT resumable_runs_status_check CHECK ((status = ANY (ARRAY['running'::text, 'ok'::text, 'error'::text, 'cancelled'::text])))
+);
+
+ALTER TABLE ONLY rag.resumable_runs FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.resumable_runs OWNER TO owner;
+
+COMMENT ON TABLE rag.resumable_runs IS 'Runs that go on without their client; their row is the one lock between who writes and who deletes.';
+
+COMMENT ON COLUMN rag.resumable_runs.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.resumable_runs.id IS 'Run id; its trace is rag.runs.id, written when it has ended.';
+
+COMMENT ON COLUMN rag.resumable_runs.surface IS 'How its events are shown: query or chat.';
+
+COMMENT ON COLUMN rag.resumable_runs.session_id IS 'Conversation that the question was asked in; null: none.';
+
+COMMENT ON COLUMN rag.resumable_runs.owner IS 'The task that runs it; nobody else may add events.';
+
+COMMENT ON COLUMN rag.resumable_runs.status IS 'running, ok, error or cancelled.';
+
+COMMENT ON COLUMN rag.resumable_runs.started_at IS 'When it began.';
+
+COMMENT ON COLUMN rag.resumable_runs.ended_at IS 'When its last event was stored.';
+
+COMMENT ON COLUMN rag.resumable_runs.lease_until IS 'When a running one is taken for lost, unless its owner says otherwise; by the clock of the database.';
+
+COMMENT ON COLUMN rag.resumable_runs.cancel_requested IS 'Whether somebody asked for its end.';
+
+COMMENT ON COLUMN rag.resumable_runs.last_seq IS 'Events stored so far.';
+
+COMMENT ON COLUMN rag.resumable_runs.document_ids IS 'Documents that its events quote; their deletion blanks them.';
+
+COMMENT ON COLUMN rag.resumable_runs.blanked_at IS 'When such a document, or the conversation, was deleted; no text is kept from then on.';
+
+CREATE TABLE rag.run_events (
+    tenant_id bigint NOT NULL,
+    run_id uuid NOT NULL,
+    seq integer NOT NULL,
+    kind text NOT NULL,
+    terminal boolean NOT NULL,
+    data text
+);
+
+ALTER TABLE ONLY rag.run_events FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.run_events OWNER TO owner;
+
+COMMENT ON TABLE rag.run_events IS 'What resumable runs said, to be read again and on any process; pieces of text are merged.';
+
+COMMENT ON COLUMN rag.run_events.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.run_events.run_id IS 'The run (rag.resumable_runs.id).';
+
+COMMENT ON COLUMN rag.run_events.seq IS 'Place among its events, from 1, without gaps.';
+
+COMMENT ON COLUMN rag.run_events.kind IS 'What happened: name of the event.';
+
+COMMENT ON COLUMN rag.run_events.terminal IS 'Whether it is the last one; every run has one.';
+
+COMMENT ON COLUMN rag.run_events.data IS 'Its fields (JSON object); null once what it quotes is deleted.';
+
 CREATE TABLE rag.schema_objects (
     name text NOT NULL,
     hash text NOT NULL,
@@ -5073,6 +5279,9 @@ ALTER TABLE ONLY rag.extraction_usage
 ALTER TABLE ONLY rag.extractions
     ADD CONSTRAINT extractions_pkey PRIMARY KEY (tenant_id, document_id, content_hash, extractor);
 
+ALTER TABLE ONLY rag.feedback
+    ADD CONSTRAINT feedback_pkey PRIMARY KEY (tenant_id, run_id);
+
 ALTER TABLE ONLY rag.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (tenant_id, id);
 
@@ -5121,8 +5330,14 @@ ALTER TABLE ONLY rag.recall_checks
 ALTER TABLE ONLY rag.relations
     ADD CONSTRAINT relations_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY rag.resumable_runs
+    ADD CONSTRAINT resumable_runs_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY rag.retrieval_cache
     ADD CONSTRAINT retrieval_cache_pkey PRIMARY KEY (tenant_id, key);
+
+ALTER TABLE ONLY rag.run_events
+    ADD CONSTRAINT run_events_pkey PRIMARY KEY (tenant_id, run_id, seq);
 
 ALTER TABLE ONLY rag.run_legs
     ADD CONSTRAINT run_legs_pkey PRIMARY KEY (tenant_id, run_id, leg, started_at);
@@ -5210,6 +5425,12 @@ CREATE INDEX qa_sessions_idle_idx ON rag.qa_sessions USING btree (tenant_id, las
 CREATE INDEX recall_checks_collection_idx ON rag.recall_checks USING btree (tenant_id, collection_id, checked_at);
 
 CREATE INDEX relations_collection_idx ON rag.relations USING btree (tenant_id, collection_id);
+
+CREATE INDEX resumable_runs_document_ids_idx ON rag.resumable_runs USING gin (document_ids);
+
+CREATE INDEX resumable_runs_session_idx ON rag.resumable_runs USING btree (tenant_id, session_id) WHERE (session_id IS NOT NULL);
+
+CREATE UNIQUE INDEX run_events_terminal_idx ON rag.run_events USING btree (tenant_id, run_id) WHERE terminal;
 
 CREATE INDEX runs_document_ids_idx ON ONLY rag.runs USING gin (document_ids);
 
@@ -5325,6 +5546,9 @@ ALTER TABLE ONLY rag.recall_checks
 ALTER TABLE ONLY rag.relations
     ADD CONSTRAINT relations_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY rag.run_events
+    ADD CONSTRAINT run_events_tenant_id_run_id_fkey FOREIGN KEY (tenant_id, run_id) REFERENCES rag.resumable_runs(tenant_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY rag.uploads
     ADD CONSTRAINT uploads_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
 
@@ -5430,6 +5654,10 @@ CREATE POLICY app ON rag.extractions TO cairn_app USING ((tenant_id = (NULLIF(cu
 
 COMMENT ON POLICY app ON rag.extractions IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.feedback TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.feedback IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.jobs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.jobs IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -5490,9 +5718,17 @@ CREATE POLICY app ON rag.relations TO cairn_app USING ((tenant_id = (NULLIF(curr
 
 COMMENT ON POLICY app ON rag.relations IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.resumable_runs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.resumable_runs IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.retrieval_cache TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.retrieval_cache IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.run_events TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.run_events IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.run_legs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -5626,6 +5862,10 @@ CREATE POLICY definer ON rag.extractions TO cairn_definer USING (true) WITH CHEC
 
 COMMENT ON POLICY definer ON rag.extractions IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.feedback TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.feedback IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.jobs TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.jobs IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -5686,9 +5926,17 @@ CREATE POLICY definer ON rag.relations TO cairn_definer USING (true) WITH CHECK 
 
 COMMENT ON POLICY definer ON rag.relations IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.resumable_runs TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.resumable_runs IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.retrieval_cache TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.retrieval_cache IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.run_events TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.run_events IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.run_legs TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -5740,6 +5988,8 @@ ALTER TABLE rag.extraction_usage ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.extractions ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.feedback ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.jobs ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.lexical_index ENABLE ROW LEVEL SECURITY;
@@ -5770,7 +6020,11 @@ ALTER TABLE rag.recall_checks ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.relations ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.resumable_runs ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.retrieval_cache ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.run_events ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.run_legs ENABLE ROW LEVEL SECURITY;
 
@@ -5920,6 +6174,12 @@ CREATE POLICY views ON rag.extractions FOR SELECT TO cairn_views USING ((tenant_
 
 COMMENT ON POLICY views ON rag.extractions IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
+CREATE POLICY views ON rag.feedback FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.feedback IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
 CREATE POLICY views ON rag.jobs FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
@@ -6010,11 +6270,23 @@ CREATE POLICY views ON rag.relations FOR SELECT TO cairn_views USING ((tenant_id
 
 COMMENT ON POLICY views ON rag.relations IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
+CREATE POLICY views ON rag.resumable_runs FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.resumable_runs IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
 CREATE POLICY views ON rag.retrieval_cache FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.retrieval_cache IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.run_events FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.run_events IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.run_legs FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -6083,6 +6355,9 @@ GRANT ALL ON FUNCTION rag.association(strength bigint, source_passages integer, 
 REVOKE ALL ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.blank_run_events(documents uuid[], told text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.blank_run_events(documents uuid[], told text[]) TO cairn_app;
+
 REVOKE ALL ON FUNCTION rag.blank_session_runs(session text, among uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.blank_session_runs(session text, among uuid[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.blank_session_runs(session text, among uuid[]) TO cairn_definer;
@@ -6138,6 +6413,9 @@ GRANT ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max_runs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max_runs integer) TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_definer;
 GRANT SELECT ON TABLE rag.run_legs TO cairn_views;
@@ -6361,6 +6639,11 @@ GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible int
 GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.wordless_event(kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.wordless_event(kind text) TO cairn_app;
+GRANT ALL ON FUNCTION rag.wordless_event(kind text) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.wordless_event(kind text) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.wordless_plan(plan jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_app;
 GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_definer;
@@ -6445,6 +6728,12 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.eval_runs TO cairn_app;
 GRANT SELECT ON TABLE analyst.eval_results TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.eval_runs TO cairn_analyst;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.feedback TO cairn_definer;
+GRANT SELECT ON TABLE rag.feedback TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.feedback TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.feedback TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.mentions TO cairn_definer;
 GRANT SELECT ON TABLE rag.mentions TO cairn_views;
@@ -6558,6 +6847,14 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.qa_sessions TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.query_embeddings TO cairn_definer;
 GRANT SELECT ON TABLE rag.query_embeddings TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.query_embeddings TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.resumable_runs TO cairn_definer;
+GRANT SELECT ON TABLE rag.resumable_runs TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.resumable_runs TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_events TO cairn_definer;
+GRANT SELECT ON TABLE rag.run_events TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_events TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.uploads TO cairn_definer;
 GRANT SELECT ON TABLE rag.uploads TO cairn_views;

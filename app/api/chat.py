@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,22 +14,23 @@ from starlette.requests import Request
 
 from app import actions, chat_actions
 from app.api import problems
+from app.api.asking import asked, finished, rendered
+from app.api.chat_frames import SOURCE_EXAMPLE, ChatSource, chat_frames, chat_source
 from app.api.models import ID_EXAMPLE, Body, example
-from app.api.query import events_of, finished
 from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_gone
-from app.api.sse import Frame, describe, error_frame, event_stream
-from app.domain.answer import Answer
-from app.domain.conversation import SourceRef
-from app.domain.event import Answered, Cancelled, Failed, Token
+from app.api.sse import describe, event_stream
+from app.domain.event import Answered
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.errors import ConflictError, InputError
+from app.domain.run import Numbered
+from app.errors import InputError
 from app.memory.sources import sources_of
 from app.wiring import Services
 
 router = APIRouter(tags=["chat"], route_class=TypedRoute)
 
 SESSION_HEADER = "X-Session-ID"
+RUN_HEADER = "X-Run-ID"
 _IN_HEADER = re.compile(r"[!-~]+")
 ChatId = Annotated[
     str, Path(description="Id of a chat; its documents are in the collection chat_{chat_id}.", examples=["leave-2026"])
@@ -39,12 +39,8 @@ SessionHeader = Annotated[
     str | None, Header(alias=SESSION_HEADER, description="The session, where the body names none (A13.08).")
 ]
 
-_SOURCE = {
-    "filename": "guides/leave.md", "chunk_id": ID_EXAMPLE, "relevance_score": 0.89,
-    "content_preview": "Employees have 30 days of leave per year.", "page": None,
-}  # fmt: skip
 _RESPONSE = {
-    "message_id": ID_EXAMPLE, "answer": "Employees have 30 days of leave per year [1].", "sources": [_SOURCE],
+    "message_id": ID_EXAMPLE, "answer": "Employees have 30 days of leave per year [1].", "sources": [SOURCE_EXAMPLE],
     "session_id": "9f1c2c0e-7d5a-4b39-9a55-0f6f0c7c9d11", "was_grounded": True, "confidence": 0.92,
     "processing_time_ms": 34.5,
 }  # fmt: skip
@@ -63,18 +59,10 @@ class ChatRequest(Body):
     collection_name: str | None = Field(
         None, description="What is asked. Default: chat_{chat_id}, or chat_{session_id} where there is no chat id."
     )
-
-
-class ChatSource(BaseModel):
-    """A source of an answer; the n-th of the list is `[n]` in it. Uncited ones come last."""
-
-    model_config = example(_SOURCE)
-
-    filename: str = Field(description="Name of the file; empty once the document is deleted.")
-    chunk_id: str = Field(description="Id of the chunk, or of the passage where no chunk of it was found.")
-    relevance_score: float
-    content_preview: str = Field(description="At most 200 characters, from the cited sentence on.")
-    page: int | None
+    run_id: UUID | None = Field(None, description="Names the run; 409 if in use, made if not given.")
+    resumable: bool = Field(
+        False, description="The run goes on when its client leaves; GET /runs/{run_id}/events continues it."
+    )
 
 
 class ChatResponse(BaseModel):
@@ -112,7 +100,7 @@ async def chat(
     """The answer, in one piece. Leaving cancels the run."""
     began = time.perf_counter()
     question = _question(body, services, session)
-    answered = await until_gone(request, finished(running, services, question))
+    answered = await until_gone(request, finished(await _asked(body, running, services, question)))
     response = _response(answered, question, (time.perf_counter() - began) * 1000)
     return Response(response.model_dump_json(), media_type="application/json", headers=_headers(question))
 
@@ -124,7 +112,7 @@ async def stream(
     """Needs `collection_name`. `token`, then `sources`, then `done`; or `error` as the last event."""
     if body.collection_name is None:
         raise InputError("collection_name is needed here; or send to /chat/{chat_id}/stream, or to /chat/")
-    return _streamed(request, running, services, _question(body, services, session))
+    return await _streamed(body, request, running, services, _question(body, services, session))
 
 
 @router.post(
@@ -140,7 +128,7 @@ async def chat_stream(
 ) -> Response:
     """`token`, then `sources`, then `done`; or `error` as the last event. Leaving cancels the run."""
     collection = chat_actions.chat_collection(chat_id)
-    return _streamed(request, running, services, _question(body, services, session, collection))
+    return await _streamed(body, request, running, services, _question(body, services, session, collection))
 
 
 def _question(body: ChatRequest, services: Services, header: str | None, collection: str | None = None) -> Question:
@@ -151,15 +139,23 @@ def _question(body: ChatRequest, services: Services, header: str | None, collect
     return Question(
         text=actions.checked_text(body.message, services.settings.current),
         collection=collection or chat_actions.session_collection(session),
-        run_id=new_id(),
+        run_id=body.run_id or new_id(),
         session_id=session,
     )
 
 
+async def _asked(
+    body: ChatRequest, running: Running, services: Services, question: Question
+) -> AsyncGenerator[Numbered]:
+    named = body.run_id is not None
+    return await asked(running, services, question, "chat", resumable=body.resumable, named=named)
+
+
 def _headers(question: Question) -> dict[str, str]:
-    """The session, for clients that read no body; not one that a header cannot say."""
+    """Run and session, for clients that read no body; not a session that a header cannot say."""
     session = question.session_id or ""
-    return {SESSION_HEADER: session} if _IN_HEADER.fullmatch(session) else {}
+    run = {RUN_HEADER: str(question.run_id)}
+    return {**run, SESSION_HEADER: session} if _IN_HEADER.fullmatch(session) else run
 
 
 # --- as JSON ----------------------------------------------------------------------------------------------------------
@@ -178,71 +174,14 @@ def _response(answered: Answered, question: Question, milliseconds: float) -> Ch
     )
 
 
-def chat_source(source: SourceRef) -> ChatSource:
-    """As chat clients see a source, in answers and in history."""
-    return ChatSource(
-        filename=source.filename,
-        chunk_id=str(source.chunk_id or source.passage_id),
-        relevance_score=source.score,
-        content_preview=source.preview,
-        page=source.page,
-    )
-
-
 # --- as a stream ------------------------------------------------------------------------------------------------------
 
 
-def _streamed(request: Request, running: Running, services: Services, question: Question) -> Response:
-    response = event_stream(request, _frames(request, running, services, question))
+async def _streamed(
+    body: ChatRequest, request: Request, running: Running, services: Services, question: Question
+) -> Response:
+    events = await _asked(body, running, services, question)
+    frames = rendered(events, chat_frames(request), numbered=body.resumable)
+    response = event_stream(request, frames, own_ids=body.resumable)
     response.headers.update(_headers(question))
     return response
-
-
-async def _frames(
-    request: Request, running: Running, services: Services, question: Question
-) -> AsyncGenerator[Frame, None]:
-    shown = ""
-    async with aclosing(events_of(services, question)) as events:
-        async for event in events:
-            match event:
-                case Token():
-                    shown += event.text
-                    yield Frame("token", {"type": "token", "content": event.text})
-                case Answered():
-                    running.metrics.stages(event.answer.timings_ms)
-                    found = [chat_source(source).model_dump() for source in sources_of(event.answer)]
-                    yield Frame("sources", {"type": "sources", "sources": found})
-                    yield Frame("done", _done(event, question, shown), terminal=True)
-                case Failed():
-                    yield error_frame(request, event.error)
-                case Cancelled():
-                    yield error_frame(request, ConflictError("the run was cancelled"))
-
-
-def _done(event: Answered, question: Question, shown: str) -> dict[str, Any]:
-    """A13.03, and what a client needs to go on. `answer`: the checked text where it is not what was streamed, else null."""
-    answer = event.answer
-    return {
-        "type": "done",
-        "is_grounded": answer.grounded,
-        "iterations": answer.route.get("iterations", 1),
-        "query_complexity": query_complexity(answer),
-        "is_summarization": bool(answer.route.get("is_summarization", False)),
-        "answer": None if answer.answer.strip() == shown.strip() else answer.answer,
-        "message_id": str(event.message_id) if event.message_id else None,
-        "session_id": question.session_id,
-        "run_id": str(answer.run_id),
-    }
-
-
-def query_complexity(answer: Answer) -> str:
-    """The class of a message (A1.25): summarize, garbage, conversational, or how complex the question is (A1.10)."""
-    route = answer.route
-    intent = route.get("intent")
-    if route.get("is_summarization"):
-        return "summarize"
-    if intent == "garbage":
-        return "garbage"
-    if intent in ("followup", "simplify", "deepen"):
-        return "conversational"
-    return str((route.get("complexity") or {}).get("level") or "simple").lower()

@@ -37,6 +37,9 @@ class Edge:
         self.running = running
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._socket(scope, receive, send)
+            return
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -46,6 +49,24 @@ class Edge:
         scope.setdefault("state", {})["request_id"] = request_id
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             await _Exchange(self, scope, receive, send, headers).run()
+
+    async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A WebSocket is refused as a request that changes something would be: browsers let any page open one."""
+        allowed, headers = self.running.settings.current.api.allowed_hosts, Headers(scope=scope)
+        scope.setdefault("state", {})["request_id"] = str(new_id())
+        refusal = guards.refuse_host(headers.get("host"), allowed) or guards.refuse_origin("POST", headers, allowed)
+        if refusal is None and self.running.requests >= MAX_IN_FLIGHT:
+            refusal = 503, f"{MAX_IN_FLIGHT} requests are being answered; try again"
+        if refusal is None:
+            self.running.requests += 1
+            try:
+                await self.app(scope, receive, send)
+            finally:
+                self.running.requests -= 1
+        elif "websocket.http.response" in scope.get("extensions", {}):
+            await problems.plain(scope, *refusal)(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008, "reason": refusal[1][:100]})
 
 
 class _Exchange:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from functools import partial
 from typing import Any
 from uuid import UUID
 
-import structlog
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 
 from app import actions
 from app.api import problems
+from app.api.asking import asked, finished, rendered
 from app.api.models import (
     COLLECTION_EXAMPLE,
     ID_EXAMPLE,
@@ -24,18 +23,16 @@ from app.api.models import (
     example,
     passage_fields,
 )
-from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_gone
+from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
 from app.api.sse import Frame, describe, error_frame, event_stream
 from app.domain.answer import Answer
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.grounding import Grounding
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
-from app.errors import CairnError, ConflictError, InputError
 from app.wiring import Services
 
 router = APIRouter(tags=["questions"], route_class=TypedRoute)
-log = structlog.get_logger(__name__)
 
 
 class QueryBody(Body):
@@ -57,8 +54,13 @@ class QueryBody(Body):
     stream: bool = Field(False, description="Server-sent events; so does Accept: text/event-stream.")
     filters: Metadata | None = Field(None, description="Only documents whose metadata contain this object.")
     session_id: str | None = Field(None, description="The conversation that the question belongs to.")
-    run_id: UUID | None = Field(None, description="Names the run, for GET /traces/{run_id}; made if not given.")
-    resumable: bool = Field(False, description="Not available yet: a run ends when its client leaves.")
+    run_id: UUID | None = Field(
+        None,
+        description="Names the run, for GET /runs/{run_id} and /traces/{run_id}; 409 if in use, made if not given.",
+    )
+    resumable: bool = Field(
+        False, description="The run goes on when its client leaves; GET /runs/{run_id}/events continues it."
+    )
 
 
 class CitationOut(BaseModel):
@@ -115,8 +117,8 @@ class AnswerOut(BaseModel):
     grounding: Grounding | None = Field(description="The check behind `grounded`, sentence by sentence; null: none.")
 
 
-_EVENTS = ("run", "progress", "sources", "token", "answer", "error", "cancelled")
-_STREAM_EXAMPLE = (
+EVENTS = ("run", "progress", "sources", "token", "answer", "error", "cancelled")
+STREAM_EXAMPLE = (
     f'event: run\ndata: {{"run_id": "{ID_EXAMPLE}", "strategy": "fast"}}\nid: 1\n\n'
     'event: progress\ndata: {"step": "retrieve", "percent": 40}\nid: 2\n\n'
     'event: sources\ndata: {"sources": []}\nid: 3\n\n'
@@ -128,26 +130,27 @@ _STREAM_EXAMPLE = (
 @router.post(
     "/query",
     response_model=AnswerOut,
-    responses={200: {"content": describe(_EVENTS, _STREAM_EXAMPLE)}, **problems.declare(409, 502, 504)},
+    responses={200: {"content": describe(EVENTS, STREAM_EXAMPLE)}, **problems.declare(409, 502, 504)},
     summary="Ask a question",
 )
 async def query(body: QueryBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
-    """An answer whose citations stand in the documents. Leaving cancels the run.
+    """An answer whose citations stand in the documents. Leaving cancels the run, unless it is `resumable`.
 
     As a stream: `run`, then `progress`, `sources` and `token`, then exactly one of `answer` (the body of the JSON
     answer), `error` (a problem) or `cancelled`."""
     question = _question(body, services)
     await actions.get_collection(services, question.collection)  # while the status can still say 404
+    named = body.run_id is not None
+    events = await asked(running, services, question, "query", resumable=body.resumable, named=named)
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
-        return event_stream(request, _frames(request, running, services, question))
-    answered = await until_gone(request, finished(running, services, question))
+        frames = rendered(events, partial(query_frames, request), numbered=body.resumable)
+        return event_stream(request, frames, own_ids=body.resumable)
+    answered = await until_gone(request, finished(events))
     return Response(answer_out(answered.answer).model_dump_json(), media_type="application/json")
 
 
 def _question(body: QueryBody, services: Services) -> Question:
     settings = services.settings.current
-    if body.resumable:
-        raise InputError("resumable runs are not available yet; send resumable: false")
     return Question(
         text=actions.checked_text(body.question, settings),
         collection=body.collection if body.collection is not None else settings.rag.collection_name,
@@ -159,27 +162,6 @@ def _question(body: QueryBody, services: Services) -> Question:
 
 
 # --- as JSON ----------------------------------------------------------------------------------------------------------
-
-
-async def finished(running: Running, services: Services, question: Question) -> Answered:
-    """The last event. Raises what a failed run failed with."""
-    async with aclosing(events_of(services, question)) as events:
-        async for event in events:
-            if isinstance(event, Answered):
-                running.metrics.stages(event.answer.timings_ms)
-                return event
-            if isinstance(event, Failed):
-                raise event.error
-            if isinstance(event, Cancelled):
-                raise ConflictError("the run was cancelled")
-    raise CairnError("the run ended without a result; report this with the request id")
-
-
-def events_of(services: Services, question: Question) -> AsyncGenerator[Event, None]:
-    """The run of a question, to be closed when it is not read to its end."""
-    events = actions.ask(services, question)
-    assert isinstance(events, AsyncGenerator)
-    return events
 
 
 def answer_out(answer: Answer) -> AnswerOut:
@@ -198,17 +180,12 @@ def sources_out(passages: Any) -> list[SourceOut]:
 # --- as a stream ------------------------------------------------------------------------------------------------------
 
 
-async def _frames(
-    request: Request, running: Running, services: Services, question: Question
-) -> AsyncGenerator[Frame, None]:
-    async with aclosing(events_of(services, question)) as events:
-        async for event in events:
-            if isinstance(event, Answered):
-                running.metrics.stages(event.answer.timings_ms)
-            yield _frame(request, event)
+def query_frames(request: HTTPConnection, event: Event) -> list[Frame]:
+    """What /query streams of an event."""
+    return [_frame(request, event)]
 
 
-def _frame(request: Request, event: Event) -> Frame:
+def _frame(request: HTTPConnection, event: Event) -> Frame:
     match event:
         case RunStarted():
             return Frame("run", {"run_id": str(event.run_id), "strategy": event.strategy})

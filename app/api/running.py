@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Query
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from app.api.metrics import Metrics
 from app.domain.text import normalise
@@ -33,12 +33,12 @@ class Running:
     requests: int = 0
 
 
-def running_of(request: Request) -> Running:
+def running_of(request: HTTPConnection) -> Running:
     running: Running = request.app.state.running
     return running
 
 
-def services_of(request: Request) -> Services:
+def services_of(request: HTTPConnection) -> Services:
     services = running_of(request).services
     assert services is not None, "the application was not started (no lifespan)"
     return services

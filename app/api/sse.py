@@ -12,11 +12,11 @@ from typing import Any
 import structlog
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from pydantic import BaseModel
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 
 from app.api import problems
 from app.api.running import running_of
-from app.errors import CairnError
+from app.errors import CairnError, StoppingError
 
 log = structlog.get_logger(__name__)
 
@@ -25,19 +25,14 @@ GRACE_SECONDS = 2.0
 _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 
-class StoppingError(CairnError):
-    """The server was asked to stop while a stream was open."""
-
-    status, code, title = 503, "stopping", "Server is stopping"
-
-
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One event. `terminal` frames end the stream; whatever would follow is not sent."""
+    """One event. `terminal` frames end the stream; whatever would follow is not sent. `id`: in a stream of its own ids."""
 
     event: str
     data: BaseModel | dict[str, Any]
     terminal: bool = False
+    id: int | None = None
 
 
 def describe(events: tuple[str, ...], example: str) -> dict[str, Any]:
@@ -54,19 +49,22 @@ def describe(events: tuple[str, ...], example: str) -> dict[str, Any]:
     return {"text/event-stream": {"itemSchema": item, "example": example}}
 
 
-def error_frame(request: Request, error: CairnError) -> Frame:
+def error_frame(request: HTTPConnection, error: CairnError) -> Frame:
     """A problem as the last event, since the status is 200 already."""
     request_id = problems.request_id_of(request.scope)
     body = problems.body_of(error, instance=request.url.path, request_id=request_id)
     return Frame("error", body, terminal=True)
 
 
-def event_stream(request: Request, frames: AsyncGenerator[Frame, None]) -> EventSourceResponse:
-    """The response. A client that leaves cancels `frames` at the await where they are."""
-    return EventSourceResponse(_encoded(request, frames), headers=_HEADERS)
+def event_stream(
+    request: Request, frames: AsyncGenerator[Frame, None], *, own_ids: bool = False
+) -> EventSourceResponse:
+    """The response. A client that leaves cancels `frames` at the await where they are. `own_ids`: frames have ids to go on
+    from, and what the stream itself says has none; otherwise they are counted."""
+    return EventSourceResponse(_encoded(request, frames, own_ids), headers=_HEADERS)
 
 
-async def _encoded(request: Request, frames: AsyncGenerator[Frame, None]) -> AsyncIterator[bytes]:
+async def _encoded(request: Request, frames: AsyncGenerator[Frame, None], own_ids: bool) -> AsyncIterator[bytes]:
     # a task of its own reads the generator: waiting with a time limit for it would cancel it at each ping
     queue: asyncio.Queue[Frame] = asyncio.Queue(maxsize=16)
     tasks = [asyncio.create_task(_pump(request, frames, queue)), asyncio.create_task(_stop(request, queue))]
@@ -80,7 +78,10 @@ async def _encoded(request: Request, frames: AsyncGenerator[Frame, None]) -> Asy
                 yield KEEPALIVE_COMMENT
                 continue
             number += 1
-            yield format_sse_event(data_str=_json(frame.data), event=frame.event, id=str(number))
+            place = frame.id if own_ids else number
+            yield format_sse_event(
+                data_str=_json(frame.data), event=frame.event, id=None if place is None else str(place)
+            )
             if frame.terminal:
                 return
     finally:

@@ -491,6 +491,81 @@ messages = Table(
     comment="What was said in conversations, and what answers stood on.",
 )
 
+# --- runs that outlive their request, and what users think of answers ----------------------------------------------------
+
+resumable_runs = Table(
+    "resumable_runs",
+    metadata,
+    _tenant(),
+    _col("id", UUID, "Run id; its trace is rag.runs.id, written when it has ended."),
+    _col("surface", Text, "How its events are shown: query or chat."),
+    _col("session_id", Text, "Conversation that the question was asked in; null: none.", nullable=True),
+    _col("owner", UUID, "The task that runs it; nobody else may add events."),
+    _col("status", Text, "running, ok, error or cancelled.", server_default=text("'running'")),
+    _time("started_at", "When it began.", server_default=text("clock_timestamp()")),
+    _time("ended_at", "When its last event was stored.", nullable=True),
+    _time(
+        "lease_until",
+        "When a running one is taken for lost, unless its owner says otherwise; by the clock of the database.",
+    ),
+    _col("cancel_requested", Boolean, "Whether somebody asked for its end.", server_default=text("false")),
+    _count("last_seq", "Events stored so far."),
+    _col(
+        "document_ids",
+        ARRAY(UUID),
+        "Documents that its events quote; their deletion blanks them.",
+        server_default=text("'{}'"),
+    ),
+    _time(
+        "blanked_at",
+        "When such a document, or the conversation, was deleted; no text is kept from then on.",
+        nullable=True,
+    ),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    CheckConstraint("status IN ('running', 'ok', 'error', 'cancelled')", name="status"),
+    Index(None, "document_ids", postgresql_using="gin"),
+    Index("resumable_runs_session_idx", "tenant_id", "session_id", postgresql_where=text("session_id IS NOT NULL")),
+    comment="Runs that go on without their client; their row is the one lock between who writes and who deletes.",
+)
+
+run_events = Table(
+    "run_events",
+    metadata,
+    _tenant(),
+    _col("run_id", UUID, "The run (rag.resumable_runs.id)."),
+    _col("seq", Integer, "Place among its events, from 1, without gaps."),
+    _col("kind", Text, "What happened: name of the event."),
+    _col("terminal", Boolean, "Whether it is the last one; every run has one."),
+    _col("data", Text, "Its fields (JSON object); null once what it quotes is deleted.", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "run_id", "seq"),
+    ForeignKeyConstraint(
+        ["tenant_id", "run_id"], ["rag.resumable_runs.tenant_id", "rag.resumable_runs.id"], ondelete="CASCADE"
+    ),
+    Index("run_events_terminal_idx", "tenant_id", "run_id", unique=True, postgresql_where=text("terminal")),
+    comment="What resumable runs said, to be read again and on any process; pieces of text are merged.",
+)
+
+feedback = Table(
+    "feedback",
+    metadata,
+    _tenant(),
+    _col("run_id", UUID, "The run that is judged (rag.runs.id)."),
+    _time("run_started_at", "When that run began."),
+    _col("session_id", Text, "The conversation of the run; null: none.", nullable=True),
+    _col("rating", SmallInteger, "-1 bad, 0 neither, 1 good."),
+    _col(
+        "comment",
+        Text,
+        "In the user's words; null: none, or a document that the answer cites was deleted.",
+        nullable=True,
+    ),
+    _time("created_at", "When the run was first judged.", server_default=NOW),
+    _time("updated_at", "When the judgement was last replaced.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "run_id"),
+    CheckConstraint("rating IN (-1, 0, 1)", name="rating"),
+    comment="What users think of answers, one judgement per run.",
+)
+
 # --- evaluation -------------------------------------------------------------------------------------------------------
 
 eval_runs = Table(

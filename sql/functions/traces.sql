@@ -37,11 +37,16 @@ BEGIN
   PERFORM blank_messages(documents);
   DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id IN ( -- a model's words, maybe out of a document
     SELECT d.collection_id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (forget_documents.documents));
+  UPDATE feedback f SET comment = NULL
+  WHERE f.tenant_id = tenant AND f.comment IS NOT NULL AND f.run_id IN (
+    SELECT r.id FROM runs r WHERE r.tenant_id = tenant AND r.document_ids && documents
+    UNION ALL SELECT r.id FROM resumable_runs r WHERE r.tenant_id = tenant AND r.document_ids && documents);
+  PERFORM blank_run_events(documents, told);
   RETURN touched;
 END
 $$;
 COMMENT ON FUNCTION rag.forget_documents IS
-  'Blanks traced answers and messages of the current tenant that cite or quote deleted documents; how many runs it touched.';
+  'Blanks traced answers, messages, comments and stored events of the current tenant that cite or quote deleted documents; how many runs it touched.';
 
 CREATE OR REPLACE FUNCTION rag.forget_document(document uuid) RETURNS integer
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, rag, public, pg_temp AS 'SELECT forget_documents(ARRAY[document])';
@@ -98,7 +103,7 @@ $$;
 COMMENT ON FUNCTION rag.blank_session_runs IS
   'Blanks questions, answers and plans in the traces of a conversation of the current tenant.';
 
--- Removes a conversation: its messages, what its runs say, and cached results of what it asked. True if there was one.
+-- Removes a conversation: its messages and feedback, what its runs say, and cached results of what it asked. True if there was one.
 -- The caller's rights, so row security decides.
 CREATE OR REPLACE FUNCTION rag.forget_session(session text) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
@@ -115,6 +120,8 @@ BEGIN
   PERFORM blank_session_runs(session);
   PERFORM FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session ORDER BY m.id FOR UPDATE;
   DELETE FROM sessions s WHERE s.tenant_id = tenant AND s.id = session;
+  DELETE FROM feedback f WHERE f.tenant_id = tenant AND (f.session_id = session OR f.run_id::text = ANY (asked));
+  PERFORM blank_run_events('{}', ARRAY[session]);
   WITH doomed AS MATERIALIZED (
     SELECT c.key FROM retrieval_cache c
     WHERE c.tenant_id = tenant AND c.result ->> 'run_id' = ANY (asked) ORDER BY c.key FOR UPDATE
@@ -125,4 +132,4 @@ END
 $$;
 
 COMMENT ON FUNCTION rag.forget_session IS
-  'Removes a conversation of the current tenant with its messages and blanks its text in traces; false when it is unknown.';
+  'Removes a conversation of the current tenant with messages and feedback, blanks its text in traces and stored events; false when it is unknown.';

@@ -21,6 +21,7 @@ from app.domain.question import Question
 from app.evals.datasets import load
 from app.evals.retrieval import Bench, evaluate
 from app.jobs import vector_indexes
+from app.run_actions import judge
 from app.store import lexical
 from app.wiring import Services
 from tests.documents import text_source
@@ -218,7 +219,7 @@ async def test_similar_chunks_are_the_nearest_of_the_collection(services: Servic
 
 # --- who sees what ----------------------------------------------------------------------------------------------------
 
-VIEWS = ("documents", "passages", "chunks", "retrieval_runs", "retrieval_hits", "conversations", "messages")
+VIEWS = ("documents", "passages", "chunks", "retrieval_runs", "retrieval_hits", "conversations", "messages", "feedback")
 
 
 async def test_logins_see_the_tenants_granted_to_them_and_nothing_they_set_changes_that(
@@ -227,7 +228,8 @@ async def test_logins_see_the_tenants_granted_to_them_and_nothing_they_set_chang
     await index(services)
     await index(other_tenant, {"secret": "The secret rock is obsidian."})
     for tenant in (services, other_tenant):
-        await traced_search(tenant)
+        found = await traced_search(tenant)
+        await judge(tenant, found.trace_id, 1, "Found it.")
         await talk(tenant)
     alice = await grant_login(owner, login, "analyst_alice", "one")
     hidden_chunk = await owner.fetchval("SELECT chunk_id FROM rag.embeddings WHERE tenant_id = $1",
@@ -308,10 +310,11 @@ def examples() -> list[str]:
 
 
 async def enhanced(services: Services, collection: str) -> None:
-    """A question of two parts, each of which is searched for."""
+    """A question of two parts, each of which is searched for; its user was not content."""
     question = "What is granite and how is bread baked?"
     asked = Question(question, collection, new_id(), strategy="enhanced")
     assert [event async for event in ask(services, asked)]
+    await judge(services, asked.run_id, -1, "Bread is left out.")
 
 
 async def corrected(services: Services, collection: str) -> None:

@@ -299,7 +299,7 @@ def test_index_refuses_what_it_does_not_understand(api: Api, body: Any) -> None:
 
 @pytest.mark.parametrize(
     "field",
-    [{"strategy": "magic"}, {"run_id": "x"}, {"session_id": "s" * 201}, {"resumable": True}, {"stream": "x"},
+    [{"strategy": "magic"}, {"run_id": "x"}, {"session_id": "s" * 201}, {"resumable": "perhaps"}, {"stream": "x"},
      {"filters": 1}, {"extra": 1}, {"question": ["x"]}],
     ids=json.dumps,
 )  # fmt: skip

@@ -1,0 +1,97 @@
+"""How chat clients see what a run says: sources, and the frames of a stream (A13.03)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+from starlette.requests import HTTPConnection
+
+from app.api.asking import Render
+from app.api.models import ID_EXAMPLE, example
+from app.api.sse import Frame, error_frame
+from app.domain.answer import Answer
+from app.domain.conversation import SourceRef
+from app.domain.event import Answered, Cancelled, Event, Failed, Token
+from app.errors import ConflictError
+from app.memory.sources import sources_of
+
+SOURCE_EXAMPLE = {
+    "filename": "guides/leave.md", "chunk_id": ID_EXAMPLE, "relevance_score": 0.89,
+    "content_preview": "Employees have 30 days of leave per year.", "page": None,
+}  # fmt: skip
+
+
+class ChatSource(BaseModel):
+    """A source of an answer; the n-th of the list is `[n]` in it. Uncited ones come last."""
+
+    model_config = example(SOURCE_EXAMPLE)
+
+    filename: str = Field(description="Name of the file; empty once the document is deleted.")
+    chunk_id: str = Field(description="Id of the chunk, or of the passage where no chunk of it was found.")
+    relevance_score: float
+    content_preview: str = Field(description="At most 200 characters, from the cited sentence on.")
+    page: int | None
+
+
+def chat_source(source: SourceRef) -> ChatSource:
+    """As chat clients see a source, in answers and in history."""
+    return ChatSource(
+        filename=source.filename,
+        chunk_id=str(source.chunk_id or source.passage_id),
+        relevance_score=source.score,
+        content_preview=source.preview,
+        page=source.page,
+    )
+
+
+def chat_frames(request: HTTPConnection) -> Render:
+    """What /chat streams of the events of one run."""
+    shown = ""
+
+    def render(event: Event) -> list[Frame]:
+        nonlocal shown
+        match event:
+            case Token():
+                shown += event.text
+                return [Frame("token", {"type": "token", "content": event.text})]
+            case Answered():
+                found = [chat_source(source).model_dump() for source in sources_of(event.answer)]
+                sources = Frame("sources", {"type": "sources", "sources": found})
+                return [sources, Frame("done", _done(event, shown), terminal=True)]
+            case Failed():
+                return [error_frame(request, event.error)]
+            case Cancelled():
+                return [error_frame(request, ConflictError("the run was cancelled"))]
+        return []
+
+    return render
+
+
+def _done(event: Answered, shown: str) -> dict[str, Any]:
+    """A13.03, and what a client needs to go on. `answer`: the checked text where it is not what was streamed, else null."""
+    answer = event.answer
+    return {
+        "type": "done",
+        "is_grounded": answer.grounded,
+        "iterations": answer.route.get("iterations", 1),
+        "query_complexity": query_complexity(answer),
+        "is_summarization": bool(answer.route.get("is_summarization", False)),
+        "answer": None if answer.answer.strip() == shown.strip() else answer.answer,
+        "message_id": str(event.message_id) if event.message_id else None,
+        "session_id": answer.session_id,
+        "run_id": str(answer.run_id),
+    }
+
+
+def query_complexity(answer: Answer) -> str:
+    """The class of a message (A1.25): summarize, garbage, conversational, or how complex the question is (A1.10)."""
+    route = answer.route
+    intent = route.get("intent")
+    if route.get("is_summarization"):
+        return "summarize"
+    if intent == "garbage":
+        return "garbage"
+    if intent in ("followup", "simplify", "deepen"):
+        return "conversational"
+    return str((route.get("complexity") or {}).get("level") or "simple").lower()

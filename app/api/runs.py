@@ -1,0 +1,156 @@
+"""Runs: how they are doing, their events once more, their end before its time; and what users think of answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import HTTPConnection, Request
+from starlette.websockets import WebSocket
+
+from app import run_actions
+from app.api import problems
+from app.api.asking import Render, rendered
+from app.api.chat_frames import chat_frames
+from app.api.models import ID_EXAMPLE, Body, example
+from app.api.query import EVENTS, STREAM_EXAMPLE, query_frames
+from app.api.run_socket import watch
+from app.api.running import ServicesDep, TypedRoute
+from app.api.sse import describe, event_stream
+from app.domain.run import RunStatus, Surface
+from app.errors import InputError
+from app.run_actions import RunView
+
+router = APIRouter(tags=["runs"], route_class=TypedRoute)
+
+RunId = Annotated[UUID, Path(description="Id of the run; its trace has the same.", examples=[ID_EXAMPLE])]
+
+
+class RunOut(BaseModel):
+    model_config = example(
+        {
+            "run_id": ID_EXAMPLE, "status": "running", "resumable": True, "started_at": "2026-11-22T10:00:00Z",
+            "ended_at": None, "step": "generate", "percent": 85, "cancel_requested": False, "last_event_id": 7,
+            "events_url": f"/runs/{ID_EXAMPLE}/events",
+        }
+    )  # fmt: skip
+
+    run_id: UUID
+    status: RunStatus
+    resumable: bool
+    started_at: datetime | None = Field(description="Null for one that is not resumable, while it runs.")
+    ended_at: datetime | None = Field(description="Of a resumable run that has ended.")
+    step: str | None = Field(description="What it does, or did last (A13.07).")
+    percent: int | None
+    cancel_requested: bool
+    last_event_id: int | None = Field(description="Events stored so far; null for a run that is not resumable.")
+    events_url: str | None = Field(description="Where to read its events; null for a run that is not resumable.")
+
+
+def _out(run: RunView) -> RunOut:
+    return RunOut(
+        run_id=run.id, status=run.status, resumable=run.resumable, started_at=run.started_at, ended_at=run.ended_at,
+        step=run.progress.step if run.progress else None, percent=run.progress.percent if run.progress else None,
+        cancel_requested=run.cancel_requested, last_event_id=run.last_seq,
+        events_url=f"/runs/{run.id}/events" if run.resumable else None,
+    )  # fmt: skip
+
+
+@router.get("/runs/{run_id}", summary="Look at a run")
+async def get_run(run_id: RunId, services: ServicesDep) -> RunOut:
+    """A resumable run, wherever it runs; another one while this process runs it, and once it is traced."""
+    return _out(await run_actions.get_run(services, run_id))
+
+
+@router.post("/runs/{run_id}/cancel", summary="Cancel a run")
+async def cancel_run(run_id: RunId, services: ServicesDep) -> RunOut:
+    """It ends with `cancelled` within about a second; one that has ended stays as it is. A run that is not resumable can be
+    cancelled in the process that runs it."""
+    return _out(await run_actions.cancel_run(services, run_id))
+
+
+@router.get(
+    "/runs/{run_id}/events",
+    summary="Follow a resumable run, or go on reading it",
+    response_class=Response,  # FastAPI takes functions under EventSourceResponse for generators
+    responses={
+        200: {"content": describe(EVENTS, STREAM_EXAMPLE)},
+        204: {
+            "description": "There is nothing after that event: the run has ended, and EventSource need not come back."
+        },
+        **problems.declare(409),
+    },
+)
+async def run_events(
+    run_id: RunId,
+    services: ServicesDep,
+    request: Request,
+    last_event_id: Annotated[str | None, Header(description="`id` of the last event that was read.")] = None,
+    after: Annotated[
+        int, Query(ge=0, le=2**31 - 1, description="The same; the header counts where both are given.")
+    ] = 0,
+) -> Response:
+    """The events after that one: stored ones, then as they come, in the shape of the request that asked (`/query` or
+    `/chat`). On any process; ends with the terminal event. Leaving changes nothing."""
+    run, events = await run_actions.follow_run(services, run_id, _place(last_event_id, after))
+    if run.status != "running" and run.last_seq == _place(last_event_id, after):
+        await events.aclose()
+        return Response(status_code=204)
+    return event_stream(request, rendered(events, _render(run.surface, request), numbered=True), own_ids=True)
+
+
+def _place(header: str | None, after: int) -> int:
+    if header is None or not header.strip():
+        return after
+    if not (header.isascii() and header.isdigit() and len(header) < 10):
+        raise InputError(f"Last-Event-ID is the id of an event of this run, a number, and not {header[:40]!r}")
+    return int(header)
+
+
+def _render(surface: Surface, request: HTTPConnection) -> Render:
+    return chat_frames(request) if surface == "chat" else partial(query_frames, request)
+
+
+@router.websocket("/ws/runs/{run_id}")
+async def socket(socket: WebSocket, run_id: str) -> None:
+    await watch(socket, run_id)
+
+
+# --- feedback -------------------------------------------------------------------------------------------------------------
+
+
+class FeedbackBody(Body):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"run_id": ID_EXAMPLE, "rating": 1, "comment": "Spot on."}]}
+    )
+
+    run_id: UUID = Field(description="The run that is judged; `run_id` of an answer, `trace_id` of a search.")
+    rating: int = Field(ge=-1, le=1, description="-1 bad, 0 neither, 1 good.")
+    comment: str | None = Field(None, max_length=run_actions.MAX_COMMENT, description="In the user's own words.")
+
+
+class FeedbackOut(BaseModel):
+    model_config = example(
+        {
+            "run_id": ID_EXAMPLE, "session_id": None, "rating": 1, "comment": "Spot on.",
+            "created_at": "2026-11-22T10:00:00Z", "updated_at": "2026-11-22T10:00:00Z",
+        }
+    )  # fmt: skip
+
+    run_id: UUID
+    session_id: str | None
+    rating: int
+    comment: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+@router.post("/feedback", tags=["feedback"], summary="Judge an answer")
+async def feedback(body: FeedbackBody, services: ServicesDep) -> FeedbackOut:
+    """One judgement per run: another one replaces it. Nothing learns from it; analysts read it in `analyst.feedback`."""
+    judged = await run_actions.judge(services, body.run_id, body.rating, body.comment)
+    return FeedbackOut(**{name: getattr(judged, name) for name in FeedbackOut.model_fields})

@@ -1,0 +1,113 @@
+"""Resumable runs: row in, domain value out. Each function runs inside a transaction of the principal's tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal
+from uuid import UUID
+
+from app.db.queries import load_queries
+from app.domain.event import TERMINAL, Answered, Cancelled, Event, Failed, Progress
+from app.domain.principal import Principal
+from app.domain.question import Question
+from app.domain.run import Numbered, RunState, RunStatus, Surface
+from app.errors import RunLostError
+from app.store import documents
+from app.store.event_text import documents_of, read, written
+
+SQL = load_queries("runs")
+PAGE = 200
+"""Events per reading."""
+LOST = Failed(RunLostError("the process that ran it is gone; ask again"))
+
+Signal = Literal["go_on", "cancel"]
+
+
+async def open_run(
+    connection: Any, principal: Principal, question: Question, surface: Surface, owner: UUID, lease: timedelta
+) -> bool:
+    """False: the run id is taken."""
+    arguments = (question.run_id, surface, question.session_id, owner, lease)
+    return await connection.fetchval(SQL["open"], principal.tenant_id, *arguments) is not None
+
+
+async def append(
+    connection: Any,
+    principal: Principal,
+    run_id: UUID,
+    owner: UUID,
+    lease: timedelta,
+    stored: int,
+    events: Sequence[Event],
+) -> Signal | None:
+    """Add events after the `stored` ones before them, and renew the lease; without events only that. None: the run is not
+    the owner's any more, or these events are stored already.
+
+    What they quote from a document that is gone by now is not kept.
+    """
+    quoted = set().union(*map(documents_of, events))
+    gone = bool(quoted - await documents.hold(connection, principal, quoted))
+    texts = [written(event) for event in events]
+    cancel = await connection.fetchval(
+        SQL["append"], principal.tenant_id, run_id, owner, lease, stored, [kind for kind, _ in texts],
+        [isinstance(event, TERMINAL) for event in events], [data for _, data in texts], _status(events), gone,
+        list(quoted),
+    )  # fmt: skip
+    if cancel is None:
+        return None
+    if gone:
+        await connection.execute(SQL["blank"], principal.tenant_id, run_id)
+    return "cancel" if cancel else "go_on"
+
+
+def _status(events: Sequence[Event]) -> RunStatus | None:
+    """What the last of them makes of the run."""
+    match events[-1] if events else None:
+        case Answered():
+            return "ok"
+        case Failed():
+            return "error"
+        case Cancelled():
+            return "cancelled"
+    return None
+
+
+async def get(connection: Any, principal: Principal, run_id: UUID) -> RunState | None:
+    row = await connection.fetchrow(SQL["get"], principal.tenant_id, run_id)
+    if row is None:
+        return None
+    progress = row["progress"] and read("Progress", row["progress"], terminal=False)
+    assert progress is None or isinstance(progress, Progress)
+    return RunState(**{**dict(row), "progress": progress})
+
+
+async def events(
+    connection: Any, principal: Principal, run_id: UUID, after: int, limit: int = PAGE
+) -> tuple[list[Numbered], int]:
+    """The next events that still say something, and the place of the last one that was looked at."""
+    rows = await connection.fetch(SQL["events"], principal.tenant_id, run_id, after, limit)
+    found = [(row["seq"], read(row["kind"], row["data"], terminal=row["terminal"])) for row in rows]
+    return [Numbered(seq, event) for seq, event in found if event is not None], rows[-1]["seq"] if rows else after
+
+
+async def request_cancel(connection: Any, principal: Principal, run_id: UUID) -> None:
+    """The owner learns of it when it next renews its lease."""
+    await connection.execute(SQL["request_cancel"], principal.tenant_id, run_id)
+
+
+async def bury(connection: Any, principal: Principal, run_id: UUID | None = None) -> None:
+    """End a run, or all of the tenant, whose process died: as failed, with a last event that says so."""
+    await connection.execute(SQL["bury"], principal.tenant_id, run_id, *written(LOST))
+
+
+async def known(connection: Any, principal: Principal, run_id: UUID) -> tuple[datetime, str | None, RunStatus] | None:
+    """When a run began, traced or resumable, its conversation, and what became of it; None where there is none."""
+    row = await connection.fetchrow(SQL["known"], principal.tenant_id, run_id)
+    return None if row is None else (row["started_at"], row["session_id"], row["status"])
+
+
+async def expire(connection: Any, keep_days: int, keep_traces_days: int, limit: int) -> int:
+    """Of all tenants: delete up to `limit` runs that began more than `keep_days` ago, and feedback on runs whose traces
+    are gone; how many runs."""
+    return len(await connection.fetch(SQL["expire"], keep_days, keep_traces_days, limit))

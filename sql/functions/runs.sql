@@ -1,0 +1,54 @@
+-- Resumable runs: what must not outlive a deletion, and retention.
+
+-- Blanks the events of runs that quote documents, or belong to conversations, in the transaction that deletes these. From
+-- then on a run that is still under way stores no text either (append in sql/queries/runs.sql).
+-- A definer function, because row security would keep the planner from the GIN index on document_ids.
+CREATE OR REPLACE FUNCTION rag.blank_run_events(documents uuid[], told text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
+AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  doomed uuid[] := ARRAY(
+    SELECT r.id FROM resumable_runs r
+    WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) AND r.blanked_at IS NULL
+    ORDER BY r.id FOR UPDATE);
+BEGIN
+  UPDATE resumable_runs r SET blanked_at = clock_timestamp() WHERE r.tenant_id = tenant AND r.id = ANY (doomed);
+  UPDATE run_events e SET data = NULL
+  WHERE e.tenant_id = tenant AND e.run_id = ANY (doomed) AND NOT wordless_event(e.kind);
+END
+$$;
+COMMENT ON FUNCTION rag.blank_run_events IS
+  'Blanks stored events of the current tenant that may quote deleted documents or conversations.';
+
+CREATE OR REPLACE FUNCTION rag.wordless_event(kind text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT kind IN ('RunStarted', 'Progress', 'Cancelled') $$;
+COMMENT ON FUNCTION rag.wordless_event IS 'Whether events of a kind hold no words of documents or conversations.';
+
+-- Ended runs older than keep_days, and those that were lost as long ago, with their events; and feedback on runs whose
+-- traces are gone.
+CREATE OR REPLACE FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max_runs integer)
+RETURNS TABLE (tenant_id bigint, id uuid)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+  IF least(keep_days, keep_traces_days) < 1 THEN
+    RAISE EXCEPTION 'runs are kept for one day at least, not %', least(keep_days, keep_traces_days)
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  DELETE FROM feedback AS f
+  WHERE f.run_started_at < clock_timestamp() - make_interval(days => greatest(keep_days, keep_traces_days) + 1);
+  RETURN QUERY
+  DELETE FROM resumable_runs AS r
+  USING (SELECT o.tenant_id, o.id FROM resumable_runs AS o
+         WHERE o.started_at < clock_timestamp() - make_interval(days => keep_days)
+           AND (o.status <> 'running' OR o.lease_until < clock_timestamp())
+         ORDER BY o.started_at LIMIT max_runs FOR UPDATE SKIP LOCKED) AS old
+  WHERE r.tenant_id = old.tenant_id AND r.id = old.id
+  RETURNING r.tenant_id, r.id;
+END
+$$;
+COMMENT ON FUNCTION rag.expire_runs(integer, integer, integer) IS
+  'Deletes resumable runs of all tenants that began more than so many days ago, a batch at a time, and feedback; which runs.';

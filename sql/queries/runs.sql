@@ -1,0 +1,76 @@
+-- Resumable runs and their events. Every instant is the database's own (T33).
+
+-- name: open
+-- No row: the id is taken, by a resumable run or in a trace.
+INSERT INTO rag.resumable_runs (tenant_id, id, surface, session_id, owner, lease_until)
+SELECT $1, $2, $3, $4, $5, clock_timestamp() + $6::interval
+WHERE NOT EXISTS (SELECT FROM rag.runs WHERE tenant_id = $1 AND id = $2)
+ON CONFLICT DO NOTHING
+RETURNING id
+
+-- name: append
+-- $5: how many events were stored before; $10: whether a document that they quote is gone. Renews the lease, also without
+-- events. No row: the run is no longer the owner's, or the events are stored already. Once the run is blanked, what may have
+-- words is stored without them.
+WITH held AS (
+  UPDATE rag.resumable_runs SET
+    last_seq = last_seq + cardinality($6::text[]),
+    lease_until = clock_timestamp() + $4::interval,
+    status = coalesce($9, status),
+    ended_at = CASE WHEN $9::text IS NOT NULL THEN clock_timestamp() END,
+    document_ids = CASE WHEN $11::uuid[] <@ document_ids THEN document_ids
+                   ELSE ARRAY(SELECT DISTINCT unnest(document_ids || $11::uuid[])) END,
+    blanked_at = CASE WHEN $10 THEN coalesce(blanked_at, clock_timestamp()) ELSE blanked_at END
+  WHERE tenant_id = $1 AND id = $2 AND owner = $3 AND status = 'running' AND last_seq = $5
+  RETURNING cancel_requested, blanked_at
+), written AS (
+  INSERT INTO rag.run_events (tenant_id, run_id, seq, kind, terminal, data)
+  SELECT $1, $2, $5 + e.n, e.kind, e.terminal,
+    CASE WHEN held.blanked_at IS NULL OR rag.wordless_event(e.kind) THEN e.data END
+  FROM held, unnest($6::text[], $7::boolean[], $8::text[]) WITH ORDINALITY AS e (kind, terminal, data, n)
+)
+SELECT cancel_requested FROM held
+
+-- name: blank
+-- What was stored before a document turned out to be gone.
+UPDATE rag.run_events SET data = NULL WHERE tenant_id = $1 AND run_id = $2 AND NOT rag.wordless_event(kind)
+
+-- name: get
+SELECT r.id, r.surface, r.session_id, r.owner, r.status, r.started_at, r.ended_at, r.cancel_requested, r.last_seq,
+  r.blanked_at, r.status = 'running' AND r.lease_until < clock_timestamp() AS lost,
+  (SELECT e.data FROM rag.run_events e WHERE e.tenant_id = $1 AND e.run_id = $2 AND e.kind = 'Progress'
+   ORDER BY e.seq DESC LIMIT 1) AS progress
+FROM rag.resumable_runs r WHERE r.tenant_id = $1 AND r.id = $2
+
+-- name: events
+SELECT seq, kind, terminal, data FROM rag.run_events
+WHERE tenant_id = $1 AND run_id = $2 AND seq > $3 ORDER BY seq LIMIT $4
+
+-- name: request_cancel
+UPDATE rag.resumable_runs SET cancel_requested = true
+WHERE tenant_id = $1 AND id = $2 AND status = 'running' AND NOT cancel_requested
+
+-- name: bury
+-- The last event of runs whose process is gone; $2: only this one. Who comes second finds it ended.
+WITH doomed AS (
+  SELECT id FROM rag.resumable_runs
+  WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id = $2) AND status = 'running' AND lease_until < clock_timestamp()
+  ORDER BY id FOR UPDATE SKIP LOCKED
+), lost AS (
+  UPDATE rag.resumable_runs r SET status = 'error', ended_at = clock_timestamp(), last_seq = last_seq + 1
+  FROM doomed WHERE r.tenant_id = $1 AND r.id = doomed.id
+  RETURNING r.id, r.last_seq
+)
+INSERT INTO rag.run_events (tenant_id, run_id, seq, kind, terminal, data)
+SELECT $1, id, last_seq, $3, true, $4 FROM lost
+
+-- name: known
+-- When a run began, and in which conversation; from its trace where there is one.
+SELECT started_at, session_id, status FROM (
+  SELECT 1 AS place, started_at, session_id, outcome AS status FROM rag.runs WHERE tenant_id = $1 AND id = $2
+  UNION ALL
+  SELECT 2, started_at, session_id, status FROM rag.resumable_runs WHERE tenant_id = $1 AND id = $2
+) AS found ORDER BY place LIMIT 1
+
+-- name: expire
+SELECT tenant_id, id FROM rag.expire_runs($1, $2, $3)

@@ -1,0 +1,281 @@
+"""Runs that go on without their client, read and ended on any process (part C 14)."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from scripted_server import Reply, ScriptedServer
+from serving import Api, SseEvent, read_events, serving
+from two_servers import QUESTION, SENTENCE, TEXT, check_whole, events, start, status, text_of, two_servers
+
+Psql = Callable[..., str]
+DRIP = Reply("drip", text=SENTENCE)
+LONG = Reply("drip", text=" ".join(["word"] * 150))
+
+
+@pytest.fixture(scope="module")
+def chat() -> Iterator[ScriptedServer]:
+    with ScriptedServer(answer=lambda _: "A cairn is a pile of stones [1].") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def both(
+    fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path, chat: ScriptedServer
+) -> Iterator[tuple[Api, Api]]:
+    with two_servers(fresh_database(), tmp_path_factory.mktemp("both"), model, chat) as running:
+        yield running
+
+
+# --- reading on ---------------------------------------------------------------------------------------------------------
+
+
+def test_reader_goes_on_in_the_middle_on_the_other_process(both: tuple[Api, Api], chat: ScriptedServer) -> None:
+    one, two = both
+    chat.script(DRIP)
+    run_id, read = start(one)
+    assert status(two, run_id) == "running"
+    rest = events(two, run_id, read[-1].id)
+    check_whole([*read, *rest], "answer")
+    assert rest[-1].data["answer"]
+    assert text_of([*read, *rest]).strip() == SENTENCE
+    assert events(one, run_id) == events(two, run_id) == [*read, *rest]
+    assert status(one, run_id) == status(two, run_id) == "ok"
+
+
+def test_many_readers_read_the_same(both: tuple[Api, Api], chat: ScriptedServer) -> None:
+    chat.script(DRIP)
+    run_id, read = start(both[0])
+    found: list[list[SseEvent]] = []
+
+    def reader(number: int) -> None:
+        after = read[number % len(read)]
+        found.append([*read[: read.index(after) + 1], *events(both[number % 2], run_id, after.id)])
+
+    threads = [threading.Thread(target=reader, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 12
+    assert all(one == found[0] for one in found)
+    check_whole(found[0], "answer")
+
+
+def test_client_that_leaves_before_a_json_answer_finds_it_later(both: tuple[Api, Api], chat: ScriptedServer) -> None:
+    one, two = both
+    chat.script(Reply("ok", seconds=1.0))
+    run_id, asked = str(uuid4()), len(chat.requests)
+    body = json.dumps({**QUESTION, "run_id": run_id, "resumable": True}).encode()
+    head = f"POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    with socket.create_connection(("127.0.0.1", one.port)) as plain:
+        plain.sendall(head.encode() + b"\r\n\r\n" + body)
+        one.await_until(lambda: len(chat.requests) > asked)
+    found = events(two, run_id)
+    check_whole(found, "answer")
+    assert found[-1].data["run_id"] == run_id
+    assert one.client.get(f"/traces/{run_id}").json()["outcome"] == "ok"
+
+
+def test_json_answer_of_a_resumable_run_is_the_answer(both: tuple[Api, Api]) -> None:
+    answer = both[0].client.post("/query", json={**QUESTION, "resumable": True})
+    assert answer.status_code == 200
+    assert answer.json() == events(both[1], answer.json()["run_id"])[-1].data
+
+
+def test_after_the_last_event_there_is_nothing_and_wrong_places_are_refused(both: tuple[Api, Api]) -> None:
+    one, two = both
+    run_id = one.client.post("/query", json={**QUESTION, "resumable": True}).json()["run_id"]
+    last = two.client.get(f"/runs/{run_id}").json()["last_event_id"]
+    path = f"/runs/{run_id}/events"
+    assert two.client.get(path, headers={"Last-Event-ID": str(last)}).status_code == 204
+    assert two.client.get(f"{path}?after={last}").status_code == 204
+    assert len(events(two, run_id, str(last - 1))) == 1
+    for wrong in ("x", "-1", "1.5", str(last + 1), "9" * 30):
+        refused = two.client.get(path, headers={"Last-Event-ID": wrong})
+        assert (refused.status_code, refused.json()["code"]) == (422, "invalid-input"), wrong
+    assert two.client.get(f"/runs/{uuid4()}/events").status_code == 404
+
+
+def test_chat_stream_goes_on_in_its_own_shape(both: tuple[Api, Api], chat: ScriptedServer) -> None:
+    one, two = both
+    chat.script(DRIP)
+    body = {"message": "What is a cairn?", "collection_name": "stones", "resumable": True, "session_id": "walker"}
+    read: list[SseEvent] = []
+    with one.client.stream("POST", "/chat/stream", json=body) as stream:
+        run_id = stream.headers["x-run-id"]
+        for event in read_events(stream):
+            read.append(event)
+            if len(read) == 2:
+                break
+    rest = events(two, run_id, read[-1].id)
+    names = [event.event for event in rest]
+    assert names == ["token"] * (len(rest) - 2) + ["sources", "done"]
+    assert "".join(event.data["content"] for event in [*read, *rest[:-2]]).strip() == SENTENCE
+    done = rest[-1].data
+    assert (done["run_id"], done["session_id"]) == (run_id, "walker")
+    assert done["message_id"]
+    again = events(one, run_id, rest[-2].id)  # who lost the connection between the two gets both
+    assert [event.event for event in again] == ["sources", "done"]
+    said = one.client.get("/chat/history/walker").json()["messages"]
+    assert [message["role"] for message in said] == ["user", "assistant"]
+
+
+def test_long_answer_costs_few_rows(both: tuple[Api, Api], chat: ScriptedServer, psql: Psql) -> None:
+    words = " ".join(f"word{n}" for n in range(20_000))
+    chat.script(Reply("ok", text=words))
+    answer = both[0].client.post("/query", json={**QUESTION, "resumable": True, "strategy": "fast"}).json()
+    found = events(both[1], answer["run_id"])
+    check_whole(found, "answer")
+    assert len(text_of(found).split()) == 20_000
+    assert len(found) < 150  # one a quarter of a second, and this takes some seconds
+
+
+# --- ending before its time ---------------------------------------------------------------------------------------------
+
+
+def test_cancel_from_the_other_process(both: tuple[Api, Api], chat: ScriptedServer) -> None:
+    one, two = both
+    chat.script(LONG)
+    run_id, read = start(one)
+    answer = two.client.post(f"/runs/{run_id}/cancel")
+    assert (answer.status_code, answer.json()["cancel_requested"]) == (200, True)
+    rest = events(two, run_id, read[-1].id)
+    check_whole([*read, *rest], "cancelled")
+    again = two.client.post(f"/runs/{run_id}/cancel").json()
+    assert again["status"] == "cancelled"
+    assert len(events(one, run_id)) == len(read) + len(rest)
+    assert one.client.get(f"/traces/{run_id}").json()["outcome"] == "cancelled"
+
+
+def test_cancel_of_a_plain_run_ends_its_stream_with_cancelled(both: tuple[Api, Api], chat: ScriptedServer) -> None:
+    one, two = both
+    chat.script(LONG)
+    run_id = str(uuid4())
+    with one.client.stream("POST", "/query", json={**QUESTION, "stream": True, "run_id": run_id}) as stream:
+        found = []
+        for event in read_events(stream):
+            found.append(event)
+            if event.event == "token" and [item.event for item in found].count("token") == 1:
+                assert one.client.get(f"/runs/{run_id}").json()["percent"] >= 40
+                assert two.client.post(f"/runs/{run_id}/cancel").status_code == 404
+                assert one.client.get(f"/runs/{run_id}/events").status_code == 409
+                assert one.client.post(f"/runs/{run_id}/cancel").json()["status"] in ("running", "cancelled")
+    check_whole(found, "cancelled")
+    assert status(one, run_id) == "cancelled"
+
+
+def test_cancel_of_a_plain_run_without_stream_is_a_409(both: tuple[Api, Api], chat: ScriptedServer) -> None:
+    one = both[0]
+    chat.script("stall")
+    run_id, asked, answers = str(uuid4()), len(chat.requests), []
+    thread = threading.Thread(
+        target=lambda: answers.append(one.client.post("/query", json={**QUESTION, "run_id": run_id}))
+    )
+    thread.start()
+    one.await_until(lambda: len(chat.requests) > asked)
+    one.client.post(f"/runs/{run_id}/cancel")
+    thread.join()
+    assert (answers[0].status_code, answers[0].json()["code"]) == (409, "conflict")
+
+
+# --- ids ----------------------------------------------------------------------------------------------------------------
+
+
+def test_run_id_in_use_is_a_409_that_says_where_to_read(both: tuple[Api, Api], chat: ScriptedServer) -> None:
+    one, two = both
+    chat.script(DRIP)
+    run_id, _ = start(one)
+    for api in both:
+        for resumable in (True, False):
+            refused = api.client.post("/query", json={**QUESTION, "run_id": run_id, "resumable": resumable})
+            assert refused.status_code == 409
+            assert refused.json()["events"] == f"/runs/{run_id}/events"
+    check_whole(events(two, run_id), "answer")
+    assert two.client.post("/query", json={**QUESTION, "run_id": run_id}).status_code == 409
+
+
+def test_id_of_a_plain_run_is_used_once_too(both: tuple[Api, Api]) -> None:
+    one, two = both
+    run_id = str(uuid4())
+    assert one.client.post("/query", json={**QUESTION, "run_id": run_id}).status_code == 200
+    assert one.client.post("/query", json={**QUESTION, "run_id": run_id}).status_code == 409
+    assert one.client.get(f"/traces/{run_id}").status_code == 200
+    assert two.client.post("/query", json={**QUESTION, "run_id": run_id, "resumable": True}).status_code == 409
+    assert two.client.get(f"/runs/{run_id}").json()["status"] == "ok"
+
+
+def test_twenty_who_send_the_same_id_at_once_get_one_run(both: tuple[Api, Api]) -> None:
+    run_id, found = str(uuid4()), []
+
+    def send(number: int) -> None:
+        body = {**QUESTION, "run_id": run_id, "resumable": True}
+        found.append(both[number % 2].client.post("/query", json=body).status_code)
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [200] + [409] * 19
+    check_whole(events(both[0], run_id), "answer")
+
+
+def test_other_tenants_see_nothing(both: tuple[Api, Api], chat: ScriptedServer, tmp_path: Path, model: Path) -> None:
+    chat.script(DRIP)
+    run_id, _ = start(both[0])
+    own = {"CAIRN_MODEL_DIR": str(model), "OPENAI_BASE_URL": chat.openai_url, "CAIRN_TENANT": "other"}
+    with serving(both[0].dsn, tmp_path, **own) as other:
+        assert other.client.get(f"/runs/{run_id}").status_code == 404
+        assert other.client.get(f"/runs/{run_id}/events").status_code == 404
+        assert other.client.post(f"/runs/{run_id}/cancel").status_code == 404
+        assert other.client.post("/feedback", json={"run_id": run_id, "rating": 1}).status_code == 404
+        other.index("stones", a=TEXT)
+        answer = other.client.post("/query", json={**QUESTION, "run_id": run_id, "resumable": True})
+        assert answer.status_code == 200  # ids are a tenant's own
+    check_whole(events(both[1], run_id), "answer")
+
+
+# --- processes that end -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.fault
+def test_killed_process_leaves_a_failed_run_to_the_other(
+    fresh_database: Callable[[], str], tmp_path: Path, model: Path, chat: ScriptedServer
+) -> None:
+    with two_servers(fresh_database(), tmp_path, model, chat) as (one, two):
+        chat.script(LONG)
+        run_id, read = start(one)
+        one.process.kill()
+        rest = events(two, run_id, read[-1].id)
+        check_whole([*read, *rest], "error")
+        assert rest[-1].data["code"] == "run-lost"
+        assert status(two, run_id) == "error"
+        assert two.client.post(f"/runs/{run_id}/cancel").json()["status"] == "error"
+        again = events(two, run_id)
+        assert again[:-1] == [*read, *rest[:-1]]
+        assert again[-1].data["code"] == "run-lost"
+
+
+def test_stopped_process_ends_its_runs_in_time_T32(
+    fresh_database: Callable[[], str], tmp_path: Path, model: Path, chat: ScriptedServer
+) -> None:
+    with two_servers(fresh_database(), tmp_path, model, chat) as (one, two):
+        chat.script(LONG)
+        run_id, read = start(one)
+        assert one.terminate() < 10
+        assert one.process.returncode == 0
+        assert status(two, run_id) == "error"  # said by the process that ended, not found out when its lease was over
+        rest = events(two, run_id, read[-1].id)
+        check_whole([*read, *rest], "error")
+        assert rest[-1].data["code"] == "stopping"
+        chat._script.clear()
+        check_whole(
+            events(two, two.client.post("/query", json={**QUESTION, "resumable": True}).json()["run_id"]), "answer"
+        )
