@@ -17,8 +17,8 @@ from starlette.requests import Request
 
 from app import actions
 from app.api import problems
+from app.api.asking import asked
 from app.api.models import ID_EXAMPLE, Body, example
-from app.api.query import events_of
 from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_gone
 from app.api.sse import Frame, describe, error_frame, event_stream
 from app.domain.answer import Answer
@@ -136,16 +136,16 @@ async def _question(body: AgentBody, services: Services) -> Question:
 
 async def _finished(running: Running, services: Services, question: Question) -> AgentResponse:
     trace: list[Mapping[str, Any]] = []
-    async with aclosing(events_of(services, question)) as events:
-        async for event in events:
-            match event:
-                case Progress() if event.detail:
-                    trace.append(_item(event))
-                case Answered():
-                    running.metrics.stages(event.answer.timings_ms)
-                    return _response(event.answer, trace)
-                case Failed():
-                    raise event.error
+    events = await asked(running, services, question, "query", resumable=False, named=False)
+    async with aclosing(events) as run:
+        async for item in run:
+            match item.event:
+                case Progress() as step if step.detail:
+                    trace.append(_item(step))
+                case Answered(answer):
+                    return _response(answer, trace)
+                case Failed(error):
+                    raise error
                 case Cancelled():
                     raise ConflictError("the run was cancelled")
     raise CairnError("the run ended without a result; report this with the request id")
@@ -155,19 +155,19 @@ async def _frames(
     request: Request, running: Running, services: Services, question: Question
 ) -> AsyncGenerator[Frame, None]:
     trace: list[Mapping[str, Any]] = []
-    async with aclosing(events_of(services, question)) as events:
-        async for event in events:
-            match event:
-                case Progress() if event.detail:
-                    trace.append(_item(event))
+    events = await asked(running, services, question, "query", resumable=False, named=False)
+    async with aclosing(events) as run:
+        async for item in run:
+            match item.event:
+                case Progress() as step if step.detail:
+                    trace.append(_item(step))
                     yield Frame("trace", dict(trace[-1]))
-                case Answered():
-                    running.metrics.stages(event.answer.timings_ms)
-                    response = _response(event.answer, trace)
+                case Answered(answer):
+                    response = _response(answer, trace)
                     yield Frame("complete", response.model_dump(mode="json", by_alias=True), terminal=True)
-                case Failed():
-                    yield Frame("trace", {"type": "error", "notes": event.error.detail})
-                    yield error_frame(request, event.error)
+                case Failed(error):
+                    yield Frame("trace", {"type": "error", "notes": error.detail})
+                    yield error_frame(request, error)
                 case Cancelled():
                     yield error_frame(request, ConflictError("the run was cancelled"))
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import TypeAdapter
 
-from app.domain.event import Answered, Event, Failed, SourcesFound
+from app.domain.event import Answered, Event, Failed, Progress, SourcesFound
 from app.errors import CairnError, TextDeletedError
 
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
@@ -43,6 +43,8 @@ def documents_of(event: Event) -> set[UUID]:
             return {passage.document_id for passage in passages}
         case Answered(answer):
             return {source.document_id for source in answer.sources} | {cited.document_id for cited in answer.citations}
+        case Progress(documents=documents):
+            return set(documents)
     return set()
 
 

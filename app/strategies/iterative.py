@@ -105,11 +105,12 @@ def _messages(work: Work, context: Context) -> list[Message]:
 
 def _told(work: Work, number: int, said: Pass, *, done: bool) -> Progress:
     most = work.run.settings.iterative.max_passes
+    read = tuple({passage.document_id for passage in order(work)})
     detail = {
         "type": "pass", "pass": number, "answer": said.answer, "gaps": list(said.gaps),
         "notFound": [gap for gap in said.gaps if normal(gap) in work.not_found],
     }  # fmt: skip
-    return Progress("pass", 20 + 60 * number // most, "" if done else FETCHING, detail)
+    return Progress("pass", 20 + 60 * number // most, "" if done else FETCHING, detail, read)
 
 
 async def _answered(work: Work, said: Pass | None, context: Context) -> AsyncIterator[Piece]:

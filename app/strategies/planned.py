@@ -240,4 +240,5 @@ def _told(work: Work, item: Item) -> Progress:
     )
     most = max(work.settings.iterations, 1)
     message = item.get("outputSummary") or item.get("notes") or ""
-    return Progress(item["type"], 15 + min(65, 65 * work.iterations // most), str(message), item)
+    read = tuple({passage.document_id for passage in work.seen.values()})
+    return Progress(item["type"], 15 + min(65, 65 * work.iterations // most), str(message), item, read)

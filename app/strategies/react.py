@@ -79,7 +79,7 @@ async def _loop(work: Work, run: Run) -> AsyncIterator[Piece]:
             async for piece in _ended(work, run, decision.actions[0]):
                 yield piece
             return
-        yield Progress("acting", _percent(step, most), _doing(decision))
+        yield Progress("acting", _percent(step, most), _doing(decision), documents=work.toolbox.documents)
         mark, results = work.mark(), await _act(work, decision.actions)
         work.steps.append(Step(decision.thought, decision.actions, observed(decision.actions, results)))
         _record(work, run, decision, len(results))

@@ -16,6 +16,8 @@ BEGIN
   UPDATE resumable_runs r SET blanked_at = clock_timestamp() WHERE r.tenant_id = tenant AND r.id = ANY (doomed);
   UPDATE run_events e SET data = NULL
   WHERE e.tenant_id = tenant AND e.run_id = ANY (doomed) AND NOT wordless_event(e.kind);
+  UPDATE run_events e SET data = (e.data::jsonb - 'message' - 'detail')::text -- what agents said they did
+  WHERE e.tenant_id = tenant AND e.run_id = ANY (doomed) AND e.kind = 'Progress';
 END
 $$;
 COMMENT ON FUNCTION rag.blank_run_events IS

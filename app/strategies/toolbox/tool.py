@@ -149,6 +149,11 @@ class Toolbox:
         return len(self.passages)
 
     @property
+    def documents(self) -> tuple[UUID, ...]:
+        """Of the passages."""
+        return tuple({passage.document_id for passage in self.passages})
+
+    @property
     def filters(self) -> dict[str, Any]:
         """The caller's own; every tool applies them."""
         return dict(self.run.question.filters or {})
