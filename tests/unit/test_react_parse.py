@@ -86,6 +86,14 @@ def test_a8_05_no_action_is_none(reply: str) -> None:
     assert acts(reply) == []
 
 
+def test_what_only_json_can_hold_is_cleaned() -> None:
+    nested = '{"query": "a\\ud800b\\u0000", "deep": ' + "[" * 200 + "]" * 200 + "}"
+    ((tool, given),) = acts(f"ACTION: {'x' * 500}\nARGUMENTS: {nested}")
+    assert len(tool) == 80
+    assert given["query"] == "a\ufffdb\ufffd"
+    assert given["deep"] == [[[[]]]]
+
+
 def test_lists_in_arguments() -> None:
     reply = "ACTION: compare_entities\nARGUMENTS: {entities: ['Rome', 'Paris'], aspect: 'age'}"
     assert acts(reply) == [("compare_entities", {"entities": ["Rome", "Paris"], "aspect": "age"})]
