@@ -21,6 +21,7 @@ from typing import Any, Final, cast
 import structlog
 
 from app.answer.refusal import refusal
+from app.answer.reply import tidy
 from app.domain.event import Progress, Token
 from app.errors import CairnError, ProviderError
 from app.prompts import prompt, prompt_part
@@ -29,6 +30,7 @@ from app.strategies.react_end import clarification, conclude, final, instead
 from app.strategies.react_parse import TERMINAL, Action, Decision, answer_of, concludes, read_decision, spoken
 from app.strategies.react_state import GATHERED_CHARS, REFLECTED_CHARS, Step, Work, cut, dead_end, observed, windows
 from app.strategies.run import Outcome, Piece, Run
+from app.strategies.toolbox.tool import LONGEST_ANSWER
 from app.strategies.tools import ToolResult, open_toolbox, use
 
 log = structlog.get_logger(__name__)
@@ -106,7 +108,7 @@ async def _loop(work: Work, run: Run) -> AsyncIterator[Piece]:
 async def _ended(work: Work, run: Run, action: Action) -> AsyncIterator[Piece]:
     """By the model's choice. An answer without anything that was found is its own knowledge: nothing for us."""
     asks = action.tool == "ask_clarification"
-    said = answer_of(action.arguments, "question" if asks else "answer")
+    said = cut(tidy(answer_of(action.arguments, "question" if asks else "answer")), LONGEST_ANSWER)
     if said and asks:
         for piece in clarification(work, run, said):
             yield piece

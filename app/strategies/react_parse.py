@@ -14,12 +14,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from app.answer.reply import Spoken, tidy
+from app.domain.text import normalise
 
 MOST_ACTIONS: Final = 2
+LONGEST_NAME: Final = 80
+DEEPEST: Final = 4
+"""Levels of lists and objects in arguments."""
 TERMINAL: Final = ("final_answer", "ask_clarification")
 
 _EDGE = r"^[ \t>*_#`\"'-]*"
@@ -37,15 +41,13 @@ _INVENTED = re.compile(
 _FINAL = re.compile(_EDGE + r"FINAL[ _]ANSWER[ \t*_`]*[:=][ \t*_]*", re.IGNORECASE | re.MULTILINE)
 _CONCLUDES = re.compile(r"ACTION[ \t*_`]*:[ \t*_`\"']*(final_answer|continue)", re.IGNORECASE)
 _PAIR = re.compile(
-    r"[\"']?(?P<key>[A-Za-z_]\w*)[\"']?\s*[:=]\s*"
+    r"[\"']?(?<!\w)(?P<key>[A-Za-z_]\w*)[\"']?\s*[:=]\s*"
     r"(?:\"(?P<double>(?:[^\"\\]|\\.)*)(?:\"|\Z)|'(?P<single>(?:[^'\\]|\\.)*?)'(?=\s*[,}\])]|\s*\Z)"
     r"|(?P<list>\[[^\[\]]*\])|(?P<bare>[^,\n{}\"]+))",
     re.DOTALL,
 )
 
-_FIELD = re.compile(
-    r"\s*\{?\s*[\"']?(?P<key>answer|question)[\"']?\s*[:=]\s*[\"'](?P<text>.*?)[\"']?\s*\}?[\s`]*\Z", re.I | re.S
-)
+_FIELD = re.compile(r"[\"']?(?P<key>answer|question)[\"']?\s*[:=]\s*(?P<quote>[\"'])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,23 @@ def read_decision(reply: str) -> Decision:
     text = spoken(reply)
     actions = _actions(_NUMBERED, text) or _actions(_SINGLE, text)[:1] or _object(text) or _plain_final(text)
     thought = _thought(text)
+    actions = [replace(one, tool=one.tool[:LONGEST_NAME], arguments=_clean(one.arguments)) for one in actions]
     ends = [action for action in actions if action.tool in TERMINAL]
     if ends:  # a terminal action beside another one stands alone (A8.05)
         return Decision(thought, (ends[0],))
     unique = {(action.tool, repr(action.arguments)): action for action in actions}
     return Decision(thought, tuple(unique.values())[:MOST_ACTIONS])
+
+
+def _clean(value: Any, depth: int = DEEPEST) -> Any:
+    """Without what JSON may hold and nothing else can: NUL and lone surrogates in texts, and nesting without end."""
+    if isinstance(value, str):
+        return normalise(value)
+    if isinstance(value, dict):
+        return {normalise(str(key)): _clean(item, depth - 1) for key, item in value.items()} if depth else {}
+    if isinstance(value, list):
+        return [_clean(item, depth - 1) for item in value] if depth else []
+    return value
 
 
 def spoken(reply: str) -> str:
@@ -128,14 +142,24 @@ def _arguments(given: str, *, labelled: bool, of: str) -> tuple[Mapping[str, Any
     invented = _INVENTED.search(given)
     given = given[: invented.start()] if invented else given
     given = given if start < 0 else given[start:]
-    if of in TERMINAL and (said := _FIELD.match(given)):  # quotation marks within the text end it for nobody
-        return {said["key"]: said["text"].replace('\\"', '"').replace("\\n", "\n")}, True
+    if of in TERMINAL and (told := _field(given)):
+        return told, True
     if pairs := _pairs(given, of):
         return pairs, True
     plain = given.strip().strip("(){}[]`\"' \n")
     return (
         {"answer" if of == "final_answer" else "input": plain} if plain and (labelled or of in TERMINAL) else {}
     ), True
+
+
+def _field(text: str) -> dict[str, str]:
+    """The one text of a terminal action, up to the end of what was said: quotation marks within it do not end it."""
+    text = text.lstrip().removeprefix("{").lstrip()
+    found = _FIELD.match(text)
+    if not found:
+        return {}
+    said = text[found.end() :].rstrip(" \n\t`").removesuffix("}").rstrip().removesuffix(found["quote"])
+    return {found["key"].lower(): said.replace('\\"', '"').replace("\\n", "\n")}
 
 
 def _pairs(text: str, of: str) -> dict[str, Any]:

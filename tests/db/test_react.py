@@ -236,6 +236,15 @@ async def test_w13_the_same_call_again_is_not_made_and_going_in_circles_is_stopp
 # --- what the answer stands on ----------------------------------------------------------------------------------------
 
 
+async def test_text_that_no_other_place_can_hold_does_no_harm(services: Services, talking: Talking) -> None:
+    odd = 'THOUGHT: on\nACTION: {}\nARGUMENTS: {{"{}": "{}\\ud800\\u0000"}}'
+    talking.reset(think=[odd.format("retrieve_vector", "query", "leave"), odd.format("final_answer", "answer", TRUE)])
+    found = await events(services)
+    assert answer(found).answer == TRUE
+    json.dumps([event.message for event in found if isinstance(event, Progress)], ensure_ascii=False).encode()
+    assert (await get_trace(services, answer(found).run_id)).plan["agent_steps"]
+
+
 async def test_made_up_citations_are_removed(services: Services, talking: Talking) -> None:
     talking.reset(think=[SEARCH, step("final_answer", answer="Employees have 30 days of leave per year [1][7][99].")])
     made = await asked(services)

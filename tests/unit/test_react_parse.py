@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -86,6 +87,14 @@ def test_a8_05_no_action_is_none(reply: str) -> None:
     assert acts(reply) == []
 
 
+def test_what_only_json_can_hold_is_cleaned() -> None:
+    nested = '{"query": "a\\ud800b\\u0000", "deep": ' + "[" * 200 + "]" * 200 + "}"
+    ((tool, given),) = acts(f"ACTION: {'x' * 500}\nARGUMENTS: {nested}")
+    assert len(tool) == 80
+    assert given["query"] == "a\ufffdb\ufffd"
+    assert given["deep"] == [[[[]]]]
+
+
 def test_lists_in_arguments() -> None:
     reply = "ACTION: compare_entities\nARGUMENTS: {entities: ['Rome', 'Paris'], aspect: 'age'}"
     assert acts(reply) == [("compare_entities", {"entities": ["Rome", "Paris"], "aspect": "age"})]
@@ -114,3 +123,12 @@ def test_whatever_is_said_is_read_without_an_error(reply: str) -> None:
     assert len(decision.actions) == 1 or not any(action.tool in TERMINAL for action in decision.actions)
     assert all(isinstance(action.arguments, dict) for action in decision.actions)
     concludes(reply)
+
+
+@pytest.mark.parametrize("piece", ["a", " ", '"', "'b", "*", "\n", "{", "a: ", "ACTION: x\n", "THOUGHT: ", "[", "`"])
+def test_long_nonsense_is_read_in_no_time(piece: str) -> None:
+    """A guard against patterns that go back over what they have read: these took minutes, not seconds."""
+    began = time.monotonic()
+    for start in ("", "ACTION: final_answer\nARGUMENTS: {", 'ACTION: retrieve_vector\nARGUMENTS: {"query": '):
+        read_decision(start + piece * 20_000 + "x")
+    assert time.monotonic() - began < 20
