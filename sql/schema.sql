@@ -301,8 +301,7 @@ DECLARE
     ORDER BY r.id FOR UPDATE);
 BEGIN
   UPDATE resumable_runs r SET blanked_at = clock_timestamp() WHERE r.tenant_id = tenant AND r.id = ANY (doomed);
-  UPDATE run_events e SET data = NULL
-  WHERE e.tenant_id = tenant AND e.run_id = ANY (doomed) AND NOT wordless_event(e.kind);
+  UPDATE run_events e SET data = wordless_event(e.kind, e.data) WHERE e.tenant_id = tenant AND e.run_id = ANY (doomed);
 END
 $$;
 
@@ -2616,14 +2615,17 @@ ALTER FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, m
 
 COMMENT ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) IS 'Passages of a collection of the current tenant by the cosine of their best chunk; see sql/functions/search.sql.';
 
-CREATE FUNCTION rag.wordless_event(kind text) RETURNS boolean
+CREATE FUNCTION rag.wordless_event(kind text, data text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$ SELECT kind IN ('RunStarted', 'Progress', 'Cancelled') $$;
+    AS $$
+  SELECT CASE WHEN kind IN ('RunStarted', 'Cancelled') THEN data
+              WHEN kind = 'Progress' THEN (data::jsonb - 'message' - 'detail')::text END -- what agents say they do
+$$;
 
-ALTER FUNCTION rag.wordless_event(kind text) OWNER TO owner;
+ALTER FUNCTION rag.wordless_event(kind text, data text) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.wordless_event(kind text) IS 'Whether events of a kind hold no words of documents or conversations.';
+COMMENT ON FUNCTION rag.wordless_event(kind text, data text) IS 'What may stay of an event when documents or conversations that it may quote go.';
 
 CREATE FUNCTION rag.wordless_plan(plan jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -6639,10 +6641,10 @@ GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible int
 GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_views;
 
-REVOKE ALL ON FUNCTION rag.wordless_event(kind text) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.wordless_event(kind text) TO cairn_app;
-GRANT ALL ON FUNCTION rag.wordless_event(kind text) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.wordless_event(kind text) TO cairn_views;
+REVOKE ALL ON FUNCTION rag.wordless_event(kind text, data text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.wordless_event(kind text, data text) TO cairn_app;
+GRANT ALL ON FUNCTION rag.wordless_event(kind text, data text) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.wordless_event(kind text, data text) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.wordless_plan(plan jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_app;

@@ -14,19 +14,19 @@ DECLARE
     ORDER BY r.id FOR UPDATE);
 BEGIN
   UPDATE resumable_runs r SET blanked_at = clock_timestamp() WHERE r.tenant_id = tenant AND r.id = ANY (doomed);
-  UPDATE run_events e SET data = NULL
-  WHERE e.tenant_id = tenant AND e.run_id = ANY (doomed) AND NOT wordless_event(e.kind);
-  UPDATE run_events e SET data = (e.data::jsonb - 'message' - 'detail')::text -- what agents said they did
-  WHERE e.tenant_id = tenant AND e.run_id = ANY (doomed) AND e.kind = 'Progress';
+  UPDATE run_events e SET data = wordless_event(e.kind, e.data) WHERE e.tenant_id = tenant AND e.run_id = ANY (doomed);
 END
 $$;
 COMMENT ON FUNCTION rag.blank_run_events IS
   'Blanks stored events of the current tenant that may quote deleted documents or conversations.';
 
-CREATE OR REPLACE FUNCTION rag.wordless_event(kind text) RETURNS boolean
+CREATE OR REPLACE FUNCTION rag.wordless_event(kind text, data text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$ SELECT kind IN ('RunStarted', 'Progress', 'Cancelled') $$;
-COMMENT ON FUNCTION rag.wordless_event IS 'Whether events of a kind hold no words of documents or conversations.';
+AS $$
+  SELECT CASE WHEN kind IN ('RunStarted', 'Cancelled') THEN data
+              WHEN kind = 'Progress' THEN (data::jsonb - 'message' - 'detail')::text END -- what agents say they do
+$$;
+COMMENT ON FUNCTION rag.wordless_event IS 'What may stay of an event when documents or conversations that it may quote go.';
 
 -- Ended runs older than keep_days, and those that were lost as long ago, with their events; and feedback on runs whose
 -- traces are gone.

@@ -26,14 +26,14 @@ WITH held AS (
 ), written AS (
   INSERT INTO rag.run_events (tenant_id, run_id, seq, kind, terminal, data)
   SELECT $1, $2, $5 + e.n, e.kind, e.terminal,
-    CASE WHEN held.blanked_at IS NULL OR rag.wordless_event(e.kind) THEN e.data END
+    CASE WHEN held.blanked_at IS NULL THEN e.data ELSE rag.wordless_event(e.kind, e.data) END
   FROM held, unnest($6::text[], $7::boolean[], $8::text[]) WITH ORDINALITY AS e (kind, terminal, data, n)
 )
 SELECT cancel_requested FROM held
 
 -- name: blank
 -- What was stored before a document turned out to be gone.
-UPDATE rag.run_events SET data = NULL WHERE tenant_id = $1 AND run_id = $2 AND NOT rag.wordless_event(kind)
+UPDATE rag.run_events SET data = rag.wordless_event(kind, data) WHERE tenant_id = $1 AND run_id = $2
 
 -- name: get
 SELECT r.id, r.surface, r.session_id, r.owner, r.status, r.started_at, r.ended_at, r.cancel_requested, r.last_seq,

@@ -259,3 +259,24 @@ async def test_storing_with_an_unknown_outcome_is_not_repeated(
     found = await said(registry, db, tenant, talks)
     assert broken
     assert [type(event) for event in found] == [Token, Progress, Cancelled]
+
+
+async def test_what_agents_said_they_did_goes_with_the_documents_it_may_quote(db: Database, tenant: Principal) -> None:
+    run_id, owner = await opened(db, tenant)
+    gone, said = uuid4(), Progress("pass", 40, "reading", {"answer": "secret words"})
+    await append(db, tenant, run_id, owner, 0, said)
+    async with db.transaction(tenant) as connection:
+        await connection.execute("UPDATE rag.resumable_runs SET document_ids = $1::uuid[]", [gone])
+        await connection.execute("SELECT rag.forget_documents($1::uuid[])", [uuid4()])
+    assert await everything(db, tenant, run_id) == [said]
+    async with db.transaction(tenant) as connection:
+        await connection.execute("SELECT rag.forget_documents($1::uuid[])", [gone])
+    assert await everything(db, tenant, run_id) == [Progress("pass", 40)]
+
+
+async def test_words_of_a_document_that_is_gone_are_not_stored(db: Database, tenant: Principal) -> None:
+    run_id, owner = await opened(db, tenant)
+    await append(db, tenant, run_id, owner, 0, Progress("pass", 60, "more", {"answer": "secret words"}, (uuid4(),)))
+    (found,) = await everything(db, tenant, run_id)
+    assert isinstance(found, Progress)
+    assert (found.message, found.detail) == ("", {})
