@@ -72,8 +72,12 @@ class Live:
         try:
             async with aclosing(cast("AsyncGenerator[Event]", events)) as running:
                 async for event in running:
+                    further = self._in_text
                     self._say(event)
-                    await asyncio.sleep(0)  # who listens gets it before the next, also where a model is fast
+                    if (
+                        not further
+                    ):  # who listens has a turn, also where a model is fast; at each word it would slow both
+                        await asyncio.sleep(0)
             self._say(Failed(CairnError("the run ended without a result; report this with the request id")))
         except asyncio.CancelledError:
             self._say(Cancelled(self.run_id))
