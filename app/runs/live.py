@@ -16,6 +16,11 @@ from app.errors import CairnError
 log = structlog.get_logger(__name__)
 
 
+FIRST_EVENTS = 16
+"""After each of these who listens has a turn, so that the first words come at once also where a model sends all in one; a
+turn after each of hundreds would slow both."""
+
+
 class Bell:
     """Wakes who waits for the next ring; take `next` before looking for what it may announce."""
 
@@ -73,7 +78,8 @@ class Live:
             async with aclosing(cast("AsyncGenerator[Event]", events)) as running:
                 async for event in running:
                     self._say(event)
-                    await asyncio.sleep(0)  # who listens gets it before the next, also where a model is fast
+                    if len(self.events) < FIRST_EVENTS:
+                        await asyncio.sleep(0)
             self._say(Failed(CairnError("the run ended without a result; report this with the request id")))
         except asyncio.CancelledError:
             self._say(Cancelled(self.run_id))
