@@ -27,7 +27,7 @@ DOOMED = (
     "# Babbage in town\n\nCharles Babbage lived in Marylebone, a district of London. Charles Babbage met ADA LOVELACE in the "
     "Wigmore Hall. CB was also called Old Babbage by Mary Somerville. The Royal Society was founded by Robert Moray."
 )
-VOLATILE = {"epoch", "lex_seed", "average_length", "weights", "max_weight"}
+VOLATILE = {"epoch", "attempt", "lex_seed", "average_length", "weights", "max_weight"}
 """Columns that count writes, are drawn at random, or hold the mean length of passages when the row was written (a job renews
 them when it has moved). Nor is compared what dates a write (`..._at`)."""
 COLLECTION = UUID(int=0x5EED)
@@ -73,7 +73,8 @@ async def everything(services: Services) -> dict[str, list[str]]:
             UNION ALL SELECT p.id::text, concat('passage ', d.external_id, p.ordinal)
             FROM rag.passages p JOIN rag.documents d ON d.id = p.document_id
             UNION ALL SELECT k.id::text, concat('chunk ', d.external_id, p.ordinal, ' ', k.ordinal)
-            FROM rag.chunks k JOIN rag.passages p ON p.id = k.passage_id JOIN rag.documents d ON d.id = p.document_id""")
+            FROM rag.chunks k JOIN rag.passages p ON p.id = k.passage_id JOIN rag.documents d ON d.id = p.document_id
+            UNION ALL SELECT id::text, concat('community ', level, ' ', fingerprint) FROM rag.communities""")
         )
         tables = await connection.fetch(
             "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id' "
