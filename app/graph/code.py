@@ -130,8 +130,16 @@ def _scope(node: Any, what: str, name: str, parent: int, scopes: Sequence[Scope]
     )
     kind: SymbolKind = "class" if what == "class" else "method" if what == "function" and member else "function"
     members = what == "class" or node.type == "impl_item"
-    mine = receiver[1] if receiver and receiver[1] else ""
+    mine = receiver[1] if receiver and receiver[1] else _first_parameter(node) if member else ""
     return Scope(node.start_byte, node.end_byte, qualified, kind, parent, what != "scope", members, mine)
+
+
+def _first_parameter(node: Any) -> str:
+    """`self` or `cls` of a method of Python: a loop may call something else `cls`."""
+    parameters = node.child_by_field_name("parameters")
+    first = parameters.named_children[0] if parameters is not None and parameters.named_children else None
+    name = written(first).partition(":")[0].strip() if first is not None else ""
+    return name if name in ("self", "cls") else ""
 
 
 def _inside(at: int, scopes: Sequence[Scope], starts: Sequence[int]) -> int:
