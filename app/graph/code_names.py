@@ -24,7 +24,7 @@ Target = tuple[str, bool]
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Something with a name and an extent in bytes. `parent` is an index, -1 the file. `members`: what is in it belongs to
-    it as methods do. `mine`: what a method calls its own object where it says so (Go, Python)."""
+    it as methods do. `mine`: what a method calls its own object, where it says so (Go, Python)."""
 
     start: int
     end: int
