@@ -1,7 +1,7 @@
 """What a user can do with the knowledge graph, once for all surfaces.
 
-An entity is named by its id or its name; one that was merged into another is that other one. What a name does not find
-raises NotFoundError with names that may have been meant (`did_you_mean`).
+An entity is named by id or name; one that was merged is what it was merged into. What a name does not find raises
+NotFoundError with names that may have been meant (`did_you_mean`). Lists leave out what code only refers to.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from uuid import UUID
 
 from app.actions import get_collection
 from app.domain.collection import Collection
+from app.domain.community import CommunityKey, CommunitySummary
 from app.domain.graph_link import EntitySummary
 from app.domain.graph_view import EntityDetail, Link, MentionedIn, Merge, Node, Place, Standing, Surroundings, Way
 from app.domain.graph_walk import Neighbourhood, WalkLimits
 from app.domain.text import normalise
 from app.errors import ConflictError, InputError, NotFoundError
+from app.graph.overview import communities_for
 from app.graph.paths import ways_between
 from app.graph.resolve import key_of
 from app.graph.standing import collection_of, standing_of
 from app.graph.traverse import traverse
-from app.store import graph, graph_view, passages
+from app.store import communities, graph, graph_view, passages
 from app.wiring import Services
 
 NAMES_SHOWN = 50
@@ -137,6 +139,37 @@ async def get_paths(
             limit=limit,
         )
     return Connected(first.collection, first.entity, second.entity, ways)
+
+
+# --- communities --------------------------------------------------------------------------------------------------------
+
+
+async def list_communities(
+    services: Services,
+    collection: str | None = None,
+    *,
+    level: int | None = None,
+    after: CommunityKey | None = None,
+    limit: int,
+) -> tuple[list[CommunitySummary], CommunityKey | None]:
+    """Large ones before their parts, without those of which nothing is left; and the last one where there are more."""
+    found = await _collection(services, collection)
+    async with _reading(services) as connection:
+        keys = await communities.listed(
+            connection, services.principal, found.id, level=level, after=after, limit=limit + 1
+        )
+        page = dict.fromkeys((key.id for key in keys[:limit]), 0.0)
+        shown = await communities.described(connection, services.principal, page)
+    return shown, keys[limit - 1] if len(keys) > limit else None
+
+
+async def find_communities(
+    services: Services, text: str, collection: str | None = None, *, limit: int
+) -> list[CommunitySummary]:
+    """Those that a text is about, best first, none inside another one of them. Raises NotFoundError."""
+    found = await _collection(services, collection)
+    async with _reading(services) as connection:
+        return await communities_for(connection, services.principal, [found.id], text=text, limit=limit)
 
 
 # --- merges -------------------------------------------------------------------------------------------------------------

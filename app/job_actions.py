@@ -45,17 +45,19 @@ async def expire_jobs(services: Services) -> int:
             return total
 
 
-async def extract_with_model(services: Services, collection: str) -> Job:
+async def extract_with_model(services: Services, collection: str | None = None) -> Job:
     """Order what a chat model adds to the graph; what it has read already costs nothing (docs/adr/0028).
 
     Raises NotFoundError; InputError where the settings do not allow it or no chat model is configured.
     """
     now = services.settings.current
     if not (now.graph.enabled and now.graph.model.enabled):
-        raise InputError("graph.enabled and graph.model.enabled must both be true in settings.json")
+        raise InputError(
+            "extraction with a model is switched off: set graph.enabled and graph.model.enabled in settings.json"
+        )
     if services.extracting_chat(now) is None:
         raise InputError("extraction with a model needs a chat model: set OPENAI_API_KEY or OPENAI_BASE_URL")
-    found = await get_collection(services, collection)
+    found = await get_collection(services, collection or now.rag.collection_name)
     async with services.database.transaction(services.principal) as connection:
         return await enqueue(connection, services.principal, MODEL, found.id)
 

@@ -6,14 +6,25 @@ import json
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 
-from app import graph_actions
+from app import graph_actions, job_actions
 from app.api import problems
-from app.api.graph_models import EntityDetailOut, EntityPage, MergeOut, MergePage, NeighborhoodOut, NewMerge, PathsOut
-from app.api.graph_render import detail_out, entity_out, merge_out, neighborhood_out, way_out
-from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE
+from app.api.graph_models import (
+    CommunityPage,
+    EntityDetailOut,
+    EntityPage,
+    MergeOut,
+    MergePage,
+    NeighborhoodOut,
+    NewExtraction,
+    NewMerge,
+    PathsOut,
+)
+from app.api.graph_render import community_out, detail_out, entity_out, merge_out, neighborhood_out, way_out
+from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, JobOut, job_out
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
+from app.domain.community import CommunityKey
 from app.domain.graph import EntityKind
 from app.domain.graph_link import EntitySummary
 from app.errors import InputError
@@ -41,7 +52,7 @@ async def list_entities(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> EntityPage:
-    """Those most spoken of first."""
+    """Those most spoken of first. Names that code only refers to (`typing.Any`) are not listed; by name and id they are found."""
     found = await graph_actions.list_entities(
         services, collection, text=q, kind=kind, after=_after(cursor), limit=limit + 1
     )
@@ -101,6 +112,58 @@ async def get_path(
         collection=found.collection, source=entity_out(found.source), target=entity_out(found.target),
         paths=[way_out(way) for way in found.ways],
     )  # fmt: skip
+
+
+# --- communities --------------------------------------------------------------------------------------------------------
+
+
+@router.get("/communities", summary="List communities")
+async def list_communities(
+    services: ServicesDep,
+    collection: Collection = None,
+    q: Annotated[
+        str,
+        Query(max_length=2000, description="Only those that this is about, best first.", examples=["early computers"]),
+    ] = "",
+    level: Annotated[
+        int | None, Query(ge=0, le=100, description="Only of this level; without `q`.", examples=[0])
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> CommunityPage:
+    """Groups of closely related entities with sentences that sum them up: large ones before their parts, the largest
+    first; with `q` at most `limit` in all, none inside another. They follow documents with a delay (docs/operations.md)."""
+    if q.strip():
+        if cursor or level is not None:
+            raise InputError("q goes without level and cursor")
+        fitting = await graph_actions.find_communities(services, q, collection, limit=limit)
+        return CommunityPage(items=[community_out(one) for one in fitting], next_cursor=None)
+    found, last = await graph_actions.list_communities(
+        services, collection, level=level, after=_community(cursor), limit=limit
+    )
+    more = encode_cursor(json.dumps([last.level, last.entity_count, str(last.id)])) if last else None
+    return CommunityPage(items=[community_out(one) for one in found], next_cursor=more)
+
+
+def _community(cursor: str | None) -> CommunityKey | None:
+    if not (key := decode_cursor(cursor)):
+        return None
+    try:
+        level, count, community_id = json.loads(key)
+        if not all(isinstance(number, int) and 0 <= number < 2**31 for number in (level, count)):
+            raise ValueError
+        return CommunityKey(level, count, UUID(community_id))
+    except (ValueError, TypeError, AttributeError):
+        raise InputError("the cursor is not one that this list gave out; start again without it") from None
+
+
+@router.post("/extract", status_code=202, summary="Let the chat model read a collection for the graph")
+async def extract(body: NewExtraction, services: ServicesDep, response: Response) -> JobOut:
+    """Adds entities, relations and other names to those that rules found, by a job; what it has read already costs nothing.
+    An order that waits or runs already is the answer then. 422 where `graph.model.enabled` is off or there is no chat model."""
+    job = await job_actions.extract_with_model(services, body.collection)
+    response.headers["Location"] = f"/jobs/{job.id}"
+    return job_out(job)
 
 
 # --- merges -------------------------------------------------------------------------------------------------------------

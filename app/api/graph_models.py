@@ -37,6 +37,15 @@ _MERGE: dict[str, Any] = {
 }  # fmt: skip
 
 
+_COMMUNITY: dict[str, Any] = {
+    "id": ID_EXAMPLE, "level": 0, "parent_id": None, "title": "Ada Lovelace, Charles Babbage, Analytical Engine", "size": 5,
+    "summary": None,
+    "sentences": [
+        {"text": "Ada Lovelace was born in London.", "passage_id": ID_EXAMPLE, "document_id": ID_EXAMPLE, "start": 0, "end": 32}
+    ],
+}  # fmt: skip
+
+
 class EntityOut(BaseModel):
     """Something that passages speak of, by the name that most of them give it."""
 
@@ -192,3 +201,44 @@ class PathsOut(BaseModel):
     source: EntityOut
     target: EntityOut
     paths: list[WayOut] = Field(description="Short before long, then by score; empty where nothing joins the two.")
+
+
+class SentenceOut(BaseModel):
+    """`text` stands verbatim at start..end (code points) of the document's text."""
+
+    text: str
+    passage_id: UUID
+    document_id: UUID
+    start: int
+    end: int
+
+
+class CommunityOut(BaseModel):
+    """A group of entities that are closely related, and what documents say of them."""
+
+    model_config = example(_COMMUNITY)
+
+    id: UUID = Field(description="It keeps it while most of its members stay.")
+    level: int = Field(description="0: not part of a larger one; 1: part of one of level 0, and so on.")
+    parent_id: UUID | None
+    title: str = Field(description="What a chat model called it, else its most central entities.")
+    size: int = Field(description="Entities in it.")
+    summary: str | None = Field(
+        description="What a chat model wrote; null where none did, and after a source of it went."
+    )
+    sentences: list[SentenceOut] = Field(description="That sum it up, word for word, the best first.")
+
+
+class CommunityPage(BaseModel):
+    model_config = example({"items": [_COMMUNITY], "next_cursor": None})
+
+    items: list[CommunityOut]
+    next_cursor: str | None = Field(description="For the next page; null on the last one, and with `q`.")
+
+
+class NewExtraction(Body):
+    """Let the chat model read a collection for the graph."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"collection": COLLECTION_EXAMPLE}]})
+
+    collection: str | None = Field(None, description="Default: rag.collectionName.")

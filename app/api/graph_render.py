@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.api.graph_models import (
+    CommunityOut,
     EntityDetailOut,
     EntityOut,
     MentionOut,
@@ -15,8 +16,10 @@ from app.api.graph_models import (
     NodeOut,
     ProofOut,
     RelationOut,
+    SentenceOut,
     WayOut,
 )
+from app.domain.community import CommunitySummary
 from app.domain.graph_link import EntitySummary
 from app.domain.graph_view import EntityDetail, MentionedIn, Merge, Place, Relation, Surroundings, Way
 
@@ -80,3 +83,11 @@ def way_out(way: Way) -> WayOut:
         relations=[relation_out(one) for one in way.relations],
         score=way.score,
     )
+
+
+def community_out(one: CommunitySummary) -> CommunityOut:
+    same = {name: getattr(one, name) for name in ("id", "level", "parent_id", "title", "size")}
+    sentences = [
+        SentenceOut(**{name: getattr(said, name) for name in SentenceOut.model_fields}) for said in one.sentences
+    ]
+    return CommunityOut(**same, summary=one.written or None, sentences=sentences)

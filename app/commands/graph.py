@@ -68,6 +68,34 @@ def path(
 
 
 @group.command()
+def communities(
+    text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]", help="Only those that it is about.")] = None,
+    collection: Collection = None,
+    level: Annotated[
+        int | None, typer.Option(min=0, max=100, help="Only of this level; default with no TEXT: 0, the largest.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 20,
+    json: Json = False,
+) -> int:
+    """List groups of closely related entities, with what the documents say of them."""
+    from app.commands import graph_communities
+
+    return _run(graph_communities.communities(" ".join(text or ()), collection, level, limit, json))
+
+
+@group.command()
+def extract(
+    collection: Collection = None,
+    wait: Annotated[bool, typer.Option(help="Work until it is done, or leave the job to a worker.")] = True,
+    json: Json = False,
+) -> int:
+    """Let the chat model add to the graph (graph.model.*); what it has read already costs nothing."""
+    from app.commands import graph_communities
+
+    return _run(graph_communities.extract(collection, wait, json))
+
+
+@group.command()
 def merge(
     merged: Annotated[str, typer.Argument(metavar="ENTITY", help="Name or id of what is the same as INTO.")],
     into: Annotated[str, typer.Argument(metavar="INTO", help="Name or id of what it is taken for.")],

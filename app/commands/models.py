@@ -96,7 +96,7 @@ async def _backfill(collection: str, name: str) -> int:
     from app.commands.terminal import services
 
     async with services() as opened:
-        return await _follow(opened, await model_actions.start_backfill(opened, collection, name))
+        return await follow(opened, await model_actions.start_backfill(opened, collection, name))
 
 
 async def _reindex(collection: str, force: bool) -> int:
@@ -104,13 +104,13 @@ async def _reindex(collection: str, force: bool) -> int:
     from app.commands.terminal import services
 
     async with services() as opened:
-        return await _follow(opened, await model_actions.start_reindex(opened, collection, force=force))
+        return await follow(opened, await model_actions.start_reindex(opened, collection, force=force))
 
 
-async def _follow(opened: Services, job: Job) -> int:
+async def follow(opened: Services, job: Job, as_json: bool = False) -> int:
     """Work until the job has ended; another worker may have taken it. Exit code 1 unless it succeeded."""
     from app import actions
-    from app.commands.terminal import note, say
+    from app.commands.terminal import note, say, say_json
 
     while not (job := await actions.get_job(opened, job.id)).ended:
         if not await opened.worker().run_until_idle():
@@ -118,6 +118,9 @@ async def _follow(opened: Services, job: Job) -> int:
     if job.status != "succeeded":
         note(f"job {job.id} is {job.status}: {job.error}")
         return 1
+    if as_json:
+        say_json(job.result or {})
+        return 0
     say(", ".join(f"{name}: {value}" for name, value in (job.result or {}).items()))
     return 0
 

@@ -10,10 +10,12 @@ from uuid import UUID
 @dataclass(frozen=True, slots=True)
 class Relations:
     """How strongly entities are related. `entities` in order of their ids; `edges`: places of two of them, the smaller
-    first, with a weight above 0; each pair once, in order."""
+    first, with a weight above 0; each pair once, in order. `unlisted`: places of entities that join others and are no
+    members themselves: what code only refers to."""
 
     entities: Sequence[UUID]
     edges: Sequence[tuple[int, int, float]]
+    unlisted: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,15 @@ class CommunitySummary:
     size: int
     written: str = ""
     score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityKey:
+    """Where a community stands in a list: those of a level before their parts, the largest first."""
+
+    level: int
+    entity_count: int
+    id: UUID
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ How = Literal["name", "alias", "words", "vector"]
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """An entity that the words of a question may mean. `form`: the name that was found; `own`: it is the entity's own
-    normal form. Found by words alone: `matched` of its `words`, of which the rarest stands in `rarity` names."""
+    normal form. Found by words alone: `matched` of its `words`, of which the rarest stands in `rarity` names. `reference`:
+    code only refers to it."""
 
     id: UUID
     name: str
@@ -25,6 +26,7 @@ class Candidate:
     matched: int
     words: int
     rarity: int
+    reference: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,13 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class EntitySummary:
-    """An entity as lists show it."""
+    """An entity as lists show it. `reference`: a name that code of the collection refers to, and does not define."""
 
     id: UUID
     name: str
     kind: str
     passage_count: int
+    reference: bool = False
 
 
 @dataclass(frozen=True, slots=True)

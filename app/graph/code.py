@@ -55,7 +55,7 @@ def outline_of(text: str, language: str, path: str) -> Outline | None:
         elif "base" in match:
             base = match["base"][0]
             names.inherit(_inside(base.start_byte, scopes, starts), written(base), (base.start_byte, base.end_byte))
-    found = [*_contained(scopes), *_imported(matches, known, file), *names.bases()]
+    found = [*_contained(scopes, data), *_imported(matches, known, file), *names.bases()]
     found += _calls(matches, scopes, starts, names)
     return _in_code_points(text, data, language, _definitions(scopes), found)
 
@@ -130,8 +130,16 @@ def _scope(node: Any, what: str, name: str, parent: int, scopes: Sequence[Scope]
     )
     kind: SymbolKind = "class" if what == "class" else "method" if what == "function" and member else "function"
     members = what == "class" or node.type == "impl_item"
-    mine = receiver[1] if receiver and receiver[1] else ""
+    mine = receiver[1] if receiver and receiver[1] else _first_parameter(node) if member else ""
     return Scope(node.start_byte, node.end_byte, qualified, kind, parent, what != "scope", members, mine)
+
+
+def _first_parameter(node: Any) -> str:
+    """`self` or `cls` of a method of Python: a loop may call something else `cls`."""
+    parameters = node.child_by_field_name("parameters")
+    first = parameters.named_children[0] if parameters is not None and parameters.named_children else None
+    name = written(first).partition(":")[0].strip() if first is not None else ""
+    return name if name in ("self", "cls") else ""
 
 
 def _inside(at: int, scopes: Sequence[Scope], starts: Sequence[int]) -> int:
@@ -146,7 +154,7 @@ def _definitions(scopes: Iterable[Scope]) -> list[Definition]:
     return [Definition(scope.name, scope.kind, scope.start, scope.end) for scope in scopes if scope.defined]
 
 
-def _contained(scopes: Sequence[Scope]) -> Iterator[Reference]:
+def _contained(scopes: Sequence[Scope], data: bytes) -> Iterator[Reference]:
     """Of each definition the nearest one around it, by name where that stands elsewhere (Go, Rust), else the file."""
     known = {scope.name for scope in scopes if scope.defined}
     for scope in scopes:
@@ -154,8 +162,11 @@ def _contained(scopes: Sequence[Scope]) -> Iterator[Reference]:
             holder = scope.name.rpartition(".")[0]
             while holder and holder not in known:
                 holder = holder.rpartition(".")[0]
-            # where it begins: that is what proves it
-            yield Reference(holder, "contains", scope.name, scope.start, scope.start, True, scope.kind)
+            # its first line proves it
+            end = data.find(b"\n", scope.start, scope.end)
+            yield Reference(
+                holder, "contains", scope.name, scope.start, end if end > 0 else scope.end, True, scope.kind
+            )
 
 
 def _imported(matches: Iterable[Match], language: Language, file: tuple[str, ...]) -> Iterator[Reference]:

@@ -24,7 +24,7 @@ Target = tuple[str, bool]
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Something with a name and an extent in bytes. `parent` is an index, -1 the file. `members`: what is in it belongs to
-    it as methods do. `mine`: what a method calls its own object where it says so (Go)."""
+    it as methods do. `mine`: what a method calls its own object, where it says so (Go, Python)."""
 
     start: int
     end: int
@@ -85,12 +85,12 @@ class Names:
     def meet(self, parts: tuple[str, ...], place: int) -> Target | None:
         """What a call means; None for names of the language and what says nothing."""
         if len(parts) == 1:
-            made = self._class(place) if parts[0] in self._language.own else ""
+            made = self._class(place) if self._own(parts[0], place) else ""
             return (made, True) if made in self._kinds else self._name(parts, place)
         first, rest = parts[0], parts[1:]
         if first in self._language.known and (place, first) not in self._types and first not in self._imports:
             return None if first != "super" else self._member_of(self._class(place), rest, above=True)
-        if first in self._language.own or (first and first == self._mine(place)):
+        if self._own(first, place):
             return self._member_of(self._class(place), rest, above=first == "super")
         if first and (kind := self._type(first, place)):
             return self._typed(kind, rest, place)
@@ -162,6 +162,12 @@ class Names:
 
     def _place(self, owner: str) -> int:
         return next((at for at, scope in enumerate(self._scopes) if scope.name == owner), -1)
+
+    def _own(self, name: str, place: int) -> bool:
+        """Whether a name means the object, or the class, that the code around it belongs to."""
+        if name == "cls" or name not in self._language.own:
+            return bool(name) and name == self._mine(place)
+        return True
 
     def _mine(self, place: int) -> str:
         while place >= 0:

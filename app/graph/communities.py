@@ -24,7 +24,8 @@ _Key = tuple[int, int]
 
 
 def find_communities(relations: Relations, *, max_size: int, min_size: int) -> list[Group]:
-    """Communities of at least `min_size` entities, those of a level before the next; none where there is no relation."""
+    """Communities of at least `min_size` entities that are listed, those of a level before the next; none where there is no
+    relation."""
     from graspologic_native import hierarchical_leiden  # the one place that needs it
 
     if not relations.edges:
@@ -35,14 +36,15 @@ def find_communities(relations: Relations, *, max_size: int, min_size: int) -> l
     parents: dict[_Key, _Key] = {}
     for row in hierarchical_leiden(edges, None, 1.0, 0.001, 1, True, max_cluster_size=max_size, seed=SEED):
         key, node = (row.level, row.cluster), int(row.node)
-        members[key].append(node)
+        if node not in relations.unlisted:
+            members[key].append(node)
         lines[node].append(key)
         if row.parent_cluster is not None:
             parents[key] = (row.level - 1, row.parent_cluster)
     kept = [
         key
-        for key in sorted(members)
-        if len(members[key]) >= min_size and not (key in parents and len(members[key]) == len(members[parents[key]]))
+        for key, inside in sorted(members.items())
+        if len(inside) >= min_size and not (key in parents and len(inside) == len(members[parents[key]]))
     ]
     inner = _inner(relations, {node: sorted(line) for node, line in lines.items()})
     numbers = {key: number for number, key in enumerate(kept)}
@@ -84,8 +86,8 @@ def _described(
     for node in members:
         digest.update(entities[node].bytes)
     for a, b, weight in inner:
-        degrees[a] += weight
-        degrees[b] += weight
+        for node in {a, b} & degrees.keys():
+            degrees[node] += weight
         digest.update(entities[a].bytes + entities[b].bytes + f"{weight:.4f}".encode())
     return {entities[node]: degree for node, degree in degrees.items()}, digest.digest()
 

@@ -114,8 +114,10 @@ def _frozen(found: Mapping[str, list[Span]]) -> dict[str, tuple[Span, ...]]:
 
 
 def choose(wording: Wording, found: Iterable[Candidate]) -> list[Link]:
-    """The best link of each entity. Pure."""
+    """The best link of each entity; what code only refers to is meant where nothing else has the name. Pure."""
     found = list(found)
+    defined = {one.form for one in found if not one.reference}
+    found = [one for one in found if not (one.reference and one.form in defined)]
     named = [candidate for candidate in found if not candidate.words]
     spans = [span for candidate in named for span in wording.forms.get(candidate.form, ())]
     links = list(_named(named, wording, spans)) + list(_partly(found, wording, spans))

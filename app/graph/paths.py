@@ -18,7 +18,7 @@ from app.domain.graph_walk import Step, WalkLimits
 from app.domain.principal import Principal
 from app.store import graph, graph_view
 
-CONSIDERED: Final = 200
+CONSIDERED: Final = 1000
 """Ways that are looked at."""
 LIMITS: Final = WalkLimits(per_node_cap=100, beam=200, top=1000)
 
@@ -43,13 +43,14 @@ async def ways_between(
     most: int | None = None,
 ) -> tuple[Way, ...]:
     """The ways of at most so many hops (1 to 3): short before long, since a step less is a doubt less, then by weight.
-    `most`: passages that may mention what stands on the way; what more do says nothing of either end."""  # fmt: skip
+    `most`: passages that may mention what stands on the way; what more do says nothing of either end. Nor does a name that
+    code at both of them refers to."""  # fmt: skip
     there = await graph.walk(connection, collection_id, {source: 1.0}, _limits(hops - 1))
     back = await graph.walk(connection, collection_id, {target: 1.0}, _limits(1))
     trails = meeting(there, back, hops)[:CONSIDERED]
     names = await graph.named(connection, principal, list({node for trail in trails for node in trail.nodes}))
-    if most is not None:
-        trails = [one for one in trails if all(names[node].passage_count <= most for node in one.nodes[1:-1])]
+    joining = {one.id for one in names.values() if not one.reference and (most is None or one.passage_count <= most)}
+    trails = [one for one in trails if joining.issuperset(one.nodes[1:-1])]
     return await _told(connection, principal, trails[:limit], names)
 
 

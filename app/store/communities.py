@@ -10,6 +10,7 @@ from uuid import UUID
 
 from app.db.queries import load_queries
 from app.domain.community import (
+    CommunityKey,
     CommunitySummary,
     Group,
     Relations,
@@ -53,7 +54,8 @@ async def relations(connection: Any, principal: Principal, collection_id: UUID, 
     found = await connection.fetch(SQL["entities"], principal.tenant_id, collection_id)
     rows = connection.cursor(SQL["relations"], principal.tenant_id, collection_id, per_entity, prefetch=PREFETCH)
     edges = [(row[0], row[1], round(row[2], 4)) async for row in rows]
-    return Relations([row["id"] for row in found], edges)
+    unlisted = frozenset(place for place, row in enumerate(found) if row["reference"])
+    return Relations([row["id"] for row in found], edges, unlisted)
 
 
 async def stored(connection: Any, principal: Principal, collection_id: UUID) -> list[Stored]:
@@ -197,6 +199,21 @@ async def largest(
     """Communities that are not part of others, with score 0."""
     rows = await connection.fetch(SQL["largest"], principal.tenant_id, list(collection_ids), limit)
     return {row["id"]: row["score"] for row in rows}
+
+
+async def listed(
+    connection: Any,
+    principal: Principal,
+    collection_id: UUID,
+    *,
+    level: int | None = None,
+    after: CommunityKey | None = None,
+    limit: int,
+) -> list[CommunityKey]:
+    """A page of a collection's communities; `after`: the last of the page before."""
+    last = (after.level, after.entity_count, after.id) if after else (0, 0, None)
+    rows = await connection.fetch(SQL["listed"], principal.tenant_id, collection_id, level, *last, limit)
+    return [CommunityKey(row["level"], row["entity_count"], row["id"]) for row in rows]
 
 
 async def described(connection: Any, principal: Principal, scores: Mapping[UUID, float]) -> list[CommunitySummary]:

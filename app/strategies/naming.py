@@ -23,7 +23,8 @@ _SAID: Final = """
     sentences paragraph phrases frases sätzen about talk talks mention mentions mentioned concern concerns deal deals
     discuss discusses cover covers refer refers related regarding parlent parle mentionnent mentionne concernent
     traitent évoquent abordent sujet hablan habla mencionan menciona tratan tema erwähnen erwähnt handeln behandeln
-    betreffen sprechen thema word words term terms phrase mot mots palabra palabras wort wörter kommt kommen
+    betreffen sprechen thema themen hauptthemen theme themes topic topics subject subjects thème thèmes sujets temas word
+    words term terms phrase mot mots palabra palabras wort wörter kommt kommen
 """
 """What one does with documents as such."""
 _CALLED: Final = """

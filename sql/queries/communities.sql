@@ -26,7 +26,7 @@ UPDATE rag.community_refreshes SET epoch = $4, refreshed_at = now()
 WHERE tenant_id = $1 AND collection_id = $2 AND attempt = $3
 
 -- name: entities
-SELECT id FROM rag.entities WHERE tenant_id = $1 AND collection_id = $2 ORDER BY id
+SELECT id, family = 'reference' AS reference FROM rag.entities WHERE tenant_id = $1 AND collection_id = $2 ORDER BY id
 
 -- name: relations
 -- Pairs of entities, by their places in the list above, with the weight of all that is between them. Of each entity the
@@ -56,12 +56,13 @@ WHERE c.tenant_id = $1 AND c.collection_id = $2
 
 -- name: sources
 -- For each community (number $2) the $6 passages that speak most of its entities $3 (weights $4), with the names they use.
--- Of an entity $5 mentions are looked at.
+-- Of an entity $5 mentions are looked at. A definition of code is mentioned by its full name; its last part stands there.
 WITH spoken AS (
   SELECT c.number, c.entity_id, c.weight, m.passage_id, m.name
   FROM unnest($2::integer[], $3::uuid[], $4::float8[]) AS c (number, entity_id, weight) CROSS JOIN LATERAL (
-    SELECT m.passage_id, m.name
-    FROM (SELECT c.entity_id AS id UNION SELECT e.id FROM rag.entities e
+    SELECT m.passage_id, CASE same.family WHEN 'code' THEN regexp_replace(m.name, '^.*::(.*[.])?', '') ELSE m.name END AS name
+    FROM (SELECT e.id, e.family FROM rag.entities e WHERE e.tenant_id = $1 AND e.id = c.entity_id
+          UNION SELECT e.id, e.family FROM rag.entities e
           WHERE e.tenant_id = $1 AND e.canonical_id = c.entity_id AND e.canonical_id <> e.id) AS same
     JOIN rag.mentions m ON m.tenant_id = $1 AND m.entity_id = same.id AND m.occurrences > 0
     ORDER BY m.passage_id LIMIT $5
@@ -150,6 +151,13 @@ GROUP BY c.id, c.entity_count ORDER BY score DESC, c.id LIMIT $6
 SELECT id, 0::float8 AS score FROM rag.communities
 WHERE tenant_id = $1 AND collection_id = ANY ($2::uuid[]) AND level = 0
 ORDER BY entity_count DESC, id LIMIT $3
+
+-- name: listed
+-- A page of those of a collection: large ones before their parts, of level $3 or all, after the one with $4 to $6.
+SELECT id, level, entity_count FROM rag.communities
+WHERE tenant_id = $1 AND collection_id = $2 AND ($3::integer IS NULL OR level = $3)
+  AND ($6::uuid IS NULL OR (level, -entity_count, id) > ($4::integer, -$5::integer, $6))
+ORDER BY level, -entity_count, id LIMIT $7
 
 -- name: described
 -- Communities by id, with the names of their $3 most central entities.

@@ -4,7 +4,7 @@
 -- Of the $4 entities most spoken of, up to $5 whose name has no vector yet, or was another then.
 SELECT e.id, e.name FROM (
   SELECT e.id, e.name FROM rag.entities e
-  WHERE e.tenant_id = $1 AND e.collection_id = $2 AND e.family <> 'code' AND e.canonical_id = e.id
+  WHERE e.tenant_id = $1 AND e.collection_id = $2 AND e.family NOT IN ('code', 'reference') AND e.canonical_id = e.id
   ORDER BY e.passage_count DESC, e.id LIMIT $4
 ) AS e
 LEFT JOIN rag.entity_vectors v ON v.tenant_id = $1 AND v.collection_id = $2 AND v.model_id = $3 AND v.entity_id = e.id
@@ -24,7 +24,7 @@ ON CONFLICT (tenant_id, collection_id, model_id, entity_id)
 DELETE FROM rag.entity_vectors v
 WHERE v.tenant_id = $1 AND v.collection_id = $2 AND (v.model_id <> $3 OR v.entity_id NOT IN (
   SELECT e.id FROM rag.entities e
-  WHERE e.tenant_id = $1 AND e.collection_id = $2 AND e.family <> 'code' AND e.canonical_id = e.id
+  WHERE e.tenant_id = $1 AND e.collection_id = $2 AND e.family NOT IN ('code', 'reference') AND e.canonical_id = e.id
   ORDER BY e.passage_count DESC, e.id LIMIT $4))
 
 -- name: all

@@ -14,7 +14,7 @@ SELECT rag.merge_entities($1, $2, $3, $4, $5)
 SELECT rag.unmerge_entities($1, $2)
 
 -- name: named
-SELECT id, name, kind, passage_count FROM rag.entities
+SELECT id, name, kind, passage_count, family = 'reference' AS reference FROM rag.entities
 WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
 
 -- name: stored_mentions
@@ -45,7 +45,8 @@ WITH called AS (
   ) AS h
   GROUP BY h.entity_id, h.form
 )
-SELECT c.id, c.name, c.kind, c.passage_count, f.form, f.form = e.normal AS own, f.matched, f.words, f.rarity
+SELECT c.id, c.name, c.kind, c.passage_count, f.form, f.form = e.normal AS own, f.matched, f.words, f.rarity,
+  c.family = 'reference' AS reference
 FROM (SELECT * FROM called UNION ALL SELECT * FROM held) AS f
 JOIN rag.entities e ON e.tenant_id = $1 AND e.id = f.entity_id
 JOIN rag.entities c ON c.tenant_id = $1 AND c.id = e.canonical_id
@@ -60,7 +61,7 @@ SELECT c.id, c.name, c.kind, c.passage_count FROM (
    WHERE w.tenant_id = $1 AND w.collection_id = $2 AND w.word >= $3 AND w.word < $4 ORDER BY w.word LIMIT 500)
 ) AS f
 JOIN rag.entities e ON e.tenant_id = $1 AND e.id = f.entity_id
-JOIN rag.entities c ON c.tenant_id = $1 AND c.id = e.canonical_id
+JOIN rag.entities c ON c.tenant_id = $1 AND c.id = e.canonical_id AND c.family <> 'reference'
 GROUP BY c.id, c.name, c.kind, c.passage_count
 ORDER BY c.passage_count DESC, c.name COLLATE "C", c.id LIMIT $5
 

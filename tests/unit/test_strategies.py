@@ -90,6 +90,19 @@ def test_a3_09_a_message_names_a_document_or_a_subject(message: str, expected: l
 
 
 @pytest.mark.parametrize(
+    "message",
+    [
+        "What are the main themes of these documents?", "Quels sont les thèmes principaux de ces documents ?",
+        "¿Cuáles son los temas principales de estos documentos?", "Was sind die Hauptthemen dieser Dokumente?",
+        "Which topics do these documents cover?",
+    ],
+)  # fmt: skip
+def test_asking_for_themes_does_not_name_a_document_that_is_called_so(message: str) -> None:
+    library = [listed("ugly.md", "The Good, the Bad and the Ugly (theme)"), listed("t.md", "Topic models"), *DOCUMENTS]
+    assert named(message, library) == []
+
+
+@pytest.mark.parametrize(
     ("message", "about"),
     [
         ("How many documents are there?", []),
