@@ -189,6 +189,20 @@ async def test_a9_05_a_session_has_what_it_read_at_hand(services: Services, talk
     assert await rows(services, "messages") == 0, "never answers or questions"
 
 
+async def test_a_session_shows_nothing_that_the_filters_leave_out_and_forgets_nothing_for_them(
+    services: Services, talking: Talking
+) -> None:
+    talking.reset(iterate=[LAST])
+    await iterative(services, context_session="s1")
+    kept = await rows(services, "qa_nodes")
+    talking.reset(iterate=["ANSWER:\nUnclear.\n\nMISSING:\n- load_user in app/store.py", LAST])
+    made, _, _ = await iterative(services, context_session="s1", filters={"kind": "manual"})
+    assert not made.sources
+    assert not any("def verify_user" in context for context in contexts(talking))
+    assert await rows(services, "qa_nodes") == kept
+    assert await rows(services, "qa_gaps") == 0, "what the filters leave out is not missing without them"
+
+
 async def test_a9_05_without_a_session_nothing_is_kept(services: Services, talking: Talking) -> None:
     talking.reset(iterate=[LAST])
     await iterative(services)
