@@ -72,7 +72,9 @@ def read_decision(reply: str) -> Decision:
     text = spoken(reply)
     actions = _actions(_NUMBERED, text) or _actions(_SINGLE, text)[:1] or _object(text) or _plain_final(text)
     thought = _thought(text)
-    actions = [replace(one, tool=one.tool[:LONGEST_NAME], arguments=storable_json(one.arguments, DEEPEST)) for one in actions]
+    actions = [
+        replace(one, tool=one.tool[:LONGEST_NAME], arguments=storable_json(one.arguments, DEEPEST)) for one in actions
+    ]
     ends = [action for action in actions if action.tool in TERMINAL]
     if ends:  # a terminal action beside another one stands alone (A8.05)
         return Decision(thought, (ends[0],))

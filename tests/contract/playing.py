@@ -59,7 +59,7 @@ def _think(draw: random.Random, user: str) -> str:
         return f"THOUGHT: on.\nACTION: {tool}\nARGUMENTS: {_json(given)}"
 
     said = draw.choice(QUERIES)
-    given = {name: said for name in ("query", "name", "claim", "question", "about", "answer")}
+    given = dict.fromkeys(("query", "name", "claim", "question", "about", "answer"), said)
     scope = {"tenant": "other", "tenant_id": 2, "collection": "secrets", "filters": {}} if draw.random() < 0.3 else {}
     match draw.randrange(8):
         case 0 | 1:
@@ -162,7 +162,13 @@ def _generate(draw: random.Random, user: str) -> str:
 
 def _ground(draw: random.Random, user: str) -> str:
     return draw.choice(
-        ["GROUNDED: YES\nSCORE: 1.0\nISSUES:\nnone", "GROUNDED: NO\nSCORE: 0.1\nISSUES:\n- bad", "well", "SCORE: nan", ""]
+        [
+            "GROUNDED: YES\nSCORE: 1.0\nISSUES:\nnone",
+            "GROUNDED: NO\nSCORE: 0.1\nISSUES:\n- bad",
+            "well",
+            "SCORE: nan",
+            "",
+        ]
     )
 
 
@@ -195,5 +201,4 @@ class Playing:
         self.heard.append(json.dumps(messages, ensure_ascii=False))
         system, user = str(messages[0]["content"]), str(messages[-1]["content"])
         purpose = next((name for name, start in BEGINNINGS.items() if system.startswith(start)), "other")
-        said = SAYS[purpose](self.draw, user) if purpose in SAYS else "Nothing."
-        return said
+        return SAYS[purpose](self.draw, user) if purpose in SAYS else "Nothing."

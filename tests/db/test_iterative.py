@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from scripted_server import ScriptedServer
+from scripted_server import Reply, ScriptedServer
 from talking import Talking
 
 from app.actions import delete_document, list_documents
@@ -162,6 +162,15 @@ async def test_w7_a_later_pass_that_fails_leaves_the_answer_there_is(
     made, _, _ = await iterative(services)
     assert made.answer.startswith("It calls load_user [1]")
     assert any(note.startswith("pass 2 failed") for note in made.degraded)
+
+
+async def test_an_answer_that_is_cut_off_is_told(
+    services: Services, scripted: ScriptedServer, talking: Talking
+) -> None:
+    scripted.script(Reply("length", text="ANSWER:\nIt calls load_user [1]. And then it"))
+    made, _, _ = await iterative(services)
+    assert made.answer == "It calls load_user [1]."
+    assert any("cut off at the token limit" in note for note in made.degraded)
 
 
 async def test_citations_of_nothing_are_taken_out(services: Services, talking: Talking) -> None:

@@ -26,7 +26,7 @@ from tests.db.runs import HANDBOOK, fill
 
 Json = dict[str, Any]
 
-SEEDS: Final = range(int(os.environ.get("CAIRN_CONVERSATIONS", "12")))
+SEEDS: Final = range(*map(int, os.environ.get("CAIRN_CONVERSATIONS", "12").split("-")))
 STRATEGIES: Final = ("react", "planned", "iterative", "corrective")
 SECONDS: Final = 4.0
 CALLS: Final = 14
@@ -129,7 +129,14 @@ def _streamed(api: Api, question: str, strategy: str, more: Json) -> Played:
 
 def _resumed(api: Api, question: str, strategy: str, more: Json) -> Played:
     """The client leaves after the first event and comes back."""
-    body = {"question": question, "collection": "handbook", "strategy": strategy, "stream": True, "resumable": True, **more}
+    body = {
+        "question": question,
+        "collection": "handbook",
+        "strategy": strategy,
+        "stream": True,
+        "resumable": True,
+        **more,
+    }
     with api.client.stream("POST", "/query", json=body) as response:
         run = next(iter(read_events(response)))
     with api.client.stream("GET", f"/runs/{run.data['run_id']}/events", headers={"Last-Event-ID": str(run.id)}) as rest:
@@ -147,11 +154,15 @@ def _agent(api: Api, question: str, strategy: str, more: Json) -> Played:
 
 
 def _agent_stream(api: Api, question: str, strategy: str, more: Json) -> Played:
-    with api.client.stream("POST", "/api/agent/stream", json={"question": question, "collection": "handbook"}) as response:
+    with api.client.stream(
+        "POST", "/api/agent/stream", json={"question": question, "collection": "handbook"}
+    ) as response:
         events = list(read_events(response))
     _once([event.event for event in events], "trace", {"complete", "error"})
     last = events[-1]
-    return _of_agent(last.data if last.event == "complete" else None, None if last.event == "complete" else str(last.data))
+    return _of_agent(
+        last.data if last.event == "complete" else None, None if last.event == "complete" else str(last.data)
+    )
 
 
 def _qa(api: Api, question: str, strategy: str, more: Json) -> Played:
@@ -164,11 +175,22 @@ def _qa(api: Api, question: str, strategy: str, more: Json) -> Played:
     return Played(made["answer"], [(one["path"], "") for one in made["citations"]], [], None, {})
 
 
+def _chat(api: Api, question: str, strategy: str, more: Json) -> Played:
+    """The chat, which chooses the strategy itself."""
+    body = {"message": question, "collection_name": "handbook", **more}
+    with api.client.stream("POST", "/chat/stream", json=body) as response:
+        events = list(read_events(response))
+    names = [event.event for event in events]
+    _once(names, names[0], {"done", "error"})
+    text = "".join(event.data["content"] for event in events if event.event == "token")
+    return Played(text, [], [], None if names[-1] == "done" else str(events[-1].data), {})
+
+
 SURFACES: Final[dict[str, tuple[Callable[..., Played], ...]]] = {
-    "react": (_query, _streamed, _resumed),
+    "react": (_query, _streamed, _resumed, _chat),
     "planned": (_query, _streamed, _resumed, _agent, _agent_stream),
     "iterative": (_query, _streamed, _resumed, _qa),
-    "corrective": (_query, _streamed, _resumed),
+    "corrective": (_query, _streamed, _resumed, _chat),
 }
 
 
@@ -224,7 +246,9 @@ def test_every_conversation_ends_once_within_its_budget_and_cites_what_exists(
         rate = draw.choice([0.0, 0.1, 0.5])
         scripted.script(*(Reply(draw.choice(FAILURES)) if draw.random() < rate else Reply() for _ in range(CALLS * 3)))
         asked, question = draw.choice(SURFACES[strategy]), draw.choice(QUESTIONS)
-        filters = {"filters": {"kind": "rules"}} if draw.random() < 0.3 and asked in (_query, _streamed, _resumed) else {}
+        filters = (
+            {"filters": {"kind": "rules"}} if draw.random() < 0.3 and asked in (_query, _streamed, _resumed) else {}
+        )
         session = {"session_id": f"{strategy}-{draw.randrange(3)}"} if draw.random() < 0.5 else {}
         began = time.monotonic()
         made = asked(talk, question, strategy, {**filters, **session})

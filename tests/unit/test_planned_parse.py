@@ -113,9 +113,13 @@ def test_nested_brackets_are_no_danger() -> None:
 
 def test_escapes_that_only_json_can_hold_are_replaced() -> None:
     """Else they end as an internal error where the trace or the answer is written as UTF-8."""
-    call = parse_action('{"type": "tool_call", "tool": "search_docs", "input": {"que\\u0000ry": "a\\ud83d", "n": [[[[[1]]]]]}}')
+    call = parse_action(
+        '{"type": "tool_call", "tool": "search_docs", "input": {"que\\u0000ry": "a\\ud83d", "n": [[[[[1]]]]]}}'
+    )
     assert isinstance(call, ToolCall)
     assert call.input["que\ufffdry"] == "a\ufffd"
-    said = parse_action('{"answer": "x \\ud83d [1]", "insufficiencies": [{"missing": "m", "queries_tried": ["\\udc00"]}]}')
+    said = parse_action(
+        '{"answer": "x \\ud83d [1]", "insufficiencies": [{"missing": "m", "queries_tried": ["\\udc00"]}]}'
+    )
     assert isinstance(said, FinalAnswer)
     assert (said.answer, said.insufficiencies[0].queries_tried) == ("x \ufffd [1]", ("\ufffd",))
