@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.answer.reply import tidy
-from app.domain.json_reply import without_thought
+from app.domain.json_reply import storable_json, without_thought
 from app.errors import ProviderResponseError
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import ChatModel, Message
@@ -94,7 +94,7 @@ def _as_lines(text: str) -> str:
     """A JSON object {"grounded", "score", "issues"} as the lines that were asked for; other text as it is."""
     found = _OBJECT.search(text)
     try:
-        data = json.loads(found[0]) if found else None
+        data = storable_json(json.loads(found[0])) if found else None
     except (ValueError, RecursionError):
         return text
     if not isinstance(data, dict):

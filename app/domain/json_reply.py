@@ -6,8 +6,12 @@ import json
 import re
 from typing import Any, Final
 
+from app.domain.text import normalise
+
 MOST_TRIES: Final = 50
 """Brackets at which a value is looked for; a reply with more of them before its value is none."""
+DEEPEST: Final = 6
+"""Levels of lists and objects in a value; deeper ones are emptied."""
 _THOUGHT: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _DECODER: Final = json.JSONDecoder()
 
@@ -40,6 +44,17 @@ def _values(text: str, opening: str) -> list[Any]:
         except (ValueError, RecursionError):
             end = at + 1
         else:
-            found.append(value)
+            found.append(storable_json(value))
         at = text.find(opening, end)
     return found
+
+
+def storable_json(value: Any, depth: int = DEEPEST) -> Any:
+    """Without what JSON may hold and nothing else can: NUL and lone surrogates in texts, and nesting without end."""
+    if isinstance(value, str):
+        return normalise(value)
+    if isinstance(value, dict):
+        return {normalise(str(key)): storable_json(item, depth - 1) for key, item in value.items()} if depth else {}
+    if isinstance(value, list):
+        return [storable_json(item, depth - 1) for item in value] if depth else []
+    return value

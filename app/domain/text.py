@@ -10,5 +10,9 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 def normalise(text: str) -> str:
     """LF line ends, NUL and lone surrogates to U+FFFD, no byte order mark. PostgreSQL can store the result (T24)."""
-    text = _LINE_ENDS.sub("\n", text.removeprefix("\ufeff")).replace("\x00", "\ufffd")
-    return _SURROGATES.sub("\ufffd", text)
+    return storable(_LINE_ENDS.sub("\n", text.removeprefix("\ufeff")))
+
+
+def storable(text: str) -> str:
+    """NUL and lone surrogates to U+FFFD: what JSON can hold, and neither PostgreSQL nor UTF-8 can."""
+    return _SURROGATES.sub("\ufffd", text.replace("\x00", "\ufffd"))

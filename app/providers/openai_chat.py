@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from app.domain.text import normalise
+from app.domain.text import normalise, storable
 from app.errors import ProviderResponseError
 from app.providers.circuit import Circuit
 from app.providers.openai_compatible import limits, new_client, provider_error
@@ -112,7 +112,7 @@ class OpenAIChat:
         except Exception as error:
             raise provider_error(error, self.name, self._key) from None
         self._require(text, finish)
-        return Completion(text, finish, usage, model if isinstance(model, str) else self.name)
+        return Completion(storable(text), finish, usage, model if isinstance(model, str) else self.name)
 
     def _require(self, text: object, finish: object) -> None:
         if not isinstance(finish, str):
@@ -203,7 +203,7 @@ class OpenAIChat:
             if chunk.choices == []:
                 return Delta(usage=usage)
             choice = chunk.choices[0]
-            return Delta(choice.delta.content or "", choice.finish_reason, usage)
+            return Delta(storable(choice.delta.content or ""), choice.finish_reason, usage)
         except Exception as error:
             raise provider_error(error, self.name, self._key) from None
 

@@ -48,9 +48,10 @@ async def converse(run: Run) -> AsyncIterator[Piece]:
     yield Progress("retrieve", 40)
     exchange = last_exchange(run.question.history, run.settings.memory.context)
     assert exchange is not None  # choose() saw it
-    originals = await run.kit.library.passages(_ids(exchange, cited=False))
+    asked = run.question
+    originals = await run.kit.library.within(asked.collection, _ids(exchange, cited=False), filters=asked.filters)
     if not originals:
-        note = "the sources of the last answer are gone: searched anew"
+        note = "the sources of the last answer are gone, or outside of what is asked: searched anew"
         run.record.degraded.append(note)
         async for piece in fast(run):
             yield piece

@@ -124,9 +124,10 @@ def order(work: Work) -> list[Passage]:
 
 
 async def _opened(run: Run) -> Held | None:
-    """The session that the caller names; without one nothing is kept (A9.05)."""
+    """The session that the caller names; without one nothing is kept (A9.05). Its memory is of the whole collection: with
+    filters it is neither read, where it could show what they leave out, nor written: what they leave out is not missing."""
     session = run.question.context_session or run.question.session_id
-    if session is None:
+    if session is None or run.question.filters:
         return None
     settings, library = run.settings.iterative, run.kit.library
     try:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from app.answer.cite import cite
 from app.answer.marks import unmarked
 from app.answer.refusal import is_refusal
-from app.answer.reply import tidy
+from app.answer.reply import complete_part, loop_start, tidy
 from app.domain.answer import Draft
 from app.strategies.answering import Material
 from app.strategies.checking import Checked, check, note
 from app.strategies.run import Run
+from app.strategies.toolbox.tool import LONGEST_ANSWER
 
 
 def drafted(text: str, material: Material) -> Draft:
     """The text with citations of `material.passages`, of which `[n]` means the n-th; numbers of nothing are taken out. Facts
     of SQL need no citation."""
-    cited = cite(tidy(text), material.passages)
+    said, ends = _ended(tidy(text))
+    cited = cite(said, material.passages)
     if is_refusal(cited.text, cited=bool(cited.citations)):
         reason = f"The model found no answer in the {len(material.passages)} passages that it looked at."
         return Draft(unmarked(cited.text), (), False, 0.0, (reason,))
@@ -23,7 +25,17 @@ def drafted(text: str, material: Material) -> Draft:
     told = [] if stands else ["The answer cites no source."]
     if cited.stripped:
         told.append(f"{cited.stripped} citations of sources that do not exist were removed.")
-    return Draft(cited.text, cited.citations, True, material.confidence if stands else 0.0, tuple(told))
+    return Draft(cited.text, cited.citations, True, material.confidence if stands else 0.0, (*told, *ends))
+
+
+def _ended(text: str) -> tuple[str, tuple[str, ...]]:
+    """Without what a model says in circles, and not without end, since servers may ignore max_tokens; and that it is so."""
+    loop = loop_start(text)
+    if loop is not None:
+        return complete_part(text[:loop]), ("The model repeated itself; the answer was cut there.",)
+    if len(text) > LONGEST_ANSWER:
+        return complete_part(text[:LONGEST_ANSWER]), ("The answer was too long; it was cut.",)
+    return text, ()
 
 
 async def checked(run: Run, text: str, material: Material) -> Checked:

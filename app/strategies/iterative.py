@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 from app.answer.context import Context
 from app.answer.graph_section import assembled
 from app.answer.refusal import refusal
+from app.answer.reply import complete_part
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError, ProviderResponseError
 from app.prompts import prompt, prompt_part
@@ -77,6 +78,9 @@ async def _passed(work: Work, before: Pass | None, number: int) -> tuple[Pass, C
     )
     work.passes = number
     said = parse_pass(reply.text)
+    if reply.finish_reason == "length":
+        said = Pass(complete_part(said.answer), said.gaps)
+        run.record.degraded.append(f"pass {work.passes} was cut off at the token limit")
     if said.answer:
         work.answered_in = number
         return said, context

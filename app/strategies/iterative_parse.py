@@ -13,6 +13,8 @@ from app.graph.symbols import wanted_symbols
 
 MOST_GAPS: Final = 8
 GAP_CHARS: Final = 200
+ANSWER_CHARS: Final = 30_000
+"""A reply may be longer: not all servers keep to the limit that they are given."""
 _LABEL: Final = r"^[ \t>#*_]*{word}[ \t]*(?:\([^)\n]*\))?[ \t*_]*:[ \t*_]*"
 _ANSWER: Final = re.compile(_LABEL.format(word="ANSWER"), re.IGNORECASE | re.MULTILINE)
 _MISSING: Final = re.compile(_LABEL.format(word="MISSING"), re.IGNORECASE | re.MULTILINE)
@@ -42,7 +44,7 @@ def parse_pass(reply: str) -> Pass:
     missing = list(_MISSING.finditer(text))
     before, after = (text[: missing[-1].start()], text[missing[-1].end() :]) if missing else (text, "")
     label = _ANSWER.search(before)
-    return Pass((before[label.end() :] if label else before).strip(), _gaps(after))
+    return Pass((before[label.end() :] if label else before).strip()[:ANSWER_CHARS], _gaps(after))
 
 
 def _gaps(text: str) -> tuple[str, ...]:

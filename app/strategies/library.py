@@ -17,7 +17,7 @@ from app.graph.lookup import lookup
 from app.graph.overview import communities_for
 from app.graph.paths import ways_between
 from app.graph.symbols import find_symbols
-from app.store import collections, holdings, passages
+from app.store import collections, holdings, passages, tools
 from app.store.passages import ChunkVector
 from app.store.session import Database
 
@@ -41,6 +41,13 @@ class Library:
         """In the order of the ids, without those that are gone."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             found = await passages.fetch(connection, self.principal, dict.fromkeys(ids))
+        return [found[key] for key in dict.fromkeys(ids) if key in found]
+
+    async def within(self, collection: str, ids: Sequence[UUID], *, filters: Mapping[str, Any] | None) -> list[Passage]:
+        """The same, without those of other collections, and of documents that do not meet the filters."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            scope = await tools.in_scope(connection, self.principal, collection, dict(filters or {}), ids)
+            found = await passages.fetch(connection, self.principal, dict.fromkeys(key for key in ids if key in scope))
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
     async def documents(

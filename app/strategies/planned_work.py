@@ -51,7 +51,8 @@ class Work:
     @property
     def left(self) -> int:
         """Tool calls that may still be made."""
-        return max(0, self.limit - self.calls)
+        budget = self.toolbox.budget
+        return max(0, min(self.limit - self.calls, budget.limits.tool_calls - budget.tool_calls))
 
     def over(self) -> str | None:
         """Why nothing more may be tried."""

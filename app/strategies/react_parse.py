@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from app.answer.reply import Spoken, tidy
-from app.domain.text import normalise
+from app.domain.json_reply import storable_json
 
 MOST_ACTIONS: Final = 2
 LONGEST_NAME: Final = 80
@@ -72,23 +72,14 @@ def read_decision(reply: str) -> Decision:
     text = spoken(reply)
     actions = _actions(_NUMBERED, text) or _actions(_SINGLE, text)[:1] or _object(text) or _plain_final(text)
     thought = _thought(text)
-    actions = [replace(one, tool=one.tool[:LONGEST_NAME], arguments=_clean(one.arguments)) for one in actions]
+    actions = [
+        replace(one, tool=one.tool[:LONGEST_NAME], arguments=storable_json(one.arguments, DEEPEST)) for one in actions
+    ]
     ends = [action for action in actions if action.tool in TERMINAL]
     if ends:  # a terminal action beside another one stands alone (A8.05)
         return Decision(thought, (ends[0],))
     unique = {(action.tool, repr(action.arguments)): action for action in actions}
     return Decision(thought, tuple(unique.values())[:MOST_ACTIONS])
-
-
-def _clean(value: Any, depth: int = DEEPEST) -> Any:
-    """Without what JSON may hold and nothing else can: NUL and lone surrogates in texts, and nesting without end."""
-    if isinstance(value, str):
-        return normalise(value)
-    if isinstance(value, dict):
-        return {normalise(str(key)): _clean(item, depth - 1) for key, item in value.items()} if depth else {}
-    if isinstance(value, list):
-        return [_clean(item, depth - 1) for item in value] if depth else []
-    return value
 
 
 def spoken(reply: str) -> str:

@@ -81,6 +81,15 @@ async def test_lone_surrogates_reach_the_wire_replaced(chat: ChatModel, server: 
     assert server.requests[0].body["messages"][0]["content"] == "a\ufffdb"
 
 
+async def test_what_neither_database_nor_utf8_can_hold_is_replaced_in_replies(
+    chat: ChatModel, server: ScriptedServer
+) -> None:
+    server.script(Reply("ok", text="a\ud800b\x00"), Reply("ok", pieces=("a\ud83d", "b\x00")))
+    assert (await complete(chat)).text == "a\ufffdb\ufffd"
+    deltas = [delta.text async for delta in chat.stream(ASK, temperature=0, max_tokens=50, timeout=5)]
+    assert "".join(deltas) == "a\ufffdb\ufffd"
+
+
 # --- what goes wrong: kind of reply, error, requests made -----------------------------------------------------------
 
 COMMON = [

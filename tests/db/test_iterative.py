@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from scripted_server import ScriptedServer
+from scripted_server import Reply, ScriptedServer
 from talking import Talking
 
 from app.actions import delete_document, list_documents
@@ -164,6 +164,15 @@ async def test_w7_a_later_pass_that_fails_leaves_the_answer_there_is(
     assert any(note.startswith("pass 2 failed") for note in made.degraded)
 
 
+async def test_an_answer_that_is_cut_off_is_told(
+    services: Services, scripted: ScriptedServer, talking: Talking
+) -> None:
+    scripted.script(Reply("length", text="ANSWER:\nIt calls load_user [1]. And then it"))
+    made, _, _ = await iterative(services)
+    assert made.answer == "It calls load_user [1]."
+    assert any("cut off at the token limit" in note for note in made.degraded)
+
+
 async def test_citations_of_nothing_are_taken_out(services: Services, talking: Talking) -> None:
     talking.reset(iterate=["ANSWER:\nIt calls load_user [1][99].\n\nMISSING:\nNONE"])
     made, _, _ = await iterative(services)
@@ -187,6 +196,20 @@ async def test_a9_05_a_session_has_what_it_read_at_hand(services: Services, talk
     _, cgrag, _ = await iterative(services, "What colour are bananas?", context_session="s2")
     assert cgrag["context_from_cache"] is False, "another session starts fresh"
     assert await rows(services, "messages") == 0, "never answers or questions"
+
+
+async def test_a_session_shows_nothing_that_the_filters_leave_out_and_forgets_nothing_for_them(
+    services: Services, talking: Talking
+) -> None:
+    talking.reset(iterate=[LAST])
+    await iterative(services, context_session="s1")
+    kept = await rows(services, "qa_nodes")
+    talking.reset(iterate=["ANSWER:\nUnclear.\n\nMISSING:\n- load_user in app/store.py", LAST])
+    made, _, _ = await iterative(services, context_session="s1", filters={"kind": "manual"})
+    assert not made.sources
+    assert not any("def verify_user" in context for context in contexts(talking))
+    assert await rows(services, "qa_nodes") == kept
+    assert await rows(services, "qa_gaps") == 0, "what the filters leave out is not missing without them"
 
 
 async def test_a9_05_without_a_session_nothing_is_kept(services: Services, talking: Talking) -> None:

@@ -64,6 +64,16 @@ async def test_a1_24_going_on_keeps_the_sources_of_the_last_answer(services: Ser
         said.add(made.answer)
 
 
+@pytest.mark.parametrize("scope", [{"filters": {"kind": "manual"}}, {"collection": "bananas"}])
+async def test_going_on_shows_nothing_that_the_caller_has_left_out(services: Services, scope: dict[str, Any]) -> None:
+    await fill(services)
+    await fill(services, {"bananas.md": "Bananas are yellow and grow on trees."}, "bananas")
+    await answered(services, LEAVE, session_id="s")
+    for message in ("tell me more", "explain simpler", "go deeper"):
+        made = await answered(services, message, session_id="s", **scope)
+        assert not {source.external_id for source in made.sources} & set(HANDBOOK), message
+
+
 async def test_a1_24_without_a_context_a_followup_is_asked_back_or_retrieved(services: Services) -> None:
     await fill(services)
     made = await answered(services, "tell me more about parental leave", session_id="new")

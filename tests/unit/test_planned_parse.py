@@ -109,3 +109,17 @@ def test_nested_brackets_are_no_danger() -> None:
     assert json_object("{" * 100_000) is None
     assert json_array("[" * 100_000) is None
     assert parse_action('{"a":' * 50_000) is not None
+
+
+def test_escapes_that_only_json_can_hold_are_replaced() -> None:
+    """Else they end as an internal error where the trace or the answer is written as UTF-8."""
+    call = parse_action(
+        '{"type": "tool_call", "tool": "search_docs", "input": {"que\\u0000ry": "a\\ud83d", "n": [[[[[1]]]]]}}'
+    )
+    assert isinstance(call, ToolCall)
+    assert call.input["que\ufffdry"] == "a\ufffd"
+    said = parse_action(
+        '{"answer": "x \\ud83d [1]", "insufficiencies": [{"missing": "m", "queries_tried": ["\\udc00"]}]}'
+    )
+    assert isinstance(said, FinalAnswer)
+    assert (said.answer, said.insufficiencies[0].queries_tried) == ("x \ufffd [1]", ("\ufffd",))
