@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from app.domain.code import CodeRelation, SymbolQuery
@@ -92,6 +93,7 @@ _NOT: Final = ALL_STOP_WORDS | folded_words(
 )
 
 
+@lru_cache(maxsize=64)  # asked for by the route, the short way and the leg
 def wanted_symbols(question: str) -> tuple[SymbolQuery, ...]:
     """Symbols that a question names, each once; the file that it names beside them goes for all of them. A file without a
     symbol is itself one."""
