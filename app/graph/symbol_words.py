@@ -107,7 +107,7 @@ def wanted_symbols(question: str) -> tuple[SymbolQuery, ...]:
         if file or _may_be(name, start):
             clean = name.replace("\\", "/") if file else _clean(name)
             found.setdefault(clean, SymbolQuery(clean, "" if file else path, kind, incoming))
-    for match in _IN.finditer(text):
+    for match in _IN.finditer(text) if "." in text else ():  # a path has one; the pattern is dear
         if _may_be(match["name"], True):
             found.setdefault(_clean(match["name"]), SymbolQuery(_clean(match["name"]), path))
     for name in _spelled(bare):
