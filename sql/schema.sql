@@ -1120,22 +1120,32 @@ BEGIN
     WHERE (scope IS NULL OR (h.passage_id IN (SELECT unnest(scope))) = inclusive)
       AND (filter IS NULL OR EXISTS (
         SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = h.document_id AND d.metadata @> filter))
+  ), cue AS MATERIALIZED (
+    -- where seeds mention what links them: the words of no other sentences are asked for, since finding them is dear
+    SELECT s.seed_id, s.entity_id, x.start FROM spoken s CROSS JOIN LATERAL unnest(s.starts) AS x (start)
+    WHERE (s.seed_id, s.entity_id) IN (SELECT k.seed_id, k.entity_id FROM link k)
+  ), part AS MATERIALIZED (
+    SELECT p.* FROM (
+      SELECT s.id AS seed_id, s.regconfig, t.part, s.char_start + t.stop - length(t.part) AS start,
+        s.char_start + t.stop AS stop
+      FROM (SELECT * FROM seed WHERE id IN (SELECT c.seed_id FROM cue c) OFFSET 0) AS s CROSS JOIN LATERAL (
+        SELECT part, sum(length(part)) OVER (ORDER BY nth)::integer AS stop
+        FROM unnest(string_to_array(marked_sentences(s.content), E'\x01')) WITH ORDINALITY AS x (part, nth)) AS t
+    ) AS p
+    WHERE EXISTS (SELECT FROM cue c WHERE c.seed_id = p.seed_id AND c.start >= p.start AND c.start < p.stop)
   ), sentence AS MATERIALIZED (
-    SELECT s.id AS seed_id, s.char_start + t.stop - length(t.part) AS start, s.char_start + t.stop AS stop, w.places
-    FROM seed s CROSS JOIN LATERAL (
-      SELECT part, sum(length(part)) OVER (ORDER BY nth)::integer AS stop
-      FROM unnest(string_to_array(marked_sentences(s.content), E'\x01')) WITH ORDINALITY AS x (part, nth)) AS t
-    CROSS JOIN LATERAL (SELECT tsvector_to_array(to_tsvector(s.regconfig, t.part)) AS words OFFSET 0) AS v
+    SELECT p.seed_id, p.start, p.stop, w.places
+    FROM part p
+    CROSS JOIN LATERAL (SELECT tsvector_to_array(to_tsvector(p.regconfig, p.part)) AS words OFFSET 0) AS v
     CROSS JOIN LATERAL (
       SELECT array_agg(DISTINCT w.place) AS places FROM unnest(configs, lexemes, places) AS w (config, lexeme, place)
-      WHERE w.config = s.regconfig AND w.lexeme = ANY (v.words)) AS w
+      WHERE w.config = p.regconfig AND w.lexeme = ANY (v.words)) AS w
     WHERE w.places IS NOT NULL
   ), says AS MATERIALIZED (
-    SELECT s.seed_id, s.entity_id, array_agg(DISTINCT p.place) AS places
-    FROM spoken s
-    JOIN sentence t ON t.seed_id = s.seed_id AND EXISTS (SELECT FROM unnest(s.starts) AS x WHERE x >= t.start AND x < t.stop)
+    SELECT c.seed_id, c.entity_id, array_agg(DISTINCT p.place) AS places
+    FROM cue c JOIN sentence t ON t.seed_id = c.seed_id AND c.start >= t.start AND c.start < t.stop
     CROSS JOIN LATERAL unnest(t.places) AS p (place)
-    GROUP BY s.seed_id, s.entity_id
+    GROUP BY c.seed_id, c.entity_id
   )
   SELECT h.passage_id, h.passage_id, h.document_id, NULL::uuid, NULL::integer, NULL::integer,
     EXISTS (SELECT FROM spoken m WHERE m.seed_id = h.passage_id AND m.entity_id = ANY (origins)), NULL::integer[], h.places,
@@ -1156,6 +1166,24 @@ $$;
 ALTER FUNCTION rag.graph_leg(collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer, filter jsonb, conditions jsonb) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.graph_leg(collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer, filter jsonb, conditions jsonb) IS 'Passages that mention what the question names, or the same as one of the seeds; see sql/functions/graph_leg.sql.';
+
+CREATE FUNCTION rag.graph_leg_at(tenant bigint, collection uuid, epoch bigint, seeds uuid[], keys text[], query text, most integer, links integer) RETURNS TABLE(seed_id uuid, passage_id uuid, document_id uuid, entity_id uuid, passages integer, about integer, topic boolean, said integer[], held integer[], weights double precision[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+BEGIN
+  PERFORM set_config('app.tenant', tenant::text, true);
+  IF EXISTS (
+    SELECT FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = graph_leg_at.epoch)
+  THEN
+    RETURN QUERY SELECT * FROM graph_leg(collection, seeds, keys, '{}', query, most, links);
+  END IF;
+END
+$$;
+
+ALTER FUNCTION rag.graph_leg_at(tenant bigint, collection uuid, epoch bigint, seeds uuid[], keys text[], query text, most integer, links integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.graph_leg_at(tenant bigint, collection uuid, epoch bigint, seeds uuid[], keys text[], query text, most integer, links integer) IS 'rag.graph_leg for a tenant, as long as the collection has this epoch; see sql/functions/graph_leg.sql.';
 
 CREATE FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) RETURNS TABLE(entity_id uuid, score double precision, hop integer, predecessor_id uuid, relation_id uuid, outgoing boolean, passage_id uuid, truncated boolean)
     LANGUAGE plpgsql STABLE
@@ -1795,6 +1823,31 @@ $$;
 ALTER FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) IS 'Words of a query that a passage does not hold, as they were written.';
+
+CREATE FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) RETURNS TABLE(id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM set_config('app.tenant', tenant::text, true);
+  RETURN QUERY
+  SELECT p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings,
+    p.landmarks, p.token_count, d.version, d.media_type, d.metadata, k.id, k.char_start, k.char_end
+  FROM unnest(ids, matched) AS b (id, chunk_id)
+  JOIN passages p ON p.tenant_id = tenant AND p.id = b.id
+  JOIN documents d ON d.tenant_id = tenant AND d.id = p.document_id
+  LEFT JOIN LATERAL (  -- LIMIT: as above
+    SELECT c.id, c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = tenant AND c.id = b.chunk_id LIMIT 1
+  ) AS k ON true
+  WHERE EXISTS (
+    SELECT FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = passages_at.epoch);
+END
+$$;
+
+ALTER FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) IS 'Passages by id, as long as the collection has this epoch; see sql/functions/search.sql.';
 
 CREATE FUNCTION rag.prepare_graph_stage() RETURNS void
     LANGUAGE plpgsql
@@ -6466,6 +6519,11 @@ GRANT ALL ON FUNCTION rag.graph_leg(collection uuid, seeds uuid[], keys text[], 
 GRANT ALL ON FUNCTION rag.graph_leg(collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer, filter jsonb, conditions jsonb) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.graph_leg(collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer, filter jsonb, conditions jsonb) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.graph_leg_at(tenant bigint, collection uuid, epoch bigint, seeds uuid[], keys text[], query text, most integer, links integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.graph_leg_at(tenant bigint, collection uuid, epoch bigint, seeds uuid[], keys text[], query text, most integer, links integer) TO cairn_app;
+GRANT ALL ON FUNCTION rag.graph_leg_at(tenant bigint, collection uuid, epoch bigint, seeds uuid[], keys text[], query text, most integer, links integer) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.graph_leg_at(tenant bigint, collection uuid, epoch bigint, seeds uuid[], keys text[], query text, most integer, links integer) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_app;
 GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_definer;
@@ -6547,6 +6605,11 @@ REVOKE ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed inte
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.prepare_graph_stage() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.prepare_graph_stage() TO cairn_app;

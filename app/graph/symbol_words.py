@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from app.domain.code import CodeRelation, SymbolQuery
@@ -92,6 +93,7 @@ _NOT: Final = ALL_STOP_WORDS | folded_words(
 )
 
 
+@lru_cache(maxsize=64)  # asked for by the route, the short way and the leg
 def wanted_symbols(question: str) -> tuple[SymbolQuery, ...]:
     """Symbols that a question names, each once; the file that it names beside them goes for all of them. A file without a
     symbol is itself one."""
@@ -105,7 +107,7 @@ def wanted_symbols(question: str) -> tuple[SymbolQuery, ...]:
         if file or _may_be(name, start):
             clean = name.replace("\\", "/") if file else _clean(name)
             found.setdefault(clean, SymbolQuery(clean, "" if file else path, kind, incoming))
-    for match in _IN.finditer(text):
+    for match in _IN.finditer(text) if "." in text else ():  # a path has one; the pattern is dear
         if _may_be(match["name"], True):
             found.setdefault(_clean(match["name"]), SymbolQuery(_clean(match["name"]), path))
     for name in _spelled(bare):

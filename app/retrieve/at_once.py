@@ -8,8 +8,10 @@ from __future__ import annotations
 import time
 from contextlib import AbstractAsyncContextManager
 from typing import Any
+from uuid import UUID
 
-from app.domain.passage import Leg, LegResult
+from app.domain.passage import Leg, LegResult, Passage
+from app.retrieve import graph
 from app.retrieve.follow import Merged, follow
 from app.retrieve.fuse import fuse, weights
 from app.retrieve.leg_by_leg import fetch
@@ -34,7 +36,8 @@ def suits(asked: Asked, embedded: QueryVectors) -> bool:
 
 
 async def retrieve(asked: Asked, embedded: QueryVectors) -> Found | None:
-    """None where another model serves the collection, or where the statement did not bring all passages that fuse best.
+    """None where another model serves the collection, where the statement did not bring all passages that fuse best, or where
+    the collection changed before the graph was followed.
 
     Raises NotFoundError, DatabaseUnavailableError, QueryTimeoutError; anything else is a leg that failed.
     """
@@ -51,11 +54,12 @@ async def retrieve(asked: Asked, embedded: QueryVectors) -> Found | None:
         asked.stopwatch.book("fetch", elapsed - sum(found.milliseconds.values()))
         documents = {hit.passage_id: hit.document_id for result in legs.values() for hit in result.hits}
         merged = Merged(fuse(legs, asked.settings), legs, documents)
-        whole = {}
+        whole: dict[UUID, Passage] = {}
         if "graph" in asked.request.legs:
-            merged = await follow(connection, asked, [found.collection_id], merged, guarded=False)
-            new = [item for item in merged.fused[: asked.whole] if item.passage_id not in found.rows]
-            whole = {item.passage_id: item for item in await fetch(connection, asked.principal, new, legs)}
+            try:
+                merged, whole = await _followed(connection, asked, found, merged)
+            except store.MovedOnError:
+                return None
     best = merged.fused[: asked.whole]
     if any(item.passage_id not in found.rows and item.passage_id not in whole for item in best):
         return None
@@ -66,10 +70,31 @@ async def retrieve(asked: Asked, embedded: QueryVectors) -> Found | None:
     return Found(scope, merged.fused, merged.fused, merged.documents, merged.legs, {}, shortlist, merged.linked)
 
 
+async def _followed(
+    connection: Any, asked: Asked, found: store.Searched, text: Merged
+) -> tuple[Merged, dict[UUID, Passage]]:
+    """With what the graph adds, and the passages that the statement did not bring, whole: of the state that it saw."""
+    timeout = asked.settings.retrieve.statement_timeout_ms
+    if not _transacted(asked):
+        state = graph.State(found.collection_id, found.epoch, timeout)
+        merged = await follow(connection, asked, [found.collection_id], text, guarded=False, state=state)
+        work = store.whole(
+            connection, asked.principal, found, asked.request.collections[0], merged.fused[: asked.whole], timeout
+        )
+        return merged, await asked.stopwatch.measure("fetch", work)
+    merged = await follow(connection, asked, [found.collection_id], text, guarded=False)
+    new = [item for item in merged.fused[: asked.whole] if item.passage_id not in found.rows]
+    return merged, {item.passage_id: item for item in await fetch(connection, asked.principal, new, text.legs)}
+
+
+def _transacted(asked: Asked) -> bool:
+    """One statement, or few that compare the epoch, are of one snapshot without a transaction."""
+    return "graph" in asked.request.legs and not graph.one_statement(asked.request)
+
+
 def _connection(asked: Asked) -> AbstractAsyncContextManager[Any]:
-    """With a transaction only where there is more than one statement that must see the same."""
     database, timeout = asked.retriever.database, asked.settings.retrieve.statement_timeout_ms
-    if "graph" not in asked.request.legs:
+    if not _transacted(asked):
         return database.connection()
     config = {"statement_timeout": str(timeout)}
     return database.transaction(asked.principal, readonly=True, isolation="repeatable_read", config=config)

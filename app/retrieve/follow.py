@@ -15,6 +15,7 @@ from app.retrieve import graph
 from app.retrieve.legs import LegFailedError
 from app.retrieve.retriever import Asked
 from app.retrieve.route import joined
+from app.store.search import MovedOnError
 from app.store.session import savepoint
 
 log = structlog.get_logger(__name__)
@@ -32,14 +33,24 @@ class Merged:
     linked: Mapping[UUID, UUID] = field(default_factory=dict)
 
 
-async def follow(connection: Any, asked: Asked, collections: Sequence[UUID], text: Merged, *, guarded: bool) -> Merged:
+async def follow(
+    connection: Any,
+    asked: Asked,
+    collections: Sequence[UUID],
+    text: Merged,
+    *,
+    guarded: bool,
+    state: graph.State | None = None,
+) -> Merged:
     """With what the graph adds. `guarded`: if it fails, the order stays and the failure is told; otherwise LegFailedError
-    is raised, which saves two round trips."""
-    query = graph.GraphQuery(asked.request, collections, asked.conditions)
+    is raised, which saves two round trips. `state`: without a transaction; raises MovedOnError."""
+    query = graph.GraphQuery(asked.request, collections, asked.conditions, state=state)
     try:
         async with savepoint(connection) if guarded else nullcontext():
             work = graph.search(connection, asked.principal, query, text.fused)
             found = await asked.stopwatch.measure("graph", work)
+    except MovedOnError:
+        raise
     except Exception as error:
         if connection.is_closed():
             raise

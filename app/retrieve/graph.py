@@ -45,12 +45,22 @@ LEAST_DEPTH: Final = 50
 @dataclass(frozen=True, slots=True)
 class GraphQuery:
     """One search as the graph sees it. `named`: entities that the query names besides those that its words say, and how
-    surely, 0..1; the leg asks the store by them as it does by names."""
+    surely, 0..1; the leg asks the store by them as it does by names. `state`: None inside a transaction."""
 
     request: SearchRequest
     collections: Sequence[UUID]
     conditions: Conditions | None = None
     named: Mapping[UUID, float] = field(default_factory=dict)
+    state: State | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the text legs saw of the only collection, where the connection has no transaction, and the time limit."""
+
+    collection_id: UUID
+    epoch: int
+    timeout_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +84,16 @@ def names_something(query: str) -> bool:
     return bool(question_keys(query) or wanted_symbols(query))
 
 
+def one_statement(request: SearchRequest) -> bool:
+    """Whether the leg after text legs of one collection needs no other statement than its own."""
+    return bool(question_keys(request.query)) and not wanted_symbols(request.query)
+
+
 async def search(connection: Any, principal: Principal, query: GraphQuery, text: Sequence[Fused]) -> GraphFound:
     """Passages that the graph adds to the order of the text legs, best first; `text` is empty where there are none.
 
-    A query that names nothing is asked about entities that its words may mean, and about those alone.
+    A query that names nothing is asked about entities that its words may mean, and about those alone. Without a transaction
+    only where `one_statement` says so; then MovedOnError is raised where the collection is not what the text legs saw.
     """
     keys, named = question_keys(query.request.query), dict(query.named)
     wanted = wanted_symbols(query.request.query)[:MOST_SYMBOLS]
@@ -85,12 +101,12 @@ async def search(connection: Any, principal: Principal, query: GraphQuery, text:
     if not keys and (not wanted or query.request.explicit):
         named |= await _meant(connection, principal, query, alone=alone)
     seeds = _relative(text[:SEEDS]) if keys else {}
-    linkages = await _read(connection, query, keys, named, seeds)
+    linkages = await _read(connection, principal, query, keys, named, seeds)
     found = _ranked(linkages, seeds, named, alone=alone)
     if alone and found:
         # the root, because links count seeds squared: none is worth more than what it begins with
         seeds = _relative(found[:SEEDS], best=math.sqrt(found[0].score))
-        linkages = await _read(connection, query, keys, named, seeds)
+        linkages = await _read(connection, principal, query, keys, named, seeds)
         found = _ranked(linkages, seeds, named, alone=True)
     symbols = await _symbols(connection, principal, query, wanted)
     found = _with_symbols(found, symbols)
@@ -133,11 +149,21 @@ async def _meant(connection: Any, principal: Principal, query: GraphQuery, *, al
 
 
 async def _read(
-    connection: Any, query: GraphQuery, keys: Sequence[str], named: Mapping[UUID, float], seeds: Mapping[UUID, float]
+    connection: Any,
+    principal: Principal,
+    query: GraphQuery,
+    keys: Sequence[str],
+    named: Mapping[UUID, float],
+    seeds: Mapping[UUID, float],
 ) -> list[Linkage]:
     if not (keys or named or seeds):
         return []
     asked, filters = lexical_text(query.request.query), query.request.filters or None
+    if (state := query.state) is not None:
+        of = (state.collection_id, state.epoch)
+        return await graph.linked_at(
+            connection, principal, of, asked, list(seeds), keys, MOST_PASSAGES, MOST_LINKS, state.timeout_ms
+        )
     return await graph.linked(
         connection, query.collections, asked, list(seeds), keys, list(named), MOST_PASSAGES, MOST_LINKS, filters,
         query.conditions,

@@ -13,6 +13,8 @@ from app.domain.graph_link import Bridge, Candidate, EntitySummary, Linkage, Lin
 from app.domain.graph_walk import Step, WalkLimits
 from app.domain.ids import new_id
 from app.domain.principal import Principal
+from app.errors import QueryTimeoutError
+from app.store.search import MovedOnError
 
 SQL = load_queries("graph")
 LAST_CODE_POINT = chr(0x10FFFF)
@@ -123,6 +125,33 @@ async def linked(
     rows = await connection.fetch(
         SQL["leg"], list(collections), list(seeds), list(keys), list(named), question, most, links, filters, asked
     )
+    return _linkages(rows)
+
+
+async def linked_at(
+    connection: Any,
+    principal: Principal,
+    state: tuple[UUID, int],
+    question: str,
+    seeds: Sequence[UUID],
+    keys: Sequence[str],
+    most: int,
+    links: int,
+    timeout_ms: int,
+) -> list[Linkage]:
+    """The same of one collection, without a transaction. `state`: its id and epoch. Raises MovedOnError where it has another
+    one, QueryTimeoutError."""
+    given = (principal.tenant_id, *state, list(seeds), list(keys), question, most, links)
+    try:
+        rows = await connection.fetch(SQL["leg_at"], *given, timeout=timeout_ms / 1000)
+    except TimeoutError as error:
+        raise QueryTimeoutError(f"the graph took longer than {timeout_ms} ms") from error
+    if not rows:
+        raise MovedOnError
+    return _linkages(rows)
+
+
+def _linkages(rows: Sequence[Any]) -> list[Linkage]:
     found: list[Linkage] = []
     at: list[LinkRow] = []
     for row in rows:

@@ -10,13 +10,18 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
-from app.domain.passage import Hit, LegResult
+from app.domain.passage import Fused, Hit, LegResult, Passage
 from app.domain.principal import Principal
 from app.errors import QueryTimeoutError
 from app.settings import Settings
+from app.store.passages import passage
 from app.store.vectors import MAX_EF_SEARCH, MAX_INDEXED_DIMENSIONS, EmbeddingModel
 
 SQL = load_queries("search")
+
+
+class MovedOnError(Exception):
+    """A collection changed between two statements of one search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,27 @@ async def search(connection: Any, principal: Principal, asked: CollectionQuery, 
     except TimeoutError as error:
         raise QueryTimeoutError(f"the search took longer than {seconds:g} s") from error
     return _searched(asked, rows[0], rows[1:]) if rows else None
+
+
+async def whole(
+    connection: Any, principal: Principal, found: Searched, name: str, best: Sequence[Fused], timeout_ms: int
+) -> dict[UUID, Passage]:
+    """Passages besides `found.rows`, of the same state of the collection, by another statement without a transaction.
+    Missing ones are left out. Raises MovedOnError, QueryTimeoutError."""
+    chunks = {hit.passage_id: hit.chunk_id for hit in (found.vector.hits if found.vector else ())}
+    ids = [item.passage_id for item in best if item.passage_id not in found.rows]
+    if not ids:
+        return {}
+    matched = [chunks.get(key) for key in ids]
+    given = (principal.tenant_id, found.collection_id, found.epoch, ids, matched)
+    try:
+        rows = await connection.fetch(SQL["whole"], *given, timeout=timeout_ms / 1000)
+    except TimeoutError as error:
+        raise QueryTimeoutError(f"reading passages took longer than {timeout_ms} ms") from error
+    if not rows:
+        raise MovedOnError
+    fused = {item.passage_id: item for item in best}
+    return {row["id"]: passage(row, name, fused[row["id"]]) for row in rows}
 
 
 def _searched(asked: CollectionQuery, row: Any, rest: Sequence[Any]) -> Searched:

@@ -116,22 +116,32 @@ BEGIN
     WHERE (scope IS NULL OR (h.passage_id IN (SELECT unnest(scope))) = inclusive)
       AND (filter IS NULL OR EXISTS (
         SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = h.document_id AND d.metadata @> filter))
+  ), cue AS MATERIALIZED (
+    -- where seeds mention what links them: the words of no other sentences are asked for, since finding them is dear
+    SELECT s.seed_id, s.entity_id, x.start FROM spoken s CROSS JOIN LATERAL unnest(s.starts) AS x (start)
+    WHERE (s.seed_id, s.entity_id) IN (SELECT k.seed_id, k.entity_id FROM link k)
+  ), part AS MATERIALIZED (
+    SELECT p.* FROM (
+      SELECT s.id AS seed_id, s.regconfig, t.part, s.char_start + t.stop - length(t.part) AS start,
+        s.char_start + t.stop AS stop
+      FROM (SELECT * FROM seed WHERE id IN (SELECT c.seed_id FROM cue c) OFFSET 0) AS s CROSS JOIN LATERAL (
+        SELECT part, sum(length(part)) OVER (ORDER BY nth)::integer AS stop
+        FROM unnest(string_to_array(marked_sentences(s.content), E'\x01')) WITH ORDINALITY AS x (part, nth)) AS t
+    ) AS p
+    WHERE EXISTS (SELECT FROM cue c WHERE c.seed_id = p.seed_id AND c.start >= p.start AND c.start < p.stop)
   ), sentence AS MATERIALIZED (
-    SELECT s.id AS seed_id, s.char_start + t.stop - length(t.part) AS start, s.char_start + t.stop AS stop, w.places
-    FROM seed s CROSS JOIN LATERAL (
-      SELECT part, sum(length(part)) OVER (ORDER BY nth)::integer AS stop
-      FROM unnest(string_to_array(marked_sentences(s.content), E'\x01')) WITH ORDINALITY AS x (part, nth)) AS t
-    CROSS JOIN LATERAL (SELECT tsvector_to_array(to_tsvector(s.regconfig, t.part)) AS words OFFSET 0) AS v
+    SELECT p.seed_id, p.start, p.stop, w.places
+    FROM part p
+    CROSS JOIN LATERAL (SELECT tsvector_to_array(to_tsvector(p.regconfig, p.part)) AS words OFFSET 0) AS v
     CROSS JOIN LATERAL (
       SELECT array_agg(DISTINCT w.place) AS places FROM unnest(configs, lexemes, places) AS w (config, lexeme, place)
-      WHERE w.config = s.regconfig AND w.lexeme = ANY (v.words)) AS w
+      WHERE w.config = p.regconfig AND w.lexeme = ANY (v.words)) AS w
     WHERE w.places IS NOT NULL
   ), says AS MATERIALIZED (
-    SELECT s.seed_id, s.entity_id, array_agg(DISTINCT p.place) AS places
-    FROM spoken s
-    JOIN sentence t ON t.seed_id = s.seed_id AND EXISTS (SELECT FROM unnest(s.starts) AS x WHERE x >= t.start AND x < t.stop)
+    SELECT c.seed_id, c.entity_id, array_agg(DISTINCT p.place) AS places
+    FROM cue c JOIN sentence t ON t.seed_id = c.seed_id AND c.start >= t.start AND c.start < t.stop
     CROSS JOIN LATERAL unnest(t.places) AS p (place)
-    GROUP BY s.seed_id, s.entity_id
+    GROUP BY c.seed_id, c.entity_id
   )
   SELECT h.passage_id, h.passage_id, h.document_id, NULL::uuid, NULL::integer, NULL::integer,
     EXISTS (SELECT FROM spoken m WHERE m.seed_id = h.passage_id AND m.entity_id = ANY (origins)), NULL::integer[], h.places,
@@ -150,6 +160,27 @@ END
 $$;
 COMMENT ON FUNCTION rag.graph_leg(uuid, uuid[], text[], uuid[], text, integer, integer, jsonb, jsonb) IS
   'Passages that mention what the question names, or the same as one of the seeds; see sql/functions/graph_leg.sql.';
+
+-- The leg outside a transaction: the tenant is set for this statement, as in rag.search_collection, and no row comes where the
+-- collection has another epoch than the text legs saw. Their passages and these rows are of one state then.
+CREATE OR REPLACE FUNCTION rag.graph_leg_at(
+  tenant bigint, collection uuid, epoch bigint, seeds uuid[], keys text[], query text, most integer, links integer
+) RETURNS TABLE (
+  seed_id uuid, passage_id uuid, document_id uuid, entity_id uuid, passages integer, about integer, topic boolean,
+  said integer[], held integer[], weights float8[]
+)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
+  PERFORM set_config('app.tenant', tenant::text, true);
+  IF EXISTS (
+    SELECT FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = graph_leg_at.epoch)
+  THEN
+    RETURN QUERY SELECT * FROM graph_leg(collection, seeds, keys, '{}', query, most, links);
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION rag.graph_leg_at(bigint, uuid, bigint, uuid[], text[], text, integer, integer) IS
+  'rag.graph_leg for a tenant, as long as the collection has this epoch; see sql/functions/graph_leg.sql.';
 
 -- The words of a question as the passages of a collection in each of its languages hold them: configuration, lexeme, key, place
 -- in the question, and the idf of the word there as rag.lexical_question has it.

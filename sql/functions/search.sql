@@ -169,3 +169,30 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION rag.fused_best IS 'Ids of the passages that fuse best of two legs.';
+
+-- Passages whole, outside a transaction, as long as the collection has this epoch: what the graph adds to a search.
+CREATE OR REPLACE FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[])
+RETURNS TABLE (
+  id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer,
+  page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb,
+  chunk_id uuid, matched_start integer, matched_end integer
+)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM set_config('app.tenant', tenant::text, true);
+  RETURN QUERY
+  SELECT p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings,
+    p.landmarks, p.token_count, d.version, d.media_type, d.metadata, k.id, k.char_start, k.char_end
+  FROM unnest(ids, matched) AS b (id, chunk_id)
+  JOIN passages p ON p.tenant_id = tenant AND p.id = b.id
+  JOIN documents d ON d.tenant_id = tenant AND d.id = p.document_id
+  LEFT JOIN LATERAL (  -- LIMIT: as above
+    SELECT c.id, c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = tenant AND c.id = b.chunk_id LIMIT 1
+  ) AS k ON true
+  WHERE EXISTS (
+    SELECT FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = passages_at.epoch);
+END
+$$;
+COMMENT ON FUNCTION rag.passages_at(bigint, uuid, bigint, uuid[], uuid[]) IS
+  'Passages by id, as long as the collection has this epoch; see sql/functions/search.sql.';

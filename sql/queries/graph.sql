@@ -102,6 +102,9 @@ FROM (
 SELECT found.* FROM unnest($1::uuid[]) AS c (id)
 CROSS JOIN LATERAL rag.graph_leg(c.id, $2, $3, $4, $5, $6, $7, $8, $9) AS found
 
+-- name: leg_at
+SELECT * FROM rag.graph_leg_at($1, $2, $3, $4, $5, $6, $7, $8)
+
 -- name: context_entities
 -- Which of the passages $3 mention each of the entities $2 or what was merged into it, in the order of the passages.
 SELECT c.name, c.kind, array_agg(p.id ORDER BY p.place) AS passages
