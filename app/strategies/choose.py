@@ -138,7 +138,7 @@ def _agent(way: Way, why: str, plan: QueryPlan, means: Means) -> Route:
     if means.chat:
         return Route(way, why)
     searched = f"{len(plan.subquestions)} sub-questions" if plan.subquestions else "the whole question"
-    return Route("enhanced", why, (f"agents need a chat model, and none is configured: ran enhanced on {searched}",))
+    return Route("enhanced", why, (f"{way} needs a chat model, and none is configured: ran enhanced on {searched}",))
 
 
 def last_exchange(history: tuple[Turn, ...], context: int = 4) -> Exchange | None:

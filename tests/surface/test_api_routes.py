@@ -319,9 +319,11 @@ def test_query_streams_run_first_and_one_terminal_event(handbook: Api, how: str)
     assert "".join(event.data["text"] for event in events if event.event == "token") == whole["answer"]
 
 
-def test_query_with_a_strategy_that_is_not_built_says_so(handbook: Api) -> None:
-    ask = {"question": "When are salaries paid?", "collection": "handbook", "strategy": "react"}
-    assert any("react" in note for note in handbook.client.post("/query", json=ask).json()["degraded"])
+@pytest.mark.parametrize("strategy", ["react", "planned", "iterative"])
+def test_query_with_an_agent_and_no_model_for_it_says_so(handbook: Api, strategy: str) -> None:
+    ask = {"question": "When are salaries paid?", "collection": "handbook", "strategy": strategy}
+    notes = handbook.client.post("/query", json=ask).json()["degraded"]
+    assert any(note.startswith(f"{strategy} needs a chat model") for note in notes)
 
 
 def test_query_of_an_unknown_collection_is_a_404_also_as_a_stream(api: Api) -> None:

@@ -113,7 +113,9 @@ def test_agents_run_where_there_is_a_model(strategy: str) -> None:
     assert choose(asked(strategy), PLAN, Means(chat=True)).strategy == strategy
     without = choose(asked(strategy), PLAN)
     assert without.strategy == "enhanced"
-    assert without.degraded == ("agents need a chat model, and none is configured: ran enhanced on the whole question",)
+    assert without.degraded == (
+        f"{strategy} needs a chat model, and none is configured: ran enhanced on the whole question",
+    )
 
 
 def test_symbols_of_code_go_to_the_graph_or_are_read_around() -> None:
@@ -135,7 +137,7 @@ def test_a1_10_an_agent_answers_what_is_complex_if_there_is_a_model_for_it() -> 
     assert choose(asked("react"), PLAN, Means(chat=True)).strategy == "react"
     for route in (choose(asked(), hard), choose(asked("react"), hard)):
         assert route.strategy == "enhanced"
-        assert route.degraded == ("agents need a chat model, and none is configured: ran enhanced on 2 sub-questions",)
+        assert route.degraded == ("react needs a chat model, and none is configured: ran enhanced on 2 sub-questions",)
 
 
 def test_a1_24_the_exchange_is_among_the_last_four_messages_and_goes_back_to_a_real_question() -> None:
