@@ -78,7 +78,7 @@ def chat_reply(reply: Reply, text: str, model: str) -> Json:
             return chat_body(text[:5], "length", model)
         case "no_finish":
             return chat_body(text, None, model)
-    return chat_body(text, "stop", model)
+    return chat_body(text, reply.finish, model)
 
 
 def embedding_reply(reply: Reply, body: Json, dimensions: int) -> Json:

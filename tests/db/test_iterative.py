@@ -167,7 +167,7 @@ async def test_w7_a_later_pass_that_fails_leaves_the_answer_there_is(
 async def test_an_answer_that_is_cut_off_is_told(
     services: Services, scripted: ScriptedServer, talking: Talking
 ) -> None:
-    scripted.script(Reply("length", text="ANSWER:\nIt calls load_user [1]. And then it"))
+    scripted.script(Reply(text="ANSWER:\nIt calls load_user [1]. And then it", finish="length"))
     made, _, _ = await iterative(services)
     assert made.answer == "It calls load_user [1]."
     assert any("cut off at the token limit" in note for note in made.degraded)
