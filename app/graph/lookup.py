@@ -11,7 +11,7 @@ from app.domain.graph_link import Candidate, EntitySummary
 from app.domain.principal import Principal
 from app.graph.find import PER_WORD
 from app.graph.resolve import key_of
-from app.graph.symbol_names import fits
+from app.graph.symbol_names import fits, qualified
 from app.store import graph, graph_view
 
 NEAR: Final = 0.6
@@ -55,7 +55,7 @@ async def _symbols(connection: Any, principal: Principal, collection_id: UUID, n
 
 def _ends(name: str, spelled: str) -> bool:
     """Whether a name, or the last part of one of code, is spelled so, capitals included."""
-    return f".{name.replace(SEPARATOR, '.')}".endswith(f".{spelled.strip()}")
+    return name == spelled.strip() or f".{'.'.join(qualified(name))}".endswith(f".{spelled.strip()}")
 
 
 def _summary(one: Candidate) -> EntitySummary:

@@ -66,6 +66,8 @@ _CUES: Final[tuple[tuple[CodeRelation | None, bool, str], ...]] = (
     ("imports", False, rf"\bwhat\s+does\s+{_THE}(?P<file>{_PATH.pattern}|{_N})\s+import"),
     ("contains", False, rf"\b(?:methods|members|functions|m[ée]thodes|membres|m[ée]todos|miembros|methoden)\s+"
                         rf"(?:of|in|has|de|d'|von|der|del)\s+{_THE}(?P<file>{_PATH.pattern}|{_N})"),
+    ("contains", False, r"\b(?:what|which)\s+(?:methods|members|functions)\s+does\s+"
+                        rf"{_THE}(?P<file>{_PATH.pattern}|{_N})\s+have\b"),
     (None, True, rf"\bwhere\s+(?:is|are)\s+{_THE}{_Q}[`'\"”]?\s+(?:{_KIND}\s+)?(?:defined|declared|implemented)"),
     (None, True, rf"\bo[ùu]\s+est\s+(?:d[ée]finie?|d[ée]clar[ée]e?|impl[ée]ment[ée]e?)\s+{_THE}{_Q}"),
     (None, True, rf"\bd[óo]nde\s+(?:est[áa]|se)\s+(?:definid[oa]|define|declarad[oa]|implementa(?:d[oa])?)\s+{_THE}{_Q}"),

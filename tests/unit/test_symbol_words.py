@@ -37,6 +37,7 @@ from app.graph.symbol_words import wanted_symbols
         ("Wovon erbt Client?", SymbolQuery("Client", relation="inherits", incoming=False)),
         ("Which files import app/domain/code.py?", SymbolQuery("app/domain/code.py", relation="imports")),
         ("What are the members of Client?", SymbolQuery("Client", relation="contains", incoming=False)),
+        ("What methods does the class Client have?", SymbolQuery("Client", relation="contains", incoming=False)),
         ("Where is load defined?", SymbolQuery("load")),
         ("Où est définie la fonction charger ?", SymbolQuery("charger")),
         ("¿Dónde está definida la función cargar?", SymbolQuery("cargar")),
