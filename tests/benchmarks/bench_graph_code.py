@@ -28,7 +28,7 @@ FILES = int(os.environ.get("BENCH_CODE_FILES", "12"))
 WITH, WITHOUT = Settings(), Settings(ingest=IngestSettings(code_symbols=False))
 QUESTIONS = (
     "Who calls fold?", "`find_symbols` in `app/graph/symbols.py`", "What does Database.transaction do?",
-    "Which classes inherit from CairnError?", "Who imports app/settings.py?", "Where is ingest defined?",
+    "Which classes inherit from CairnError?", "Who imports app/errors.py?", "Where is ingest defined?",
     "What does search in app/retrieve/search.py call?", "Who calls key_of?",
 )  # fmt: skip
 

@@ -1,0 +1,187 @@
+"""Documents and what is derived from them."""
+
+from __future__ import annotations
+
+from pgvector.sqlalchemy import HALFVEC
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Computed,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, REGCONFIG, TSVECTOR, UUID
+
+from app.db.tables.base import NOW, col, count, document_key, json_object, metadata, moment, tenant_id
+
+collections = Table(
+    "collections",
+    metadata,
+    tenant_id(),
+    col("id", UUID, "Collection id (UUIDv7)."),
+    col("name", Text, "Name, unique within the tenant."),
+    col("lex_seed", Integer, "Seeds the hash of lexemes, so that postings of collections do not mix."),
+    col("epoch", BigInteger, "Grows with every committed change of content.", server_default=text("0")),
+    count("document_count", "Indexed documents."),
+    count("passage_count", "Passages of indexed documents."),
+    count("chunk_count", "Chunks of indexed documents."),
+    moment("created_at", "When it was created.", server_default=NOW),
+    col("model_id", SmallInteger, "Embedding model that serves it; null: that of the settings.", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("tenant_id", "name"),
+    comment="Named sets of documents that are searched together.",
+)
+
+
+documents = Table(
+    "documents",
+    metadata,
+    tenant_id(),
+    col("id", UUID, "Document id (UUIDv7)."),
+    col("collection_id", UUID, "Collection the document belongs to."),
+    col("external_id", Text, "The caller's identity of the document within the collection; for files the path."),
+    col("title", Text, "Title shown in results."),
+    col("version", Integer, "1, then one more with each replacement of the content."),
+    col("status", Text, "pending, parsing, embedding, indexed or failed; only indexed ones are searchable."),
+    col("content_hash", LargeBinary, "SHA-256 of title and original bytes; equal content is not indexed again."),
+    col("media_type", Text, "Media type found by content."),
+    col("language", Text, "ISO 639-1 code recognised in the text; null where not recognised.", nullable=True),
+    json_object("metadata", "The caller's metadata; filters match it by containment."),
+    col("error", Text, "Why indexing failed; null otherwise.", nullable=True),
+    count("byte_size", "Size of the original, bytes.", BigInteger),
+    count("passage_count", "Passages."),
+    count("chunk_count", "Chunks."),
+    count("token_count", "Tokens of all passages, by the embedding model's tokenizer."),
+    moment("created_at", "When it was first handed over.", server_default=NOW),
+    moment("updated_at", "When its row last changed.", server_default=NOW),
+    col(
+        "extractor",
+        Text,
+        "Model and prompt whose extraction is in its graph (rag.extractions); null: rules alone.",
+        nullable=True,
+    ),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("tenant_id", "collection_id", "external_id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"
+    ),
+    CheckConstraint("status IN ('pending', 'parsing', 'embedding', 'indexed', 'failed')", name="status"),
+    Index(None, "metadata", postgresql_using="gin", postgresql_ops={"metadata": "jsonb_path_ops"}),
+    comment="Documents with their state; the text is in rag.document_texts.",
+)
+
+
+document_texts = Table(
+    "document_texts",
+    metadata,
+    tenant_id(),
+    col("document_id", UUID, "The document."),
+    col("version", Integer, "Version of the document that this text is."),
+    col("text", Text, "Normalised text; every span counts code points in it."),
+    PrimaryKeyConstraint("tenant_id", "document_id"),
+    document_key(),
+    comment="Normalised text of each indexed document.",
+)
+
+
+originals = Table(
+    "originals",
+    metadata,
+    tenant_id(),
+    col("document_id", UUID, "The document."),
+    col("content", LargeBinary, "Original bytes, kept when ingest.keepOriginal is on."),
+    PrimaryKeyConstraint("tenant_id", "document_id"),
+    document_key(),
+    comment="Original bytes of documents, where the setting asks to keep them.",
+)
+
+
+passages = Table(
+    "passages",
+    metadata,
+    tenant_id(),
+    col("id", UUID, "Passage id (UUIDv7)."),
+    col("document_id", UUID, "The document."),
+    col("collection_id", UUID, "The collection."),
+    col("ordinal", Integer, "Position in the document, from 0."),
+    col("char_start", Integer, "First code point in the document text."),
+    col("char_end", Integer, "One past the last code point."),
+    col("page", Integer, "Page of the first character; null where there are no pages.", nullable=True),
+    col("headings", ARRAY(Text), "Heading path, outermost first."),
+    col(
+        "landmarks",
+        JSONB,
+        "Places where page or heading path change: [code point, page, heading path], the first at char_start.",
+        server_default=text("'[]'::jsonb"),
+    ),
+    col("token_count", Integer, "Tokens by the embedding model's tokenizer."),
+    col("content", Text, "The text of the span."),
+    col("search_terms", Text, "Extra search terms: title, headings, parts of identifiers."),
+    col("regconfig", REGCONFIG, "Text search configuration (language)."),
+    Column(
+        "search_vector",
+        TSVECTOR,
+        Computed("to_tsvector(regconfig, content || ' ' || search_terms)", persisted=True),
+        nullable=False,
+        comment="Lexemes of content and search terms, for phrases, boolean filters and BM25 weights.",
+    ),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    document_key(),
+    Index(None, "tenant_id", "document_id", "ordinal"),
+    Index(None, "search_vector", postgresql_using="gin"),
+    comment="Coherent pieces of documents: what BM25 ranks, fusion merges, results show and answers cite.",
+)
+
+
+chunks = Table(
+    "chunks",
+    metadata,
+    tenant_id(),
+    col("id", UUID, "Chunk id (UUIDv7)."),
+    col("passage_id", UUID, "The passage it lies in."),
+    col("document_id", UUID, "The document."),
+    col("collection_id", UUID, "The collection."),
+    col("ordinal", Integer, "Position in the document, from 0."),
+    col("char_start", Integer, "First code point in the document text."),
+    col("char_end", Integer, "One past the last code point."),
+    col("page", Integer, "Page of the first character; null where there are no pages.", nullable=True),
+    col("headings", ARRAY(Text), "Heading path, outermost first."),
+    col("token_count", Integer, "Tokens of the content."),
+    col("token_counter", Text, "Which tokenizer counted, or estimate-v1."),
+    col("content", Text, "The text of the span."),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "passage_id"], ["rag.passages.tenant_id", "rag.passages.id"], ondelete="CASCADE"
+    ),
+    Index(None, "tenant_id", "passage_id"),
+    Index(None, "tenant_id", "document_id"),
+    comment="Small pieces of passages: what vectors rank.",
+)
+
+
+embeddings = Table(
+    "embeddings",
+    metadata,
+    tenant_id(),
+    col("chunk_id", UUID, "The chunk."),
+    col("model_id", SmallInteger, "The embedding model (rag.embedding_models.id)."),
+    col("document_id", UUID, "The document."),
+    col("collection_id", UUID, "The collection."),
+    col("content_hash", LargeBinary, "SHA-256 of what was embedded; equal input is not embedded again."),
+    col("embedding", HALFVEC, "L2-normalised vector of the model's dimension."),
+    PrimaryKeyConstraint("tenant_id", "chunk_id", "model_id"),
+    ForeignKeyConstraint(["tenant_id", "chunk_id"], ["rag.chunks.tenant_id", "rag.chunks.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["model_id"], ["rag.embedding_models.id"]),
+    Index("embeddings_collection_idx", "tenant_id", "collection_id", "model_id"),
+    Index("embeddings_reuse_idx", "tenant_id", "model_id", "content_hash"),
+    comment="Vectors of chunks, one per embedding model.",
+)

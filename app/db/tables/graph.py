@@ -1,0 +1,211 @@
+"""The knowledge graph.
+
+Mentions and evidence are the truth and go with their passages; entities, names, words, relations and adjacency are
+derived from them in the same transaction (sql/functions/graph.sql). Their ids are hashes of what they stand for, so that
+writers need not look them up and an entity that comes back is the same one (docs/adr/0025-graph-storage.md). Ids hold
+the collection already, so keys over ids leave it out: two indexes that begin with tenant and collection look alike to
+a planner without statistics, and it would take either.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    REAL,
+    BigInteger,
+    Boolean,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import UUID
+
+from app.db.tables.base import (
+    NOW,
+    ORDERED,
+    col,
+    collection_id,
+    collection_key,
+    count,
+    entity_key,
+    metadata,
+    moment,
+    passage_key,
+    tenant_id,
+)
+
+entities = Table(
+    "entities",
+    metadata,
+    tenant_id(),
+    collection_id(),
+    col("id", UUID, "Hash of collection, family and normal form: the same name has it again after a deletion."),
+    col("family", Text, "Kinds that may be the same thing share one: a normal form is one entity of a family."),
+    col("normal", ORDERED, "Normal form of the name, by which mentions are taken for the same thing."),
+    col("kind", Text, "Most frequent kind of its mentions: person, organisation, place, term, class, function..."),
+    col("name", Text, "Most frequent name of its mentions, as written."),
+    col("passage_count", Integer, "Passages that name it, exact."),
+    count("implied_count", "Passages that only imply it (a title, a pronoun), exact. It goes with the last of both."),
+    col("canonical_id", UUID, "Entity that stands for it in the graph: itself, unless it was merged into another."),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("tenant_id", "collection_id", "normal", "family"),
+    collection_key(),
+    Index(
+        "entities_merged_idx",
+        "tenant_id",
+        "canonical_id",
+        postgresql_where=text("canonical_id <> id"),
+    ),
+    comment="Things that passages speak of, and symbols of code.",
+)
+
+
+entity_aliases = Table(
+    "entity_aliases",
+    metadata,
+    tenant_id(),
+    collection_id(),
+    col("entity_id", UUID, "The entity."),
+    col("name", Text, "A name of it as written."),
+    col("kind", Text, "The kind that it was taken for."),
+    col("form", ORDERED, "Normal form of this name; differs from that of the entity for acronyms and the like."),
+    col("passage_count", Integer, "Passages that mention it by this name as this kind, exact."),
+    PrimaryKeyConstraint("tenant_id", "entity_id", "name", "kind"),
+    entity_key(),
+    Index("entity_aliases_form_idx", "tenant_id", "collection_id", "form"),
+    comment="Names of entities, by which questions find them.",
+)
+
+
+entity_words = Table(
+    "entity_words",
+    metadata,
+    tenant_id(),
+    collection_id(),
+    col("word", ORDERED, "A word of the normal form of a name."),
+    col("entity_id", UUID, "The entity."),
+    col("form", ORDERED, "The normal form that it is a word of."),
+    PrimaryKeyConstraint("tenant_id", "collection_id", "word", "entity_id", "form"),
+    entity_key(),
+    Index("entity_words_entity_idx", "tenant_id", "entity_id"),
+    comment="Words of names, by which questions find entities that they name in part.",
+)
+
+
+mentions = Table(
+    "mentions",
+    metadata,
+    tenant_id(),
+    collection_id(),
+    col("passage_id", UUID, "The passage."),
+    col("entity_id", UUID, "The entity, also when that is merged into another."),
+    col("name", Text, "Its name here, as written."),
+    col("kind", Text, "What it was taken for here."),
+    col("occurrences", Integer, "How often it stands in the passage by this name."),
+    col("char_start", Integer, "First code point of the first occurrence in the document text."),
+    col("char_end", Integer, "One past its last code point."),
+    col("confidence", REAL, "How sure the extraction is, 0 to 1."),
+    col("by_model", Boolean, "Whether a chat model found it, not the rules.", server_default=text("false")),
+    PrimaryKeyConstraint("tenant_id", "passage_id", "entity_id", "name", "kind"),
+    passage_key(),
+    Index("mentions_entity_idx", "tenant_id", "entity_id", "passage_id"),
+    comment="Which passage mentions which entity, and where.",
+)
+
+
+relations = Table(
+    "relations",
+    metadata,
+    tenant_id(),
+    collection_id(),
+    col("id", UUID, "Hash of source, kind and target."),
+    col("source_id", UUID, "The entity it goes out from; of a symmetric relation the one with the smaller id."),
+    col("kind", Text, "co_occurs (symmetric), contains, imports, calls, inherits, or what a pattern or model found."),
+    col("target_id", UUID, "The entity it leads to."),
+    col("evidence_count", Integer, "Passages that prove it, exact. It goes with the last one."),
+    col("strength", BigInteger, "Sum of the strengths of its evidence, in thousandths."),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    collection_key(),
+    Index("relations_collection_idx", "tenant_id", "collection_id"),
+    comment="Relations between entities, each proved by passages (rag.evidence).",
+)
+
+
+evidence = Table(
+    "evidence",
+    metadata,
+    tenant_id(),
+    collection_id(),
+    col("passage_id", UUID, "The passage that proves it."),
+    col("relation_id", UUID, "The relation."),
+    col("strength", Integer, "How much it says, in thousandths: whole numbers add up the same in any order."),
+    col("char_start", Integer, "First code point of the proof in the document text."),
+    col("char_end", Integer, "One past its last code point."),
+    col("by_model", Boolean, "Whether a chat model found it, not the rules.", server_default=text("false")),
+    PrimaryKeyConstraint("tenant_id", "passage_id", "relation_id"),
+    passage_key(),
+    Index("evidence_relation_idx", "tenant_id", "relation_id", text("strength DESC"), "passage_id"),
+    comment="Which passage proves which relation, and where.",
+)
+
+
+adjacency = Table(
+    "adjacency",
+    metadata,
+    tenant_id(),
+    collection_id(),
+    col("relation_id", UUID, "The relation."),
+    col("outgoing", Boolean, "Whether the relation goes out from the node."),
+    col("node_id", UUID, "An end of the relation: the entity that stands for it after merges."),
+    col("neighbour_id", UUID, "The other end, likewise."),
+    col("weight", REAL, "Association of the two ends, above 0 and below 1 (rag.association)."),
+    PrimaryKeyConstraint("tenant_id", "relation_id", "outgoing"),
+    ForeignKeyConstraint(
+        ["tenant_id", "relation_id"],
+        ["rag.relations.tenant_id", "rag.relations.id"],
+        ondelete="CASCADE",
+    ),
+    Index(
+        "adjacency_node_idx",
+        "tenant_id",
+        "node_id",
+        text("weight DESC"),
+        "neighbour_id",
+        postgresql_include=["relation_id", "outgoing"],
+    ),
+    comment="Relations as seen from each end, strongest first: what rag.graph_walk reads.",
+)
+
+
+entity_merges = Table(
+    "entity_merges",
+    metadata,
+    tenant_id(),
+    collection_id(),
+    col("id", UUID, "Merge id (UUIDv7)."),
+    col("entity_id", UUID, "The entity that was merged; it may be gone by now, and is merged again if it comes back."),
+    col("into_id", UUID, "The entity that stands for it."),
+    col("reason", Text, "Why, or by what method."),
+    moment("merged_at", "When.", server_default=NOW),
+    moment("undone_at", "When it was undone; null while it is in force.", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    collection_key(),
+    Index(
+        "entity_merges_entity_idx",
+        "tenant_id",
+        "entity_id",
+        unique=True,
+        postgresql_where=text("undone_at IS NULL"),
+    ),
+    Index(
+        "entity_merges_into_idx",
+        "tenant_id",
+        "into_id",
+        postgresql_where=text("undone_at IS NULL"),
+    ),
+    comment="Log of entities merged by hand or by similarity; each can be undone.",
+)

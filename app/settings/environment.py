@@ -1,0 +1,63 @@
+"""What the process is told from outside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the process is told from outside (design section 7). Unset database URL: the embedded server."""
+
+    database_url: str | None
+    app_database_url: str | None
+    home: Path
+    tenant: str
+    settings_path: Path | None
+    host: str
+    port: int
+    allow_open: bool
+    openai_api_key: str | None
+    openai_base_url: str | None
+    cohere_api_key: str | None
+    cohere_base_url: str | None
+
+    @property
+    def chat_configured(self) -> bool:
+        """Whether a chat model can be called; without one the extractive answerer works."""
+        return bool(self.openai_api_key or self.openai_base_url)
+
+
+def default_home() -> Path:
+    """The user's data folder; for root a folder that an unprivileged server user can reach."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/cairn")
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "cairn"
+
+
+def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
+    """The process environment as a value. Raises SettingsError for a port that is no number."""
+    port = environ.get("CAIRN_PORT") or "8000"
+    if not port.isdigit() or not 0 <= int(port) < 65536:
+        raise SettingsError(f"CAIRN_PORT must be a port number, not {port!r}")
+    named = environ.get("CAIRN_SETTINGS")
+    local = Path("settings.json")
+    return Environment(
+        database_url=environ.get("CAIRN_DATABASE_URL") or None,
+        app_database_url=environ.get("CAIRN_APP_DATABASE_URL") or None,
+        home=Path(environ.get("CAIRN_HOME") or default_home()).expanduser().absolute(),
+        tenant=environ.get("CAIRN_TENANT") or "default",
+        settings_path=Path(named) if named else (local if local.exists() else None),
+        host=environ.get("CAIRN_HOST") or "127.0.0.1",
+        port=int(port),
+        allow_open=environ.get("CAIRN_ALLOW_OPEN") == "1",
+        openai_api_key=environ.get("OPENAI_API_KEY") or None,
+        openai_base_url=environ.get("OPENAI_BASE_URL") or None,
+        cohere_api_key=environ.get("COHERE_API_KEY") or None,
+        cohere_base_url=environ.get("COHERE_BASE_URL") or None,
+    )
