@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from app.wiring import Services, open_services
 
 # the scripted model server
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "contract")]
+
+from scripted_server import ScriptedServer  # noqa: E402
+from talking import Talking  # noqa: E402
 
 
 @pytest.fixture
@@ -29,7 +33,27 @@ async def services(environment: Environment) -> AsyncIterator[Services]:
 @pytest.fixture
 async def other_tenant(environment: Environment) -> AsyncIterator[Services]:
     """The same database, served for another tenant."""
-    from dataclasses import replace
-
     async with open_services(replace(environment, tenant="two"), SettingsStore()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def talking() -> Talking:
+    """What the chat model of `chatty` says."""
+    return Talking()
+
+
+@pytest.fixture
+def scripted(talking: Talking) -> Iterator[ScriptedServer]:
+    with ScriptedServer(answer=talking) as running:
+        yield running
+
+
+@pytest.fixture
+async def chatty(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
+    """Services with a chat model that is a real HTTP server; it is not asked to rerank."""
+    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
+    async with open_services(with_model, SettingsStore()) as opened:
+        rag = opened.settings.current.rag.model_copy(update={"reranking_enabled": False})
+        opened.settings.current = opened.settings.current.model_copy(update={"rag": rag})
         yield opened

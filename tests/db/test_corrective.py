@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
+from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
@@ -29,24 +28,10 @@ NOTHING = grading(lambda _: False)
 
 
 @pytest.fixture
-def talking() -> Talking:
-    return Talking()
-
-
-@pytest.fixture
-def scripted(talking: Talking) -> Iterator[ScriptedServer]:
-    with ScriptedServer(answer=talking) as running:
-        yield running
-
-
-@pytest.fixture
-async def services(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
-    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
-    async with open_services(with_model, SettingsStore()) as opened:
-        change(opened, "rag", reranking_enabled=False)
-        toggle(opened, enabled=True)
-        await fill(opened)
-        yield opened
+async def services(chatty: Services) -> Services:
+    toggle(chatty, enabled=True)
+    await fill(chatty)
+    return chatty
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,8 +13,7 @@ from app.domain.answer import Answer
 from app.domain.event import Event, Progress
 from app.errors import NotFoundError
 from app.qa_actions import delete_session
-from app.settings import Environment, SettingsStore
-from app.wiring import Services, open_services
+from app.wiring import Services
 from tests.db.runs import answer, change, events_of, fill
 
 AUTH = """from app.store import load_user
@@ -42,23 +39,9 @@ LAST = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\nNONE"
 
 
 @pytest.fixture
-def talking() -> Talking:
-    return Talking()
-
-
-@pytest.fixture
-def scripted(talking: Talking) -> Iterator[ScriptedServer]:
-    with ScriptedServer(answer=talking) as running:
-        yield running
-
-
-@pytest.fixture
-async def services(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
-    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
-    async with open_services(with_model, SettingsStore()) as opened:
-        change(opened, "rag", reranking_enabled=False)
-        await fill(opened, FILES, "code")
-        yield opened
+async def services(chatty: Services) -> Services:
+    await fill(chatty, FILES, "code")
+    return chatty
 
 
 async def iterative(services: Services, text: str = ASK, **more: Any) -> tuple[Answer, dict[str, Any], list[Event]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -17,31 +16,16 @@ from app.domain.answer import Answer
 from app.domain.event import Event, Progress
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.settings import Environment, SettingsStore
-from app.wiring import Services, open_services
-from tests.db.runs import LEAVE, answer, change, events_of, fill
+from app.wiring import Services
+from tests.db.runs import LEAVE, answer, events_of, fill
 
 TRUE = "Employees have 30 days of leave per year [1]."
 
 
 @pytest.fixture
-def talking() -> Talking:
-    return Talking()
-
-
-@pytest.fixture
-def scripted(talking: Talking) -> Iterator[ScriptedServer]:
-    with ScriptedServer(answer=talking) as running:
-        yield running
-
-
-@pytest.fixture
-async def services(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
-    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
-    async with open_services(with_model, SettingsStore()) as opened:
-        change(opened, "rag", reranking_enabled=False)
-        await fill(opened)
-        yield opened
+async def services(chatty: Services) -> Services:
+    await fill(chatty)
+    return chatty
 
 
 async def planned(services: Services, text: str) -> tuple[Answer, list[Mapping[str, Any]]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -42,24 +41,10 @@ DONE = step("final_answer", answer=TRUE)
 
 
 @pytest.fixture
-def talking() -> Talking:
-    return Talking()
-
-
-@pytest.fixture
-def scripted(talking: Talking) -> Iterator[ScriptedServer]:
-    with ScriptedServer(answer=talking) as running:
-        yield running
-
-
-@pytest.fixture
-async def services(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
-    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
-    async with open_services(with_model, SettingsStore()) as opened:
-        change(opened, "rag", reranking_enabled=False)
-        change(opened, "rewrite", model=False)
-        await fill(opened)
-        yield opened
+async def services(chatty: Services) -> Services:
+    change(chatty, "rewrite", model=False)
+    await fill(chatty)
+    return chatty
 
 
 async def events(services: Services, text: str = LEAVE, **more: Any) -> list[Any]:

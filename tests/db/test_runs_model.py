@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,8 +17,7 @@ from app.domain.event import TERMINAL, Cancelled, Failed, Progress, Token
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import ProviderError
-from app.settings import Environment, SettingsStore
-from app.wiring import Services, open_services
+from app.wiring import Services
 from tests.db.runs import LEAVE, answer, answered, change, events_of, fill
 
 TRUE = "Employees have 30 days of leave per year [1]."
@@ -29,23 +26,9 @@ NOT_GROUNDED = "GROUNDED: NO\nSCORE: 0.0\nISSUES:\n- 45 days: the sources say 30
 
 
 @pytest.fixture
-def talking() -> Talking:
-    return Talking()
-
-
-@pytest.fixture
-def scripted(talking: Talking) -> Iterator[ScriptedServer]:
-    with ScriptedServer(answer=talking) as running:
-        yield running
-
-
-@pytest.fixture
-async def services(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
-    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
-    async with open_services(with_model, SettingsStore()) as opened:
-        change(opened, "rag", reranking_enabled=False)
-        await fill(opened)
-        yield opened
+async def services(chatty: Services) -> Services:
+    await fill(chatty)
+    return chatty
 
 
 def streamed(events: list[Any]) -> str:
