@@ -62,22 +62,6 @@ class Mentioned:
     confidence: float
 
 
-@dataclass(frozen=True, slots=True)
-class Bridge:
-    """An entity that a given passage (`seed_id`) and another one mention, as `passages` of the collection do.
-
-    `topic`: it is a title or heading of the other passage. `spans`: where the given one names it, in code points of its
-    document's text; none where it only implies it.
-    """
-
-    seed_id: UUID
-    passage_id: UUID
-    entity_id: UUID
-    passages: int
-    topic: bool
-    spans: tuple[tuple[int, int], ...]
-
-
 class LinkRow(NamedTuple):
     """A row of rag.graph_leg (sql/functions/graph_leg.sql says what its nulls mean); words are places in the question."""
 

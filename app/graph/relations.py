@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -60,18 +59,6 @@ def related(
                 about = RelationMention(topic, "co_occurs", mention.name, start, end, TOPIC_WEIGHT)
                 found.setdefault(_identity(about), about)
     return tuple(sorted(found.values(), key=lambda relation: -relation.weight)[:MOST_RELATIONS])
-
-
-def association(together: int, left: int, right: int, passages: int) -> float:
-    """Normalised pointwise mutual information in 0..1 of two entities, from numbers of passages (Bouma 2009).
-
-    1: they never appear apart; 0: as often together as by chance, or less. What a relation of this evidence is worth.
-    """
-    if not (together and left and right and passages) or together >= passages:
-        return 1.0 if together and together >= passages else 0.0
-    joint = together / passages
-    information = math.log(joint * passages * passages / (left * right))
-    return min(max(information / -math.log(joint), 0.0), 1.0)
 
 
 def _identity(relation: RelationMention) -> tuple[str, str, str]:

@@ -9,7 +9,7 @@ from uuid import UUID
 from app.db.queries import load_queries
 from app.domain.condition import Conditions
 from app.domain.graph_context import ContextEntity, ContextRelation, GraphContext
-from app.domain.graph_link import Bridge, Candidate, EntitySummary, Linkage, LinkRow, Mentioned
+from app.domain.graph_link import Candidate, EntitySummary, Linkage, LinkRow, Mentioned
 from app.domain.graph_walk import Step, WalkLimits
 from app.domain.ids import new_id
 from app.domain.principal import Principal
@@ -69,15 +69,6 @@ async def candidates(
     return [Candidate(**dict(row)) for row in rows]
 
 
-async def suggest(
-    connection: Any, principal: Principal, collection_id: UUID, prefix: str, limit: int
-) -> list[EntitySummary]:
-    """Entities with a name or a word of a name that begins with a normal form, those most spoken of first."""
-    end = prefix + LAST_CODE_POINT
-    rows = await connection.fetch(SQL["suggest"], principal.tenant_id, collection_id, prefix, end, limit)
-    return [EntitySummary(**dict(row)) for row in rows]
-
-
 async def passages(
     connection: Any, principal: Principal, ids: Sequence[UUID], per_entity: int
 ) -> dict[UUID, list[Mentioned]]:
@@ -89,22 +80,6 @@ async def passages(
             Mentioned(row["passage_id"], row["occurrences"], row["confidence"])
         )
     return found
-
-
-async def bridges(connection: Any, principal: Principal, seeds: Sequence[UUID], most: int) -> list[Bridge]:
-    """What joins the given passages with others: entities that at most so many passages mention. In no order."""
-    rows = await connection.fetch(SQL["bridges"], principal.tenant_id, list(seeds), most)
-    return [
-        Bridge(
-            row["seed_id"],
-            row["passage_id"],
-            row["entity_id"],
-            row["passages"],
-            row["topic"],
-            tuple((start, end) for start, end in row["spans"] or ()),
-        )
-        for row in rows
-    ]
 
 
 async def linked(

@@ -111,11 +111,10 @@ async def _symbols(question: Question, plan: QueryPlan, kit: Kit, record: Record
     if not queries or question.strategy != "auto" or question.filters or not kit.settings.graph.enabled:
         return ()
     try:
-        found = await kit.library.symbols(question.collection, queries)
+        return tuple(await kit.library.symbols(question.collection, queries))
     except CairnError as error:
         record.degraded.append(f"the symbols of the collection could not be looked up: {error.detail}")
         return ()
-    return tuple(one for one in found if one.match == "exact")
 
 
 def _means(plan: QueryPlan, kit: Kit, symbols: tuple[Symbol, ...]) -> Means:

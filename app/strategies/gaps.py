@@ -45,7 +45,6 @@ class Work:
     missed: set[str] = field(default_factory=set)
     not_found: set[str] = field(default_factory=set)
     passes: int = 0
-    answered_in: int = 0
 
     def noted(self, gaps: Sequence[str]) -> list[str]:
         """Gaps, noted; those that are not yet known to be missing are returned."""

@@ -82,7 +82,6 @@ async def _passed(work: Work, before: Pass | None, number: int) -> tuple[Pass, C
         said = Pass(complete_part(said.answer), said.gaps)
         run.record.degraded.append(f"pass {work.passes} was cut off at the token limit")
     if said.answer:
-        work.answered_in = number
         return said, context
     if before is None:
         raise ProviderResponseError(f"{chat.name}: the reply has no answer")

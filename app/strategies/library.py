@@ -67,10 +67,10 @@ class Library:
             return await holdings.totals(connection, self.principal, collection, dict(filters or {}))
 
     async def symbols(self, collection: str, queries: Sequence[SymbolQuery]) -> list[Symbol]:
-        """Symbols of code that a collection holds by these names, or else by parts of them."""
+        """Symbols of code that a collection holds by exactly these names: parts of names would cost a look at all of them."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             found = await collections.by_names(connection, self.principal, (collection,))
-            return await find_symbols(connection, self.principal, [one.id for one in found], queries)
+            return await find_symbols(connection, self.principal, [one.id for one in found], queries, partial=False)
 
     async def filled_collections(self, limit: int) -> list[str]:
         """Names of collections with documents, the largest first."""

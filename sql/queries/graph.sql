@@ -51,20 +51,6 @@ FROM (SELECT * FROM called UNION ALL SELECT * FROM held) AS f
 JOIN rag.entities e ON e.tenant_id = $1 AND e.id = f.entity_id
 JOIN rag.entities c ON c.tenant_id = $1 AND c.id = e.canonical_id
 
--- name: suggest
--- Entities with a name that begins with $3, or has a word that does; those most spoken of first. $4 is the end of the range.
-SELECT c.id, c.name, c.kind, c.passage_count FROM (
-  (SELECT a.entity_id FROM rag.entity_aliases a
-   WHERE a.tenant_id = $1 AND a.collection_id = $2 AND a.form >= $3 AND a.form < $4 ORDER BY a.form LIMIT 500)
-  UNION
-  (SELECT w.entity_id FROM rag.entity_words w
-   WHERE w.tenant_id = $1 AND w.collection_id = $2 AND w.word >= $3 AND w.word < $4 ORDER BY w.word LIMIT 500)
-) AS f
-JOIN rag.entities e ON e.tenant_id = $1 AND e.id = f.entity_id
-JOIN rag.entities c ON c.tenant_id = $1 AND c.id = e.canonical_id AND c.family <> 'reference'
-GROUP BY c.id, c.name, c.kind, c.passage_count
-ORDER BY c.passage_count DESC, c.name COLLATE "C", c.id LIMIT $5
-
 -- name: passages
 -- Passages that mention one of these entities or what was merged into it, those that mention it most first.
 SELECT c.id AS entity_id, m.passage_id, m.occurrences, m.confidence
@@ -74,28 +60,6 @@ FROM unnest($2::uuid[]) AS c (id) CROSS JOIN LATERAL (
         WHERE e.tenant_id = $1 AND e.canonical_id = c.id AND e.canonical_id <> e.id) AS s
   JOIN rag.mentions m ON m.tenant_id = $1 AND m.entity_id = s.id
   GROUP BY m.passage_id ORDER BY occurrences DESC, m.passage_id LIMIT $3
-) AS m
-
--- name: bridges
--- Passages that mention an entity which one of the passages $2 mentions, and at most $3 of the collection do. `spans`: where
--- the given passage names it first, by each of its names; `topic`: the other passage has it in its title or heading.
-SELECT s.passage_id AS seed_id, m.passage_id, s.id AS entity_id, s.passages, m.topic, s.spans
-FROM (
-  SELECT p.id AS passage_id, c.id, c.passage_count AS passages,
-    array_agg(ARRAY[m.char_start, m.char_end] ORDER BY m.char_start, m.char_end) FILTER (WHERE m.occurrences > 0) AS spans
-  FROM unnest($2::uuid[]) AS p (id)
-  JOIN rag.mentions m ON m.tenant_id = $1 AND m.passage_id = p.id
-  JOIN rag.entities e ON e.tenant_id = $1 AND e.id = m.entity_id
-  JOIN rag.entities c ON c.tenant_id = $1 AND c.id = e.canonical_id
-  WHERE c.passage_count <= $3
-  GROUP BY p.id, c.id, c.passage_count
-) AS s CROSS JOIN LATERAL (
-  SELECT m.passage_id, bool_or(m.kind = 'topic' AND m.occurrences > 0) AS topic
-  FROM (SELECT s.id UNION SELECT e.id FROM rag.entities e
-        WHERE e.tenant_id = $1 AND e.canonical_id = s.id AND e.canonical_id <> e.id) AS same
-  JOIN rag.mentions m ON m.tenant_id = $1 AND m.entity_id = same.id
-  WHERE m.passage_id <> s.passage_id
-  GROUP BY m.passage_id
 ) AS m
 
 -- name: leg

@@ -66,16 +66,6 @@ async def test_what_names_nothing_finds_nothing(services: Services) -> None:
         assert await linked(services, question) == [], question
 
 
-async def test_prefixes_suggest_entities(services: Services) -> None:
-    """A6.09: exact or partial name."""
-    await index_texts(services, TEXTS)
-    found = await actions.get_collection(services, "test")
-    async with services.database.transaction(services.principal, readonly=True) as connection:
-        names = [e.name for e in await graph.suggest(connection, services.principal, found.id, "cur", 10)]
-        assert "Marie Curie" in names
-        assert await graph.suggest(connection, services.principal, found.id, "xyz", 10) == []
-
-
 async def test_passages_of_an_entity_include_those_of_what_was_merged_into_it(services: Services) -> None:
     await index_texts(services, {"a": "Marie Curie met Ben Cross.", "b": "Maria Skłodowska met Dora Evans."})
     found = await actions.get_collection(services, "test")
@@ -91,27 +81,3 @@ async def _passages(services: Services, entity: UUID) -> list[UUID]:
     async with services.database.transaction(services.principal, readonly=True) as connection:
         mentioned = await graph.passages(connection, services.principal, [entity], 10)
     return [one.passage_id for one in mentioned.get(entity, [])]
-
-
-async def test_bridges_join_passages_that_mention_the_same(services: Services) -> None:
-    """From the passage about the film to that about its director; hubs join nothing."""
-    await index_texts(
-        services,
-        {
-            "film": "The film Big Eyes was directed by Tim Burton in Canada.",
-            "director": "In 2001 Tim Burton married in secret.",
-            **{f"hub{n}": f"Somebody number {n} lives in Canada." for n in range(5)},
-        },
-    )
-    async with services.database.transaction(services.principal, readonly=True) as connection:
-        rows = await connection.fetch(
-            "SELECT p.id, d.external_id, p.content, p.char_start FROM rag.passages p JOIN rag.documents d ON d.id = p.document_id"
-        )
-        passages = {row["external_id"]: row for row in rows}
-        found = await graph.bridges(connection, services.principal, [passages["film"]["id"]], 4)
-        names = await graph.named(connection, services.principal, [one.entity_id for one in found])
-    assert [(names[one.entity_id].name, one.passage_id, one.passages) for one in found] == [
-        ("Tim Burton", passages["director"]["id"], 2)
-    ]
-    [(start, end)] = found[0].spans
-    assert passages["film"]["content"][start:end] == "Tim Burton"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.domain.graph import Extraction
 from app.graph.extract import MOST_ENTITIES, PassageSpan, extract
-from app.graph.relations import MOST_RELATIONS, association, sentences
+from app.graph.relations import MOST_RELATIONS, sentences
 from app.graph.resolve import acronyms, bare_title, compatible, key_of
 
 
@@ -182,11 +182,3 @@ def test_an_acronym_needs_its_initials() -> None:
     assert acronyms("the Federal Bureau of Investigation (FBI)")[0][:2] == ("Federal Bureau of Investigation", "FBI")
     assert not acronyms("the Bureau (FBI)")
     assert not acronyms("a word (Paris)")
-
-
-def test_association_is_one_for_what_never_parts_and_zero_for_chance() -> None:
-    assert association(5, 5, 5, 100) == pytest.approx(1.0)
-    assert association(1, 10, 10, 100) == pytest.approx(0.0)
-    assert association(1, 50, 50, 100) == 0.0
-    assert association(0, 3, 4, 100) == 0.0
-    assert 0.0 < association(3, 10, 5, 100) < 1.0

@@ -120,11 +120,11 @@ async def test_names_are_looked_up_by_key(connection: Any, big_graph: tuple[str,
 
 async def test_prefixes_are_a_range_of_an_index(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
     tenant, collection = big_graph[1:]
-    arguments = (tenant, collection, "entity 12", "entity 12" + graph.LAST_CODE_POINT, 10)
-    nodes = await plan(connection, load_queries("graph")["suggest"], *arguments)
+    arguments = (tenant, collection, None, 0, "", None, 10, "entity 12", "entity 12" + graph.LAST_CODE_POINT)
+    nodes = await plan(connection, load_queries("graph_view")["beginning"], *arguments)
     assert {"entity_aliases_form_idx", "entity_words_pkey"} <= indexes(nodes)
     assert not scans(nodes) & {"entity_aliases", "entity_words", "entities"}
-    assert max(node["Actual Rows"] for node in nodes) <= 1_010
+    assert max(node["Actual Rows"] for node in nodes) <= 2 * 2_000
 
 
 OTHERS = """
@@ -163,13 +163,6 @@ async def test_a_session_that_began_with_empty_tables_writes_by_key_all_the_same
             sequential, read = await touched(connection, table)
             assert sequential == 0, table
             assert read < 2_000, table
-
-
-async def test_bridges_go_by_key(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
-    seeds = [row[0] for row in await connection.fetch("SELECT id FROM rag.passages ORDER BY id LIMIT 5")]
-    nodes = await plan(connection, load_queries("graph")["bridges"], big_graph[1], seeds, 50)
-    assert {"mentions_pkey", "mentions_entity_idx", "entities_pkey"} <= indexes(nodes)
-    assert not scans(nodes) & {"mentions", "entities"}
 
 
 async def test_the_deletion_of_a_collection_reads_no_graph_of_another(
