@@ -72,7 +72,7 @@ async def ingest_selection(opened: Services, collection: str, selection: Selecti
         sources = read(selection, opened.settings.current, lambda file: step(file.path), refuse)
         outcomes: list[Outcome] = []
         if selection.files:
-            outcomes = await actions.index_now(opened, collection, sources, reached, communities="now")
+            outcomes = await actions.index_now(opened, collection, sources, reached)
     done = [outcome for outcome in outcomes if isinstance(outcome, Indexed)]
     failed += [outcome for outcome in outcomes if isinstance(outcome, Rejected)]
     return Report(collection, done, failed, selection.skipped, time.monotonic() - started)
