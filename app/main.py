@@ -21,7 +21,6 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi_swagger import patch_fastapi
 
-from app.actions import order_upkeep
 from app.api import (
     agent,
     cache,
@@ -47,8 +46,9 @@ from app.api.edge import Edge
 from app.api.guards import check_listen
 from app.api.running import Running
 from app.errors import CairnError
-from app.job_actions import expire_jobs
-from app.run_actions import tidy_runs
+from app.service.actions import order_upkeep
+from app.service.jobs import expire_jobs
+from app.service.runs import tidy_runs
 from app.settings import Environment, SettingsStore, read_environment
 from app.store import upkeep
 from app.wiring import Services, open_services

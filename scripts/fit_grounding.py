@@ -21,8 +21,8 @@ import numpy as np
 from app.answer.ground_evidence import gather
 from app.answer.ground_score import CONTRADICTED, STRANGE, combined, features
 from app.answer.ground_sources import read_sources
-from app.answer.sentences import split_sentences
 from app.evals.groundedness import auc, load, overlap
+from app.language.sentences import split_sentences
 from app.providers.minilm import MiniLM
 from app.settings import read_environment
 

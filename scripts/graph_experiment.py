@@ -24,7 +24,6 @@ import numpy as np
 
 from app.domain.document import LoadedDocument
 from app.domain.passage import Fused, Hit, Leg, LegResult
-from app.domain.words import ALL_STOP_WORDS, fold
 from app.errors import EmptyDocumentError
 from app.evals.datasets import RetrievalSet, load
 from app.evals.metrics import estimate, ndcg, recall
@@ -34,6 +33,7 @@ from app.graph.rank import MOST_PASSAGES, SEEDS, Link, Linked, Named, Seed, Term
 from app.graph.relations import sentences
 from app.graph.resolve import key_of
 from app.ingest.prepare import prepare
+from app.language.tokens import ALL_STOP_WORDS, fold
 from app.providers.minilm import MiniLM
 from app.providers.protocols import TokenCounter
 from app.retrieve.fuse import relative_score_fusion, with_graph

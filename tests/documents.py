@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.actions import index_now, run_search
 from app.domain.document import Indexed, Outcome, Source
 from app.domain.passage import SearchRequest, SearchResult
 from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.retry import RetryPolicy
+from app.service.actions import index_now, run_search
 from app.wiring import Services
 
 

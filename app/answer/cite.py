@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.answer.marks import marks, named_sources, without_marks
-from app.answer.sentences import Span, split_sentences
 from app.answer.terms import words
 from app.domain.answer import Citation
 from app.domain.document import landmark_at
 from app.domain.passage import Passage
+from app.language.sentences import Span, split_sentences
 
 
 def citation(n: int, passage: Passage, span: Span) -> Citation:

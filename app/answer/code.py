@@ -8,7 +8,7 @@ from typing import Final
 from app.answer.advice import known_language
 from app.answer.terms import Language
 from app.domain.answer import Citation
-from app.domain.code import Neighbour, Place, Symbol, SymbolQuery
+from app.domain.code import Neighbour, Symbol, SymbolPlace, SymbolQuery
 
 LISTED: Final = 50
 """Neighbours of a symbol that an answer names; the rest is counted."""
@@ -52,7 +52,7 @@ def related_text(
     query: SymbolQuery,
     shown: Sequence[tuple[Symbol, Sequence[Neighbour]]],
     counts: Mapping[str, int],
-    cited: Mapping[Place, Citation],
+    cited: Mapping[SymbolPlace, Citation],
 ) -> str:
     """A list for each symbol: what stands in the relation to it, with file and line. `counts`: how many there are in all."""
     spoken = known_language(language)
@@ -69,9 +69,9 @@ def related_text(
     return "\n".join(lines)
 
 
-def _where(place: Place) -> str:
+def _where(place: SymbolPlace) -> str:
     return f"{place.path}:{place.start_line}"
 
 
-def _mark(place: Place, cited: Mapping[Place, Citation]) -> str:
+def _mark(place: SymbolPlace, cited: Mapping[SymbolPlace, Citation]) -> str:
     return f" [{cited[place].n}]" if place in cited else ""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from app.answer.sentences import split_sentences
 from app.domain.passage import Passage
+from app.language.sentences import split_sentences
 
 SEPARATOR: Final = "\n\n---\n\n"
 

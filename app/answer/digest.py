@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from app.answer.evidence import Candidate, candidates
 from app.answer.extract import drafted
-from app.answer.sentences import Span
 from app.domain.answer import Draft
 from app.domain.passage import Passage
+from app.language.sentences import Span
 from app.providers.protocols import Embedder, Vectors
 
 DAMPING: Final = 0.85

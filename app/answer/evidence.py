@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.answer.sentences import Unit, split_units
 from app.answer.terms import alike, spelled_words, words
 from app.domain.passage import Passage
+from app.language.sentences import Unit, split_units
 
 NEAR_WEIGHTS: Final = (1.0, 0.6, 0.5, 0.3)
 """Worth of a question word in the sentence, its headings or lead, the sentence before, and the rest of the passage."""

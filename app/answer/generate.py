@@ -15,9 +15,9 @@ from app.answer.marks import unmarked
 from app.answer.refusal import is_refusal, refusal
 from app.answer.reply import Spoken, complete_part, loop_start, tidy
 from app.domain.answer import Draft
-from app.domain.conversation import Turn
 from app.domain.event import Token
-from app.domain.spend import one_call
+from app.domain.question import Turn
+from app.domain.trace import one_call
 from app.errors import ProviderResponseError
 from app.prompts import Prompt, prompt, prompt_part
 from app.providers.protocols import ChatModel, Delta, Message, Usage

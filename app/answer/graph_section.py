@@ -12,7 +12,7 @@ from typing import Final
 from uuid import UUID
 
 from app.answer.context import Context, Count, assemble, one_line
-from app.domain.graph_context import ContextEntity, ContextRelation, GraphContext
+from app.domain.graph import ContextEntity, ContextRelation, GraphContext
 from app.domain.passage import Passage
 
 GRAPH_HEADER: Final = "=== KNOWLEDGE GRAPH CONTEXT ==="

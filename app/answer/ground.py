@@ -21,11 +21,11 @@ from app.answer.ground_sources import Sources, read_sources
 from app.answer.marks import without_marks
 from app.answer.quotes import Quotation, missing_quotations
 from app.answer.refusal import is_refusal
-from app.answer.sentences import Span, split_sentences
 from app.answer.terms import known_language
-from app.domain.grounding import Grounding, SentenceSupport
+from app.domain.answer import Grounding, SentenceSupport
 from app.domain.passage import Passage
 from app.errors import ProviderError
+from app.language.sentences import Span, split_sentences
 from app.providers.protocols import ChatModel, Embedder
 from app.settings import GroundSettings
 

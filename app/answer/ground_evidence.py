@@ -9,8 +9,8 @@ from typing import Final
 
 from app.answer.ground_sources import Sources, SourceSentence, content_words, stem, stems
 from app.answer.ground_words import COMMANDS, INTERJECTIONS, NEGATIONS, NO_NEGATION, OPPOSITES, SPEAKER
-from app.answer.numbers import Quantity, agrees, quantities
 from app.answer.terms import all_words, likeness
+from app.language.numbers import Quantity, agrees, quantities
 
 READ: Final = 12
 """Source sentences that a sentence is compared with closely: those that share the most of its rare words."""

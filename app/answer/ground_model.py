@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.answer.reply import tidy
-from app.domain.json_reply import storable_json, without_thought
 from app.errors import ProviderResponseError
 from app.prompts import prompt, prompt_part
+from app.providers.json_reply import storable_json, without_thought
 from app.providers.protocols import ChatModel, Message
 from app.settings import GroundSettings
 

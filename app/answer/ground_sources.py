@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from app.answer.numbers import Quantity, quantities
-from app.answer.sentences import split_sentences
 from app.answer.terms import all_words, is_stop_word
+from app.language.numbers import Quantity, quantities
+from app.language.sentences import split_sentences
 
 WINDOW: Final = 1
 """Neighbours on each side that a sentence is read with: its subject often stands before it."""

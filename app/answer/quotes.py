@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.answer.sentences import Span
-from app.domain.text import normalise
+from app.language.sentences import Span
+from app.language.text import normalise
 
 _QUOTATION = re.compile(
     r"\"([^\"\n]{1,1200})\"|“([^“”\n]{1,1200})”|„([^„“”\n]{1,1200})[“”]|«([^«»\n]{1,1200})»|»([^«»\n]{1,1200})«"

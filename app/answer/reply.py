@@ -6,8 +6,8 @@ import re
 import unicodedata
 from typing import Final
 
-from app.answer.sentences import split_units
-from app.domain.text import normalise
+from app.language.sentences import split_units
+from app.language.text import normalise
 
 _OPEN = re.compile(r"<\s*(think|thinking|thought|reasoning)\s*>", re.IGNORECASE)
 _CLOSE = re.compile(r"<\s*/\s*(?:think|thinking|thought|reasoning)\s*>", re.IGNORECASE)

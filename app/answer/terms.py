@@ -9,7 +9,12 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from app.domain.words import ALL_STOP_WORDS, STOP_WORDS, Language, fold
+from app.language.tokens import (
+    ALL_STOP_WORDS,
+    STOP_WORDS,
+    Language,
+    fold,
+)
 
 __all__ = ["STOP_WORDS", "Language", "alike", "fold", "language_of", "likeness", "spelled_words", "words"]
 

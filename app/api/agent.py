@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
-from app import actions
 from app.api import problems
 from app.api.asking import asked
 from app.api.models import ID_EXAMPLE, Body, example
@@ -26,6 +25,7 @@ from app.domain.event import Answered, Cancelled, Failed, Progress
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import CairnError, ConflictError, InputError
+from app.service import actions
 from app.wiring import Services
 
 router = APIRouter(prefix="/api/agent", tags=["agent"], route_class=TypedRoute)

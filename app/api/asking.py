@@ -6,13 +6,12 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
-from app import run_actions
 from app.api.running import Running
 from app.api.sse import Frame
-from app.domain.event import Answered, Cancelled, Event, Failed
+from app.domain.event import Answered, Cancelled, Event, Failed, Numbered, Surface
 from app.domain.question import Question
-from app.domain.run import Numbered, Surface
 from app.errors import CairnError, ConflictError
+from app.service import runs as run_actions
 from app.wiring import Services
 
 Render = Callable[[Event], list[Frame]]

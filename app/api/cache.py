@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from app import actions
 from app.api.models import COLLECTION_EXAMPLE, example
 from app.api.running import ServicesDep, TypedRoute
+from app.service import actions
 
 router = APIRouter(tags=["cache"], route_class=TypedRoute)
 

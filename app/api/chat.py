@@ -12,19 +12,19 @@ from fastapi import APIRouter, Header, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
-from app import actions, chat_actions
 from app.api import problems
 from app.api.asking import asked, finished, rendered
 from app.api.chat_frames import SOURCE_EXAMPLE, ChatSource, chat_frames, chat_source
 from app.api.models import ID_EXAMPLE, Body, example
 from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_gone
 from app.api.sse import describe, event_stream
-from app.domain.event import Answered
+from app.domain.event import Answered, Numbered
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.domain.run import Numbered
 from app.errors import InputError
 from app.memory.sources import sources_of
+from app.service import actions
+from app.service import conversations as chat_actions
 from app.wiring import Services
 
 router = APIRouter(tags=["chat"], route_class=TypedRoute)

@@ -9,7 +9,6 @@ from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from app import actions, chat_actions
 from app.api import problems
 from app.api.chat import ChatId
 from app.api.documents import (
@@ -25,6 +24,8 @@ from app.api.models import ID_EXAMPLE, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor
 from app.domain.document import Indexed, Rejected
 from app.errors import NotFoundError
+from app.service import actions
+from app.service import conversations as chat_actions
 
 router = APIRouter(tags=["chat"], route_class=TypedRoute)
 

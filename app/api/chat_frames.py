@@ -11,8 +11,8 @@ from app.api.asking import Render
 from app.api.models import ID_EXAMPLE, example
 from app.api.sse import Frame, error_frame
 from app.domain.answer import Answer
-from app.domain.conversation import SourceRef
 from app.domain.event import Answered, Cancelled, Event, Failed, Token
+from app.domain.question import SourceRef
 from app.errors import ConflictError
 from app.memory.sources import sources_of
 

@@ -9,11 +9,11 @@ from uuid import UUID
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
-from app import chat_actions
 from app.api.chat_frames import ChatSource, chat_source
 from app.api.models import ID_EXAMPLE, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.errors import InputError
+from app.service import conversations as chat_actions
 from app.store.memory import Placed
 
 router = APIRouter(tags=["chat"], route_class=TypedRoute)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from app.domain.text import normalise
+from app.language.text import normalise
 
 MAX_DEPTH = 50
 """Deepest nesting of a JSON value; metadata and filters need two or three levels."""

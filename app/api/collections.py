@@ -9,11 +9,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from app import actions
 from app.api import problems
 from app.api.models import COLLECTION_EXAMPLE, Body, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
-from app.domain.collection import Collection
+from app.domain.document import Collection
+from app.service import actions
 
 router = APIRouter(tags=["collections"], route_class=TypedRoute)
 

@@ -14,16 +14,16 @@ from fastapi import APIRouter, File, Form, Path, Query, Response, UploadFile
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from app import actions
 from app.api import problems
 from app.api.clean import cleaned
 from app.api.collections import CollectionName
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Metadata, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.domain.document import Document, Source
-from app.domain.text import normalise
 from app.errors import InputError, TooLargeError
 from app.jobs.index_uploads import upload_result
+from app.language.text import normalise
+from app.service import actions
 from app.settings import Settings
 
 router = APIRouter(tags=["documents"], route_class=TypedRoute)

@@ -8,12 +8,12 @@ from typing import Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from app import model_actions
 from app.api import problems
 from app.api.collections import CollectionName
 from app.api.models import COLLECTION_EXAMPLE, Body, JobOut, example, job_out
 from app.api.running import ServicesDep, TypedRoute
 from app.errors import InputError
+from app.service import models as model_actions
 
 router = APIRouter(tags=["models"], route_class=TypedRoute)
 

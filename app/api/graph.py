@@ -8,7 +8,6 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
 
-from app import graph_actions, job_actions
 from app.api import problems
 from app.api.graph_models import (
     CommunityPage,
@@ -24,10 +23,11 @@ from app.api.graph_models import (
 from app.api.graph_render import community_out, detail_out, entity_out, merge_out, neighborhood_out, way_out
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, JobOut, job_out
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
-from app.domain.community import CommunityKey
-from app.domain.graph import EntityKind
-from app.domain.graph_link import EntitySummary
+from app.domain.graph import EntityKind, EntitySummary
+from app.domain.graph_view import CommunityKey
 from app.errors import InputError
+from app.service import graph as graph_actions
+from app.service import jobs as job_actions
 
 router = APIRouter(prefix="/graph", tags=["graph"], route_class=TypedRoute)
 

@@ -19,9 +19,17 @@ from app.api.graph_models import (
     SentenceOut,
     WayOut,
 )
-from app.domain.community import CommunitySummary
-from app.domain.graph_link import EntitySummary
-from app.domain.graph_view import EntityDetail, MentionedIn, Merge, Place, Relation, Surroundings, Way
+from app.domain.graph import EntitySummary
+from app.domain.graph_view import (
+    CommunitySummary,
+    EntityDetail,
+    MentionedIn,
+    Merge,
+    Relation,
+    Surroundings,
+    Way,
+    WayPlace,
+)
 
 
 def entity_out(entity: EntitySummary) -> EntityOut:
@@ -68,7 +76,7 @@ def detail_out(detail: EntityDetail) -> EntityDetailOut:
     )
 
 
-def _node(place: Place) -> NodeOut:
+def _node(place: WayPlace) -> NodeOut:
     return NodeOut(**_entity(place.entity), hop=place.hop, score=place.score, path=list(place.path))
 
 

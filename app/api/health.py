@@ -12,7 +12,6 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 
-from app import actions
 from app.api import problems
 from app.api.metrics import CONTENT_TYPE
 from app.api.models import example
@@ -20,6 +19,7 @@ from app.api.running import Running, RunningDep, ServicesDep
 from app.domain.job import QueueState
 from app.errors import CairnError, NotFoundError
 from app.jobs.outcome import describe
+from app.service import actions
 from app.store import jobs, upkeep
 from app.wiring import Services
 

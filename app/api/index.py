@@ -10,12 +10,12 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from app import actions
 from app.api import problems
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, example
 from app.api.running import ServicesDep, TypedRoute
 from app.domain.document import Indexed, Rejected, Source
 from app.errors import CairnError, InputError
+from app.service import actions
 from app.settings import Settings
 
 router = APIRouter(tags=["documents"], route_class=TypedRoute)

@@ -11,13 +11,14 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 
-from app import actions, job_actions
 from app.api import problems
 from app.api.models import ID_EXAMPLE, JOB_EXAMPLE, JobOut, example, job_out
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.api.sse import Frame, describe, event_stream
 from app.domain.job import Job, JobStatus
 from app.errors import InputError
+from app.service import actions
+from app.service import jobs as job_actions
 from app.wiring import Services
 
 router = APIRouter(tags=["jobs"], route_class=TypedRoute)

@@ -14,8 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.domain.text import normalise
 from app.errors import CairnError
+from app.language.text import normalise
 
 log = structlog.get_logger(__name__)
 

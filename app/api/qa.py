@@ -12,7 +12,6 @@ from fastapi import APIRouter, Header, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
-from app import actions, qa_actions
 from app.api import problems
 from app.api.chat import SESSION_HEADER
 from app.api.models import Body, example
@@ -21,6 +20,8 @@ from app.domain.event import Answered, Cancelled, Failed
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import CairnError, ConflictError
+from app.service import actions
+from app.service import qa as qa_actions
 from app.wiring import Services
 
 router = APIRouter(prefix="/qa", tags=["questions"], route_class=TypedRoute)

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import HTTPConnection, Request
 
-from app import actions
 from app.api import problems
 from app.api.asking import asked, finished, rendered
 from app.api.models import (
@@ -25,11 +24,11 @@ from app.api.models import (
 )
 from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
 from app.api.sse import Frame, describe, error_frame, event_stream
-from app.domain.answer import Answer
+from app.domain.answer import Answer, Grounding
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
-from app.domain.grounding import Grounding
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
+from app.service import actions
 from app.wiring import Services
 
 router = APIRouter(tags=["questions"], route_class=TypedRoute)

@@ -13,12 +13,12 @@ import structlog
 from pydantic import BaseModel
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from app import run_actions
 from app.api.query import query_frames
 from app.api.running import services_of
 from app.api.sse import Frame, error_frame
 from app.domain.event import TERMINAL, Event, Progress
 from app.errors import CairnError, InputError, NotFoundError
+from app.service import runs as run_actions
 from app.wiring import Services
 
 log = structlog.get_logger(__name__)

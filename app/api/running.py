@@ -14,9 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from app.api.metrics import Metrics
-from app.domain.text import normalise
 from app.errors import InputError
 from app.jobs.worker import Worker
+from app.language.text import normalise
 from app.settings import SettingsStore
 from app.wiring import Services
 

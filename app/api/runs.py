@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import HTTPConnection, Request
 from starlette.websockets import WebSocket
 
-from app import run_actions
 from app.api import problems
 from app.api.asking import Render, rendered
 from app.api.chat_frames import chat_frames
@@ -21,9 +20,10 @@ from app.api.query import EVENTS, STREAM_EXAMPLE, query_frames
 from app.api.run_socket import watch
 from app.api.running import ServicesDep, TypedRoute
 from app.api.sse import describe, event_stream
-from app.domain.run import RunStatus, Surface
+from app.domain.event import RunStatus, Surface
 from app.errors import InputError
-from app.run_actions import RunView
+from app.service import runs as run_actions
+from app.service.runs import RunView
 
 router = APIRouter(tags=["runs"], route_class=TypedRoute)
 

@@ -9,7 +9,6 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
-from app import actions
 from app.api.models import (
     COLLECTION_EXAMPLE,
     ID_EXAMPLE,
@@ -24,6 +23,7 @@ from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
 from app.domain.passage import Leg, Mode, SearchRequest, SearchResult
 from app.errors import InputError
 from app.retrieve.route import default_legs, legs_of
+from app.service import actions
 from app.settings import Settings
 
 router = APIRouter(tags=["search"], route_class=TypedRoute)

@@ -10,10 +10,10 @@ from uuid import UUID
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
-from app import actions
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, example
 from app.api.running import ServicesDep, TypedRoute
 from app.domain.trace import LegTrace, RunTrace
+from app.service import actions
 
 router = APIRouter(tags=["traces"], route_class=TypedRoute)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from app import actions
 from app.commands.search import filled_collection, labelled
 from app.commands.terminal import STDOUT, note, say, say_json, services, shorten
 from app.domain.answer import Answer
@@ -13,6 +12,7 @@ from app.domain.event import Answered, Failed, Token
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
 from app.errors import CairnError
+from app.service import actions
 from app.wiring import Services
 
 _QUOTE = 240

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from app import actions
 from app.commands.terminal import count, say, say_json, services
+from app.service import actions
 
 
 async def show(json: bool) -> int:

@@ -7,12 +7,13 @@ import os
 import sys
 from collections.abc import AsyncIterator
 
-from app import actions, chat_actions
 from app.commands.ask import answer_question, show_sources
 from app.commands.search import filled_collection, where
 from app.commands.terminal import STDOUT, note, say, say_json, services
-from app.domain.conversation import SourceRef
+from app.domain.question import SourceRef
 from app.errors import CairnError, NotFoundError
+from app.service import actions
+from app.service import conversations as chat_actions
 from app.store.memory import Placed
 from app.wiring import Services
 

@@ -9,7 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
 
-from app import actions
 from app.commands import evaluation_tables as tables
 from app.commands.terminal import count, note, progress, say, say_json, services
 from app.domain.evaluation import EvalResult, EvalRun
@@ -19,6 +18,7 @@ from app.evals import report
 from app.evals.datasets import RetrievalSet, load
 from app.evals.optimize import SearchReport, fetch_legs, grid, optimize_search
 from app.evals.retrieval import ALL, Bench, evaluate, index_corpus, stale_settings
+from app.service import actions
 from app.store import evals
 from app.wiring import Services
 

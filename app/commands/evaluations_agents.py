@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from app import actions
 from app.commands import evaluation_tables as tables
 from app.commands.evaluations import Corpora, bench_of, load_sets, prepare, write_json
 from app.commands.terminal import note, progress, services
@@ -13,6 +12,7 @@ from app.domain.question import Strategy
 from app.evals import report
 from app.evals.agents import Agents, AgentsRun, evaluate
 from app.evals.answers import load_answers
+from app.service import actions
 from app.wiring import Services
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from app import run_actions
 from app.commands.terminal import say, services
+from app.service import runs as run_actions
 
 
 async def feedback(run_id: UUID, rating: int, comment: str | None) -> int:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.actions import checked_source
 from app.domain.document import Rejected, Source
-from app.domain.text import normalise
 from app.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
 from app.ingest.loaders import sniff
+from app.language.text import normalise
+from app.service.actions import checked_source
 from app.settings import Settings
 
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from app import graph_actions, job_actions
 from app.commands.models import follow
 from app.commands.search import filled_collection
 from app.commands.terminal import note, say, say_json, services, shorten
-from app.domain.community import CommunitySummary
+from app.domain.graph_view import CommunitySummary
 from app.errors import InputError
+from app.service import graph as graph_actions
+from app.service import jobs as job_actions
 
 _SENTENCE = 240
 

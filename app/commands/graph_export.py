@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import IO, Any, Final, cast
 from xml.sax.saxutils import escape, quoteattr
 
-from app import graph_actions
 from app.commands.search import filled_collection
 from app.commands.terminal import count, note, services
-from app.domain.graph_view import Link, Node
-from app.domain.text import normalise
+from app.domain.graph_view import GraphEdge, GraphNode
 from app.errors import InputError
+from app.language.text import normalise
+from app.service import graph as graph_actions
 
 Write = Callable[[str], object]
-Part = Node | Link
+Part = GraphNode | GraphEdge
 
 NODE_FIELDS: Final = {"name": "string", "kind": "string", "passage_count": "int", "other_names": "string"}
 EDGE_FIELDS: Final = {
@@ -71,7 +71,7 @@ async def graphml(parts: AsyncIterator[Part], write: Write, name: str) -> tuple[
     nodes = edges = 0
     async with aclosing(cast("Any", parts)) as found:
         async for part in found:
-            if isinstance(part, Node):
+            if isinstance(part, GraphNode):
                 nodes += 1
                 write(f'    <node id="{part.id}">{_data("node", _of_node(part))}</node>\n')
             else:
@@ -105,7 +105,7 @@ async def node_link(parts: AsyncIterator[Part], write: Write, name: str) -> tupl
     nodes = edges = 0
     async with aclosing(cast("Any", parts)) as found:
         async for part in found:
-            if isinstance(part, Node):
+            if isinstance(part, GraphNode):
                 write(f"{',' if nodes else ''}\n{_json({'id': str(part.id), **_of_node(part)})}")
                 nodes += 1
             else:
@@ -124,11 +124,11 @@ def _json(value: Any) -> str:
 # --- both ---------------------------------------------------------------------------------------------------------------
 
 
-def _of_node(node: Node) -> dict[str, Any]:
+def _of_node(node: GraphNode) -> dict[str, Any]:
     return {"name": node.name, "kind": node.kind, "passage_count": node.passage_count, "other_names": list(node.names)}
 
 
-def _of_link(link: Link) -> dict[str, Any]:
+def _of_link(link: GraphEdge) -> dict[str, Any]:
     return {
         "kind": link.kind, "weight": round(link.weight, 6), "evidence_count": link.evidence_count,
         "document": link.document, "evidence": link.evidence,

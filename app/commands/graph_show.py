@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
-from app import actions, graph_actions
 from app.commands.search import filled_collection, labelled
 from app.commands.terminal import count, note, say, say_json, services, shorten
-from app.domain.collection import Collection
-from app.domain.graph_link import EntitySummary
+from app.domain.document import Collection
+from app.domain.graph import EntitySummary
 from app.domain.graph_view import EntityDetail, Proof, Relation, Surroundings, Way
+from app.service import actions
+from app.service import graph as graph_actions
 from app.wiring import Services
 
 _QUOTE = 240

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from app import actions
 from app.commands.files import Selection, Skipped, read, select
 from app.commands.terminal import count, note, progress, say, say_json, services
 from app.domain.document import Indexed, Outcome, Rejected
 from app.ingest.loaders import FORMATS
+from app.service import actions
 from app.wiring import Services
 
 SHOWN = 20

@@ -62,8 +62,8 @@ def _run(work: Coroutine[Any, Any, int]) -> int:
 
 
 async def _list(status: Any, limit: int, json: bool) -> int:
-    from app import job_actions
     from app.commands.terminal import say, say_json, services
+    from app.service import jobs as job_actions
 
     async with services() as opened:
         found = await job_actions.list_jobs(opened, status=status, limit=limit)
@@ -78,8 +78,8 @@ async def _list(status: Any, limit: int, json: bool) -> int:
 
 
 async def _show(job_id: UUID, json: bool) -> int:
-    from app import job_actions
     from app.commands.terminal import say, say_json, services
+    from app.service import jobs as job_actions
 
     async with services() as opened:
         job = await job_actions.get_job(opened, job_id)
@@ -93,8 +93,8 @@ async def _show(job_id: UUID, json: bool) -> int:
 
 
 async def _change(action: str, job_id: UUID) -> int:
-    from app import job_actions
     from app.commands.terminal import say, services
+    from app.service import jobs as job_actions
 
     async with services() as opened:
         job = await (job_actions.cancel_job if action == "cancel" else job_actions.retry_job)(opened, job_id)

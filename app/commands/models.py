@@ -66,8 +66,8 @@ def _run(work: Coroutine[Any, Any, int]) -> int:
 async def _list(json: bool) -> int:
     from dataclasses import asdict
 
-    from app import model_actions
     from app.commands.terminal import say, say_json, services
+    from app.service import models as model_actions
 
     async with services() as opened:
         found = await model_actions.list_models(opened)
@@ -82,8 +82,8 @@ async def _list(json: bool) -> int:
 
 
 async def _add(name: str) -> int:
-    from app import model_actions
     from app.commands.terminal import say, services
+    from app.service import models as model_actions
 
     async with services() as opened:
         model = await model_actions.add_model(opened, name)
@@ -92,16 +92,16 @@ async def _add(name: str) -> int:
 
 
 async def _backfill(collection: str, name: str) -> int:
-    from app import model_actions
     from app.commands.terminal import services
+    from app.service import models as model_actions
 
     async with services() as opened:
         return await follow(opened, await model_actions.start_backfill(opened, collection, name))
 
 
 async def _reindex(collection: str, force: bool) -> int:
-    from app import model_actions
     from app.commands.terminal import services
+    from app.service import models as model_actions
 
     async with services() as opened:
         return await follow(opened, await model_actions.start_reindex(opened, collection, force=force))
@@ -109,8 +109,8 @@ async def _reindex(collection: str, force: bool) -> int:
 
 async def follow(opened: Services, job: Job, as_json: bool = False) -> int:
     """Work until the job has ended; another worker may have taken it. Exit code 1 unless it succeeded."""
-    from app import actions
     from app.commands.terminal import note, say, say_json
+    from app.service import actions
 
     while not (job := await actions.get_job(opened, job.id)).ended:
         if not await opened.worker().run_until_idle():
@@ -126,8 +126,8 @@ async def follow(opened: Services, job: Job, as_json: bool = False) -> int:
 
 
 async def _change(action: str, collection: str, name: str = "") -> int:
-    from app import model_actions
     from app.commands.terminal import say, services
+    from app.service import models as model_actions
 
     async with services() as opened:
         if action == "flip":

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app import actions
 from app.domain.document import Document
+from app.service import actions
 from app.wiring import Services
 
 LOOKED_AT = 40

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app import actions
 from app.commands.terminal import count, note, say, say_json, services, shorten
-from app.domain.collection import Collection
+from app.domain.document import Collection
 from app.domain.passage import Mode, SearchRequest, SearchResult
 from app.errors import NotFoundError
 from app.retrieve.route import default_legs, legs_of
+from app.service import actions
 from app.wiring import Services
 
 _EXCERPT = 300

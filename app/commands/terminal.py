@@ -14,7 +14,7 @@ import structlog
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.domain.text import normalise
+from app.language.text import normalise
 from app.settings import SettingsStore, read_environment
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class CodeReference:
     """What one symbol says of another. `source` is a definition of the file, "" the file itself.
 
     `target` is a definition of this file where `local`, else a name to be met by other files: dotted as it is imported
@@ -44,7 +44,7 @@ class Outline:
 
     language: str
     definitions: tuple[Definition, ...] = ()
-    references: tuple[Reference, ...] = ()
+    references: tuple[CodeReference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class SymbolQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SymbolPlace:
     """Where something stands in code: lines from 1, both inclusive."""
 
     passage_id: UUID
@@ -82,7 +82,7 @@ class Neighbour:
     relation: str
     incoming: bool
     defined: bool
-    place: Place
+    place: SymbolPlace
 
 
 Match = Literal["exact", "partial"]
@@ -97,7 +97,7 @@ class Symbol:
     name: str
     kind: str
     match: Match
-    definitions: tuple[Place, ...]
+    definitions: tuple[SymbolPlace, ...]
     neighbours: tuple[Neighbour, ...] = ()
     complete: bool = True
     unsure: int = 0

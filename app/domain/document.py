@@ -8,11 +8,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
 from app.domain.code import Outline
-from app.domain.graph_rows import NO_GRAPH, DocumentGraph
+from app.domain.graph import NO_GRAPH, DocumentGraph
 
 Markup = Literal["markdown", "plain", "code"]
 Status = Literal["pending", "parsing", "embedding", "indexed", "failed"]
@@ -194,3 +195,21 @@ class Rejected:
 
 
 Outcome = Indexed | Rejected
+
+
+# --- A named set of documents ---
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """`epoch` grows with every committed change of content. `model_id`: the embedding model that serves it; None before
+    its first document."""
+
+    id: UUID
+    name: str
+    epoch: int
+    document_count: int
+    passage_count: int
+    chunk_count: int
+    created_at: datetime
+    model_id: int | None = None

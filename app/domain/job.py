@@ -21,7 +21,7 @@ Signal = Literal["go_on", "cancel", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class JobProgress:
     """`done` of `total` steps; `total` is None while unknown."""
 
     done: int = 0
@@ -39,7 +39,7 @@ class Job:
     status: JobStatus
     attempts: int
     max_attempts: int
-    progress: Progress
+    progress: JobProgress
     result: Mapping[str, Any] | None
     error: str | None
     cancel_requested: bool

@@ -35,7 +35,7 @@ class Holdings:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DocumentReading:
     """Passages in reading order, and how many there are in all."""
 
     passages: tuple[Passage, ...]
@@ -53,7 +53,7 @@ class EntityCount:
 
 
 @dataclass(frozen=True, slots=True)
-class MentionedIn:
+class EntityMentionedIn:
     """A document that speaks of an entity: in so many passages, so many times."""
 
     external_id: str

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from app.domain.document import Landmark
-from app.domain.graph_context import GraphContext
+from app.domain.graph import GraphContext
 from app.domain.plan import FusionWeights
 from app.domain.trace import LegTrace
 
@@ -150,3 +150,54 @@ class SearchResult:
     @property
     def from_cache(self) -> bool:
         return self.hit is not None
+
+
+# --- The retrieval cache: where an entry stands, and what the cache did ---
+
+
+@dataclass(frozen=True, slots=True)
+class CacheAddress:
+    """Where the result of a search belongs.
+
+    `key` and `scope` are MD5 digests: of all that decides the result, and of the same without the query. `query` is
+    normalised (A7.02), `guards` are what two queries must have in common at the semantic level, `collections` names.
+    """
+
+    key: str
+    scope: str
+    query: str
+    guards: tuple[str, ...]
+    collections: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheCounts:
+    """Searches by what the cache did for them; `semantic_hits` are among the `hits`."""
+
+    hits: int = 0
+    semantic_hits: int = 0
+    misses: int = 0
+    bypassed: int = 0
+
+    def plus(self, other: CacheCounts) -> CacheCounts:
+        return CacheCounts(
+            self.hits + other.hits,
+            self.semantic_hits + other.semantic_hits,
+            self.misses + other.misses,
+            self.bypassed + other.bypassed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """`size` counts the entries that can answer now; `query_embeddings` those stored for the tenant."""
+
+    size: int
+    counts: CacheCounts
+    query_embeddings: int
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Hits of all searches that looked, 0 to 1; None before the first."""
+        looked = self.counts.hits + self.counts.misses
+        return self.counts.hits / looked if looked else None

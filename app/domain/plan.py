@@ -110,3 +110,84 @@ class QueryPlan:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     usage: Mapping[str, Any] = field(default_factory=dict)
+
+
+# --- What a prompt demands of the way to its answer, and of the answer (A10.01) ---
+
+
+@dataclass(frozen=True, slots=True)
+class PromptConstraints:
+    """`conflict_resolution_rule`: the prompt's own words. `estimated_min_answer_length` in characters, 0: any.
+    `required_search_topics` and `required_sections` as the prompt spells them."""
+
+    min_searches: int = 1
+    required_search_topics: tuple[str, ...] = ()
+    min_open_citations: int = 0
+    requires_exact_quote: bool = False
+    exact_quote_indicators: tuple[str, ...] = ()
+    requires_conflict_resolution: bool = False
+    conflict_resolution_rule: str | None = None
+    required_sections: tuple[str, ...] = ()
+    requires_insufficiency_disclosure: bool = False
+    estimated_min_answer_length: int = 0
+
+    @property
+    def needed_calls(self) -> int:
+        """Tool calls without which the constraints cannot be met."""
+        return self.min_searches + self.min_open_citations
+
+    @property
+    def is_complex_query(self) -> bool:
+        """Whether anything is demanded that a plain question does not."""
+        return self != PromptConstraints(estimated_min_answer_length=self.estimated_min_answer_length)
+
+    @property
+    def explicit(self) -> bool:
+        """Whether the prompt tells how to work, or several things about the answer, so that a plan is worth making."""
+        ways = self.min_searches > 1 or self.min_open_citations > 0
+        demands = (
+            self.requires_exact_quote,
+            self.requires_conflict_resolution,
+            self.requires_insufficiency_disclosure,
+            len(self.required_sections) > 1,
+        )
+        return ways or sum(demands) > 1
+
+
+# --- What a passage has to hold, and what it must not hold, to be found at all ---
+
+Field = Literal["text", "title", "id", "path", "lang"]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One operator of a query.
+
+    text: the words stand in the passage (or its title and headings) one after the other, in any inflection. title: the
+    document's title contains the value, path: its external id does, in any case; id: the external id is the value.
+    lang: the text search configuration of the passage is the value.
+    """
+
+    field: Field
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """A passage is found when all of `must` hold (of several languages one) and none of `must_not`."""
+
+    must: tuple[Condition, ...] = ()
+    must_not: tuple[Condition, ...] = ()
+
+    @property
+    def inclusive(self) -> bool:
+        """Whether the passages that may be found are listed; else, with words to avoid alone, those that may not."""
+        return bool(self.must) or any(condition.field != "text" for condition in self.must_not)
+
+    def as_json(self, *, filtered: bool) -> dict[str, Any]:
+        """As rag.scope_passages reads it. `filtered`: a filter on metadata comes with it, so passages are listed."""
+        return {
+            "inclusive": self.inclusive or filtered,
+            "must": [{"field": item.field, "value": item.value} for item in self.must],
+            "must_not": [{"field": item.field, "value": item.value} for item in self.must_not],
+        }

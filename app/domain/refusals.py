@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from app.domain.words import Language
+from app.language.tokens import Language
 
 REFUSALS: Final[Mapping[Language, str]] = {
     "en": "I don't know based on the provided documents.",

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from app.domain.document import Source
-from app.domain.text import normalise
 from app.errors import InputError
+from app.language.text import normalise
 
 SPLITS = ("test", "dev", "validation", "train")
 """Where several are there and none is asked for, the first of these."""

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from app.answer.ground import NO_CLAIM
 from app.answer.ground_fast import fast_score
+from app.domain.answer import Grounding
 from app.domain.evaluation import Estimate
-from app.domain.grounding import Grounding
 from app.domain.passage import Passage
-from app.domain.text import normalise
 from app.errors import InputError
 from app.evals.metrics import RESAMPLES, SEED, interval
+from app.language.text import normalise
 
 METHODS: Final = ("overlap", "fast", "detector")
 """Plain word overlap, the score of A11.01, and the score of the whole check."""

@@ -13,7 +13,7 @@ from uuid import UUID
 import numpy as np
 from pgvector import HalfVector
 
-from app.domain.collection import Collection
+from app.domain.document import Collection
 from app.domain.evaluation import Estimate
 from app.domain.passage import Fused, Leg, LegResult, SearchRequest, SearchResult
 from app.errors import DatabaseUnavailableError

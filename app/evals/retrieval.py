@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from app.domain.collection import Collection
-from app.domain.document import Outcome, Rejected, Source
+from app.domain.document import Collection, Outcome, Rejected, Source
 from app.domain.evaluation import EvalResult, EvalRun
 from app.domain.ids import new_id
 from app.domain.passage import Leg, Mode, SearchRequest, SearchResult

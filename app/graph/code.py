@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from app.domain.code import Definition, Outline, Reference, SymbolKind
+from app.domain.code import CodeReference, Definition, Outline, SymbolKind
 from app.graph.code_names import Names, Scope
 from app.graph.code_text import parts_of
 from app.graph.languages import Language, language_of, written
@@ -154,7 +154,7 @@ def _definitions(scopes: Iterable[Scope]) -> list[Definition]:
     return [Definition(scope.name, scope.kind, scope.start, scope.end) for scope in scopes if scope.defined]
 
 
-def _contained(scopes: Sequence[Scope], data: bytes) -> Iterator[Reference]:
+def _contained(scopes: Sequence[Scope], data: bytes) -> Iterator[CodeReference]:
     """Of each definition the nearest one around it, by name where that stands elsewhere (Go, Rust), else the file."""
     known = {scope.name for scope in scopes if scope.defined}
     for scope in scopes:
@@ -164,17 +164,17 @@ def _contained(scopes: Sequence[Scope], data: bytes) -> Iterator[Reference]:
                 holder = holder.rpartition(".")[0]
             # its first line proves it
             end = data.find(b"\n", scope.start, scope.end)
-            yield Reference(
+            yield CodeReference(
                 holder, "contains", scope.name, scope.start, end if end > 0 else scope.end, True, scope.kind
             )
 
 
-def _imported(matches: Iterable[Match], language: Language, file: tuple[str, ...]) -> Iterator[Reference]:
+def _imported(matches: Iterable[Match], language: Language, file: tuple[str, ...]) -> Iterator[CodeReference]:
     for match in matches:
         for node in match.get("import", ()):
             for one in language.imports(node, file):
                 kind: SymbolKind = "module" if one.module else "class" if _capital(one.target) else "function"
-                yield Reference("", "imports", one.target, node.start_byte, node.end_byte, False, kind)
+                yield CodeReference("", "imports", one.target, node.start_byte, node.end_byte, False, kind)
 
 
 def _capital(target: str) -> bool:
@@ -183,7 +183,7 @@ def _capital(target: str) -> bool:
 
 def _calls(
     matches: Iterable[Match], scopes: Sequence[Scope], starts: Sequence[int], names: Names
-) -> Iterator[Reference]:
+) -> Iterator[CodeReference]:
     made = 0
     for match in matches:
         if "call" not in match or made >= MOST_REFERENCES:
@@ -200,11 +200,11 @@ def _calls(
             name, local = target
             kind: SymbolKind = "class" if _capital(name) else "method" if name.startswith(".") else "function"
             call = match["call"][0]
-            yield Reference(names.source(place), "calls", name, call.start_byte, callee.end_byte, local, kind)
+            yield CodeReference(names.source(place), "calls", name, call.start_byte, callee.end_byte, local, kind)
 
 
 def _in_code_points(
-    text: str, data: bytes, language: str, definitions: list[Definition], references: list[Reference]
+    text: str, data: bytes, language: str, definitions: list[Definition], references: list[CodeReference]
 ) -> Outline:
     if len(text) != len(data):
         spans = [(one.start, one.end) for one in definitions] + [(one.start, one.end) for one in references]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.code import Reference, SymbolKind
+from app.domain.code import CodeReference, SymbolKind
 from app.graph.code_text import base_of, type_of
 from app.graph.languages import UBIQUITOUS, Imported, Language
 
@@ -69,12 +69,12 @@ class Names:
         if place >= 0 and self._scopes[place].members and (base := base_of(spelled)):
             self._bases.setdefault(self._scopes[place].name, []).append((base, self._scopes[place].parent, span))
 
-    def bases(self) -> Iterator[Reference]:
+    def bases(self) -> Iterator[CodeReference]:
         for holder, found in self._bases.items():
             for base, place, span in found:
                 target = self._class_name(base, place) or (base, False)
                 if holder in self._kinds and target != (holder, True):
-                    yield Reference(holder, "inherits", target[0], *span, target[1], "class")
+                    yield CodeReference(holder, "inherits", target[0], *span, target[1], "class")
 
     def source(self, place: int) -> str:
         """The definition around a place; "" for the file. What stands in an impl of another file's type is the file's."""

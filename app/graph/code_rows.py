@@ -15,9 +15,14 @@ from pathlib import PurePosixPath
 from typing import Final
 from uuid import UUID
 
-from app.domain.code import SEPARATOR, Definition, Outline, Reference
+from app.domain.code import SEPARATOR, CodeReference, Definition, Outline
 from app.domain.document import PreparedPassage
-from app.domain.graph_rows import DocumentGraph, EntityKey, EvidenceRow, MentionRow
+from app.domain.graph import (
+    DocumentGraph,
+    EntityKey,
+    EvidenceRow,
+    MentionRow,
+)
 from app.graph.resolve import key_of
 
 LONGEST_NAME: Final = 400
@@ -96,7 +101,7 @@ def _imply(found: Found, passage_id: UUID, path: str, name: str, kind: str, at: 
     return key
 
 
-def _target(found: Found, passage_id: UUID, path: str, one: Reference) -> EntityKey | None:
+def _target(found: Found, passage_id: UUID, path: str, one: CodeReference) -> EntityKey | None:
     if one.local:
         return _imply(found, passage_id, path, one.target, one.kind, one.start)
     if not 0 < len(one.target) <= LONGEST_NAME:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
-from app.domain.community import Group, Relations, Stored
+from app.domain.graph_view import Group, Relations, StoredCommunity
 from app.domain.ids import new_id
 
 SEED: Final = 7
@@ -92,7 +92,7 @@ def _described(
     return {entities[node]: degree for node, degree in degrees.items()}, digest.digest()
 
 
-def identified(groups: Sequence[Group], known: Sequence[Stored]) -> list[UUID]:
+def identified(groups: Sequence[Group], known: Sequence[StoredCommunity]) -> list[UUID]:
     """An id for each group: that of the stored community which is most like it, each given once, or a new one."""
     holders: dict[UUID, list[int]] = defaultdict(list)
     for number, stored in enumerate(known):

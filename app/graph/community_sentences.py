@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from app.domain.community import SentencePlace, SourcePassage
+from app.domain.graph_view import SentencePlace, SourcePassage
 from app.graph.relations import sentences
 
 SHORTEST: Final = 30

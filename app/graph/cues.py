@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from app.domain.name_words import COMMON_OPENERS
-from app.domain.words import ALL_STOP_WORDS, folded_words
+from app.language.name_words import COMMON_OPENERS
+from app.language.tokens import ALL_STOP_WORDS, folded_words
 
 STOPS: Final = ALL_STOP_WORDS | folded_words(
     # sentence openers and pronouns of texts, which questions lack

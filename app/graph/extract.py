@@ -20,8 +20,6 @@ from itertools import pairwise
 from typing import Final
 
 from app.domain.graph import Alias, EntityKind, EntityMention, Extraction
-from app.domain.names import Reading, Token, identifiers, loud, names, quoted, tokens_of, without_quoted
-from app.domain.words import fold
 from app.graph.cues import (
     ALONE,
     ASSERTS,
@@ -35,6 +33,17 @@ from app.graph.cues import (
 )
 from app.graph.relations import related
 from app.graph.resolve import LONGEST_KEY, acronyms, bare_title, key_of, surnames
+from app.language.names import (
+    NameRules,
+    NameToken,
+    identifiers,
+    loud,
+    names,
+    quoted,
+    tokens_of,
+    without_quoted,
+)
+from app.language.tokens import fold
 
 MOST_ENTITIES: Final = 60
 """Mentions of one passage; a table of names says little about each of them."""
@@ -125,10 +134,10 @@ def _is_name(name: str) -> bool:
     return 1 < len(name) <= LONGEST_KEY and any(c.isalpha() for c in name)
 
 
-def _proper_names(tokens: Sequence[Token], text: str, *, german: bool) -> Iterator[_Named]:
+def _proper_names(tokens: Sequence[NameToken], text: str, *, german: bool) -> Iterator[_Named]:
     lower = {token.folded for token in tokens if not token.capital}
     known = _known(tokens, text) - lower - STOPS - CALENDAR - OPENERS
-    reading = Reading(stops=STOPS, questions=CALENDAR, openers=OPENERS, known=frozenset(known), german=german)
+    reading = NameRules(stops=STOPS, questions=CALENDAR, openers=OPENERS, known=frozenset(known), german=german)
     opening = {token.start: token for token in tokens if token.opens}
     for start, end, spelled in names(tokens, text, reading):
         first = opening.get(start)
@@ -139,7 +148,7 @@ def _proper_names(tokens: Sequence[Token], text: str, *, german: bool) -> Iterat
             yield _Named(at, end, name, _kind(text, at, end, name))
 
 
-def _known(tokens: Sequence[Token], text: str) -> set[str]:
+def _known(tokens: Sequence[NameToken], text: str) -> set[str]:
     """Capitalised words that are names even at the beginning of a sentence: written so within one, beginning several,
     or followed there by what is said of names."""
     inside = {token.folded for token in tokens if token.capital and not token.opens}
@@ -166,7 +175,7 @@ def _kind(text: str, start: int, end: int, name: str) -> EntityKind:
     return "place" if last in PLACE_PREPOSITIONS else "name"
 
 
-def _terms(tokens: Sequence[Token], text: str, taken: set[tuple[int, int]]) -> Iterator[_Named]:
+def _terms(tokens: Sequence[NameToken], text: str, taken: set[tuple[int, int]]) -> Iterator[_Named]:
     """Phrases of two or three words without a stop word that the document keeps saying (after RAKE, Rose et al. 2010)."""
     held = {start for start, _ in taken}
     runs: dict[str, list[tuple[int, int]]] = {}
@@ -181,7 +190,7 @@ def _terms(tokens: Sequence[Token], text: str, taken: set[tuple[int, int]]) -> I
         yield from (_Named(start, end, key, "term") for start, end in runs[key])
 
 
-def _is_phrase(run: Sequence[Token], text: str) -> bool:
+def _is_phrase(run: Sequence[NameToken], text: str) -> bool:
     return all(len(token.word) > 2 and token.word.isalpha() and token.folded not in STOPS for token in run) and all(
         text[a.end : b.start] == " " for a, b in pairwise(run)
     )

@@ -16,15 +16,15 @@ from uuid import UUID
 
 from pgvector import HalfVector
 
-from app.domain.graph_link import Candidate, Link
-from app.domain.names import loud
+from app.domain.graph import EntityCandidate, EntityLink
 from app.domain.principal import Principal
-from app.domain.words import ALL_STOP_WORDS, fold
 from app.graph.resolve import key_of
+from app.language.names import loud
+from app.language.tokens import ALL_STOP_WORDS, fold
 from app.store import entity_vectors, graph
 
 LONGEST: Final = 8
-"""Words of a name, as in app/domain/names.py."""
+"""Words of a name, as in app/language/names.py."""
 MOST_WORDS: Final = 80
 """Words of a question that are looked at."""
 ALIAS: Final = 0.9
@@ -68,7 +68,7 @@ async def find_entities(
     *,
     limit: int = 10,
     meaning: Meaning | None = None,
-) -> list[Link]:
+) -> list[EntityLink]:
     """Entities that the question names, surest first; where it names none, those whose names are nearest to its meaning,
     if that is given."""
     wording = wording_of(question)
@@ -113,7 +113,7 @@ def _frozen(found: Mapping[str, list[Span]]) -> dict[str, tuple[Span, ...]]:
     return {form: tuple(spans) for form, spans in found.items()}
 
 
-def choose(wording: Wording, found: Iterable[Candidate]) -> list[Link]:
+def choose(wording: Wording, found: Iterable[EntityCandidate]) -> list[EntityLink]:
     """The best link of each entity; what code only refers to is meant where nothing else has the name. Pure."""
     found = list(found)
     defined = {one.form for one in found if not one.reference}
@@ -121,13 +121,13 @@ def choose(wording: Wording, found: Iterable[Candidate]) -> list[Link]:
     named = [candidate for candidate in found if not candidate.words]
     spans = [span for candidate in named for span in wording.forms.get(candidate.form, ())]
     links = list(_named(named, wording, spans)) + list(_partly(found, wording, spans))
-    best: dict[UUID, Link] = {}
+    best: dict[UUID, EntityLink] = {}
     for one in sorted(links, key=lambda one: (-one.score, -one.passage_count, one.entity_id)):
         best.setdefault(one.entity_id, one)
     return [one for one in best.values() if one.score >= LEAST]
 
 
-def _named(named: Sequence[Candidate], wording: Wording, spans: Sequence[Span]) -> Iterable[Link]:
+def _named(named: Sequence[EntityCandidate], wording: Wording, spans: Sequence[Span]) -> Iterable[EntityLink]:
     """By whole names, but for those inside longer ones."""
     masses: dict[str, int] = {}
     for one in named:
@@ -139,7 +139,7 @@ def _named(named: Sequence[Candidate], wording: Wording, spans: Sequence[Span]) 
         yield _link(one, score, "name" if one.own else "alias")
 
 
-def _partly(found: Iterable[Candidate], wording: Wording, spans: Sequence[Span]) -> Iterable[Link]:
+def _partly(found: Iterable[EntityCandidate], wording: Wording, spans: Sequence[Span]) -> Iterable[EntityLink]:
     """By words that are not part of a name that was found."""
     free = {
         word
@@ -151,8 +151,8 @@ def _partly(found: Iterable[Candidate], wording: Wording, spans: Sequence[Span])
             yield _link(one, PARTLY * one.matched / one.words / sqrt(max(one.rarity, 1)), "words")
 
 
-def _link(one: Candidate, score: float, how: Any) -> Link:
-    return Link(one.id, one.name, one.kind, one.passage_count, score, how, one.form)
+def _link(one: EntityCandidate, score: float, how: Any) -> EntityLink:
+    return EntityLink(one.id, one.name, one.kind, one.passage_count, score, how, one.form)
 
 
 def _inside(inner: Span, outer: Span) -> bool:

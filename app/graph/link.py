@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from app.domain.name_words import COMMON_OPENERS
-from app.domain.names import Reading, identifiers, loud, names, quoted, tokens_of, without_quoted
 from app.graph.cues import ALONE, CALENDAR, STOPS
 from app.graph.resolve import key_of
+from app.language.name_words import COMMON_OPENERS
+from app.language.names import (
+    NameRules,
+    identifiers,
+    loud,
+    names,
+    quoted,
+    tokens_of,
+    without_quoted,
+)
 
 MOST_KEYS = 20
 
@@ -19,7 +27,7 @@ def keys_of(question: str, language: str | None = None) -> tuple[str, ...]:
     tokens = tokens_of(bare)
     found = [*quoted(question), *identifiers(tokens)]
     if not loud(bare):
-        reading = Reading(STOPS, CALENDAR, COMMON_OPENERS, german=language == "de")
+        reading = NameRules(STOPS, CALENDAR, COMMON_OPENERS, german=language == "de")
         found += [one for one in names(tokens, bare, reading) if key_of(one[2]) not in ALONE]
     keys = (key_of(name) for _, _, name in sorted(found))
     return tuple(dict.fromkeys(key for key in keys if len(key) > 1))[:MOST_KEYS]

@@ -7,7 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from app.domain.code import SEPARATOR, SymbolQuery
-from app.domain.graph_link import Candidate, EntitySummary
+from app.domain.graph import EntityCandidate, EntitySummary
 from app.domain.principal import Principal
 from app.graph.find import PER_WORD
 from app.graph.resolve import key_of
@@ -39,7 +39,7 @@ async def lookup(connection: Any, principal: Principal, collection_id: UUID, nam
     return _summary(next(iter(partly.values()))) if len(partly) == 1 else None
 
 
-async def _symbols(connection: Any, principal: Principal, collection_id: UUID, name: str) -> list[Candidate]:
+async def _symbols(connection: Any, principal: Principal, collection_id: UUID, name: str) -> list[EntityCandidate]:
     """Code that a dotted name means: module::symbol, package.module.Class.method, or what code refers to by it."""
     dotted = ".".join(part for part in name.strip().replace("::", ".").split(".") if part)
     bare = dotted.rpartition(".")[2]
@@ -58,7 +58,7 @@ def _ends(name: str, spelled: str) -> bool:
     return name == spelled.strip() or f".{'.'.join(qualified(name))}".endswith(f".{spelled.strip()}")
 
 
-def _summary(one: Candidate) -> EntitySummary:
+def _summary(one: EntityCandidate) -> EntitySummary:
     return EntitySummary(one.id, one.name, one.kind, one.passage_count)
 
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from app.domain.graph import Alias, EntityKind, EntityMention, Extraction, RelationMention
-from app.domain.text import normalise
-from app.domain.words import fold
 from app.graph.cues import CALENDAR, PRONOUNS, STOPS
 from app.graph.relations import PATTERN_WEIGHT, sentences
 from app.graph.resolve import LONGEST_KEY, key_of
+from app.language.text import normalise
+from app.language.tokens import fold
 
 CONFIDENCE: Final = 0.9
 MOST_PLACES: Final = 10

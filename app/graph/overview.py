@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
-from app.domain.community import CommunitySummary
+from app.domain.graph_view import CommunitySummary
 from app.domain.principal import Principal
-from app.domain.words import ALL_STOP_WORDS, fold
 from app.graph.resolve import key_of
+from app.language.tokens import ALL_STOP_WORDS, fold
 from app.store import communities
 
 PER_WORD: Final = 200

@@ -12,9 +12,8 @@ from itertools import pairwise
 from typing import Any, Final
 from uuid import UUID
 
-from app.domain.graph_link import EntitySummary
+from app.domain.graph import EntitySummary, WalkLimits, WalkStep
 from app.domain.graph_view import Way
-from app.domain.graph_walk import Step, WalkLimits
 from app.domain.principal import Principal
 from app.store import graph, graph_view
 
@@ -60,11 +59,11 @@ def _limits(hops: int) -> WalkLimits:
     )
 
 
-def meeting(there: Iterable[Step], back: Iterable[Step], hops: int) -> list[Trail]:
+def meeting(there: Iterable[WalkStep], back: Iterable[WalkStep], hops: int) -> list[Trail]:
     """What two walks make together: ways of at most so many steps on which nothing stands twice. Pure."""
     ahead = {(step.entity_id, step.hop): step for step in there}
     behind = {(step.entity_id, step.hop): step for step in back}
-    ends: dict[UUID, list[Step]] = {}
+    ends: dict[UUID, list[WalkStep]] = {}
     for step in behind.values():
         ends.setdefault(step.entity_id, []).append(step)
     found: dict[tuple[UUID, ...], float] = {}
@@ -77,7 +76,7 @@ def meeting(there: Iterable[Step], back: Iterable[Step], hops: int) -> list[Trai
     return sorted(trails, key=lambda trail: (len(trail.nodes), -trail.score, trail.nodes))
 
 
-def _nodes(step: Step, rows: Mapping[tuple[UUID, int], Step]) -> tuple[UUID, ...]:
+def _nodes(step: WalkStep, rows: Mapping[tuple[UUID, int], WalkStep]) -> tuple[UUID, ...]:
     """From the seed to the step's entity: a predecessor stands at the hop before."""
     nodes = [step.entity_id]
     while step.predecessor_id is not None:

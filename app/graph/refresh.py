@@ -16,7 +16,12 @@ from uuid import UUID
 
 import structlog
 
-from app.domain.community import Group, Refreshed, Relations, Stored
+from app.domain.graph_view import (
+    Group,
+    Refreshed,
+    Relations,
+    StoredCommunity,
+)
 from app.domain.principal import Principal
 from app.errors import CairnError
 from app.graph.communities import find_communities, identified
@@ -134,7 +139,7 @@ def _batches(changes: Sequence[_Change]) -> list[list[_Change]]:
 
 
 def _compared(
-    relations: Relations, known: Sequence[Stored], settings: CommunitySettings
+    relations: Relations, known: Sequence[StoredCommunity], settings: CommunitySettings
 ) -> tuple[list[_Change], list[UUID], int]:
     """What is to be written, what is to go, and how many communities there are. Pure."""
     groups = find_communities(relations, max_size=settings.max_size, min_size=settings.min_size)

@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import Final
 
 from app.domain.graph import EntityMention, RelationMention
-from app.domain.name_words import ABBREVIATIONS
-from app.domain.words import fold
 from app.graph.cues import PRONOUNS, RELATIONS
 from app.graph.resolve import key_of
+from app.language.name_words import ABBREVIATIONS
+from app.language.tokens import fold
 
 MOST_RELATIONS: Final = 60
 """Of one passage."""

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 from app.domain.graph import Alias, EntityKind
-from app.domain.words import ALL_STOP_WORDS, fold
 from app.graph.cues import LEADING_ARTICLE
+from app.language.tokens import ALL_STOP_WORDS, fold
 
 LONGEST_KEY: Final = 120
 """Code points; longer names are sentences."""

@@ -12,8 +12,18 @@ from typing import Final
 from uuid import UUID
 
 from app.domain.document import PreparedPassage
-from app.domain.graph import Alias, EntityKind, EntityMention, Extraction, RelationMention
-from app.domain.graph_rows import SYMMETRIC, DocumentGraph, EntityKey, EvidenceRow, MentionRow
+from app.domain.graph import (
+    SYMMETRIC,
+    Alias,
+    DocumentGraph,
+    EntityKey,
+    EntityKind,
+    EntityMention,
+    EvidenceRow,
+    Extraction,
+    MentionRow,
+    RelationMention,
+)
 from app.graph.extract import PassageSpan, extract
 from app.graph.resolve import key_of
 from app.settings import GraphSettings

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.graph import EntityKind
-from app.domain.words import folded_words
 from app.graph.resolve import compatible
+from app.language.tokens import folded_words
 
 BLOCK: Final = 500
 """Rows of the matrix of cosines that are computed at a time."""

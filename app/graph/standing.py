@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from app.domain.collection import Collection
+from app.domain.document import Collection
 from app.domain.graph_view import Standing
 from app.domain.principal import Principal
-from app.domain.text import normalise
 from app.errors import NotFoundError
 from app.graph.lookup import lookup, near_names
+from app.language.text import normalise
 from app.store import collections, graph_view
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
-from app.domain.code import SEPARATOR, Match, Neighbour, Place, Symbol, SymbolQuery
+from app.domain.code import SEPARATOR, Match, Neighbour, Symbol, SymbolPlace, SymbolQuery
 from app.domain.principal import Principal
 from app.graph.resolve import key_of
 from app.graph.symbol_names import Meeting, Parts, fits, is_entry, qualified
@@ -206,19 +206,19 @@ async def _resolved(reader: _Reader, ties: Sequence[Tie]) -> dict[UUID, Named]:
     return met
 
 
-async def _places(reader: _Reader, spots: Sequence[Spot]) -> dict[Spot, Place]:
+async def _places(reader: _Reader, spots: Sequence[Spot]) -> dict[Spot, SymbolPlace]:
     last = {spot: max(spot.end - 1, spot.start) for spot in spots}
     at = [(spot.document_id, place) for spot in spots for place in (spot.start, last[spot])]
     lines = await graph_code.lines(reader.connection, reader.principal, at)
 
-    def place(spot: Spot) -> Place:
+    def place(spot: Spot) -> SymbolPlace:
         first, end = lines[spot.document_id, spot.start], lines[spot.document_id, last[spot]]
-        return Place(spot.passage_id, spot.document_id, spot.path, first, end, spot.start, spot.end)
+        return SymbolPlace(spot.passage_id, spot.document_id, spot.path, first, end, spot.start, spot.end)
 
     return {spot: place(spot) for spot in spots}
 
 
-def _neighbours(ties: Iterable[Tie], met: dict[UUID, Named], at: dict[Spot, Place]) -> Iterator[Neighbour]:
+def _neighbours(ties: Iterable[Tie], met: dict[UUID, Named], at: dict[Spot, SymbolPlace]) -> Iterator[Neighbour]:
     """By relation, then by file and line; each passage that proves one once."""
     seen: set[tuple[Any, ...]] = set()
     made = []

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from app.domain.community import CommunitySummary
+from app.domain.graph_view import CommunitySummary
 from app.domain.principal import Principal
-from app.domain.spend import Spend
-from app.domain.text import normalise
+from app.domain.trace import Spend
 from app.errors import ProviderError
+from app.language.text import normalise
 from app.prompts import prompt
 from app.providers.metered import MeteredChat
 from app.providers.protocols import Message

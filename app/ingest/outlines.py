@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import structlog
 
-from app.domain.code import Definition, Outline, Reference
+from app.domain.code import CodeReference, Definition, Outline
 from app.domain.document import LoadedDocument
 from app.graph.languages import FAMILIES
 from app.ingest.parse import child_environment
@@ -112,7 +112,7 @@ def _outline(answer: dict[str, Any], language: str, length: int) -> Outline:
     found = Outline(
         language,
         tuple(Definition(*one) for one in answer["definitions"]),
-        tuple(Reference(*one) for one in answer["references"]),
+        tuple(CodeReference(*one) for one in answer["references"]),
     )
     names = {one.name for one in found.definitions} | {""}
     spans = [(one.start, one.end) for one in found.definitions] + [(one.start, one.end) for one in found.references]

@@ -19,7 +19,6 @@ from typing import Any
 
 import app
 from app.domain.document import LoadedDocument, PageStart, Source
-from app.domain.text import normalise
 from app.errors import (
     CairnError,
     EmptyDocumentError,
@@ -31,6 +30,7 @@ from app.errors import (
     UnsupportedTypeError,
 )
 from app.ingest.loaders import load, load_text, sniff
+from app.language.text import normalise
 from app.settings import IngestSettings
 
 _ERRORS: dict[str, type[CairnError]] = {

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
-from app.domain.job import Job, Progress, Signal
+from app.domain.job import Job, JobProgress, Signal
 from app.domain.principal import Principal
 from app.store import jobs
 
@@ -46,7 +46,7 @@ class JobContext:
         self.job = job
         self.signal: Signal = "go_on"
         self.interrupted = asyncio.Event()
-        self.latest: Progress | None = None
+        self.latest: JobProgress | None = None
         self.renewed_at = claimed_at
         self._database = database
         self._lease = lease
@@ -59,7 +59,7 @@ class JobContext:
 
     async def progress(self, done: int, total: int | None = None, message: str = "") -> None:
         """Report. The last report always arrives, those between at most twice a second. Raises JobCancelled."""
-        self.latest = Progress(done, total, message)
+        self.latest = JobProgress(done, total, message)
         if time.monotonic() - self._written_at >= PROGRESS_SECONDS:
             await self.renew()
         self.check_cancelled()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from app.domain.spend import Prices, Spend, one_call
+from app.domain.trace import Prices, Spend, one_call
 from app.settings import GraphModelSettings
 from app.store.extractions import Used
 

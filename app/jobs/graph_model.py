@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from app.domain.graph_rows import DocumentGraph
+from app.domain.graph import DocumentGraph
 from app.errors import ProviderError, ProviderResponseError
 from app.graph.model import ModelPassage, Said, batches, extractor, from_json, placed, question, read_reply, to_json
 from app.graph.rows import graph_rows

@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Literal
 
-from app.domain.job import Job, Progress
+from app.domain.job import Job, JobProgress
 from app.domain.principal import Principal
 from app.errors import CairnError, CircuitOpenError, DatabaseUnavailableError, ProviderError, QueryTimeoutError
 from app.store import jobs
@@ -29,7 +29,7 @@ CANCELLED = Ending("cancelled", jobs.cancelled)
 RELEASED = Ending("released", jobs.release)
 
 
-def success(result: dict[str, Any], progress: Progress | None) -> Ending:
+def success(result: dict[str, Any], progress: JobProgress | None) -> Ending:
     return Ending("succeeded", partial(jobs.finish, result=result, progress=progress))
 
 

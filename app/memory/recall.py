@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.domain.conversation import Turn
 from app.domain.principal import Principal
+from app.domain.question import Turn
 from app.settings import MemorySettings
 from app.store import memory
 from app.store.session import Database

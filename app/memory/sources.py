@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.domain.answer import Answer, Citation
-from app.domain.conversation import SourceRef
 from app.domain.passage import Passage
+from app.domain.question import SourceRef
 
 PREVIEW = 200
 """Characters of a source that are shown (A13.04)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from app.domain.text import normalise
 from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
+from app.language.text import normalise
 from app.providers.circuit import Circuit
 from app.providers.protocols import Ranked
 from app.providers.retry import RetryPolicy, now, redacted, retried, retry_after, retryable_status

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.text import normalise
 from app.errors import ProviderError, ProviderResponseError
+from app.language.text import normalise
 from app.providers.onnx_model import ModelThread, batches, open_session, padded
 from app.providers.protocols import Ranked
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
-from app.domain.text import normalise
 from app.errors import ProviderResponseError
+from app.language.text import normalise
 from app.providers.protocols import ChatModel, Message, Ranked
 from app.providers.retry import now
 from app.providers.tokens import BYTES_PER_TOKEN

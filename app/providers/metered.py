@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any, cast
 
-from app.domain.spend import Prices, Spend, one_call
+from app.domain.trace import Prices, Spend, one_call
 from app.providers.protocols import ChatModel, Completion, Delta, Message, Usage
 from app.providers.retry import now
 

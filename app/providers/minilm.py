@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 import structlog
 
-from app.domain.text import normalise
 from app.errors import ProviderError
+from app.language.text import normalise
 from app.providers.onnx_model import BATCH_TEXTS, BATCH_TOKENS, Ids, ModelThread, batches, open_session, padded
 from app.providers.protocols import Vectors
 

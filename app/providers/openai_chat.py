@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from app.domain.text import normalise, storable
 from app.errors import ProviderResponseError
+from app.language.text import normalise, storable
 from app.providers.circuit import Circuit
 from app.providers.openai_compatible import limits, new_client, provider_error
 from app.providers.protocols import Completion, Delta, Message, Usage

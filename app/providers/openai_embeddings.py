@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.domain.text import normalise
 from app.errors import ProviderError, ProviderResponseError
+from app.language.text import normalise
 from app.providers.circuit import Circuit
 from app.providers.openai_compatible import limits, new_client, provider_error
 from app.providers.protocols import Vectors

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from app.domain.words import folded_words
+from app.language.tokens import folded_words
 from app.query.references import BY_LANGUAGE, References
 from app.query.words import Word
 

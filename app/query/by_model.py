@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from app.domain.conversation import Turn
-from app.domain.json_reply import json_array, json_object, without_thought
 from app.domain.passage import Passage
-from app.domain.words import fold
+from app.domain.question import Turn
 from app.errors import ProviderResponseError
+from app.language.tokens import fold
 from app.prompts import prompt
+from app.providers.json_reply import json_array, json_object, without_thought
 from app.providers.protocols import ChatModel, Completion, Message
 from app.query.language import by_words
 from app.query.words import content_words, tokens

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from app.domain.constraints import PromptConstraints
+from app.domain.plan import PromptConstraints
 
 WINDOW: Final = 4000
 MOST: Final = 20

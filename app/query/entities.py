@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from app.domain.name_words import COMMON_OPENERS
-from app.domain.names import Reading, Token, identifiers, loud, names, quoted, tokens_of, without_quoted
 from app.domain.plan import Vocabulary
+from app.language.name_words import COMMON_OPENERS
+from app.language.names import (
+    NameRules,
+    NameToken,
+    identifiers,
+    loud,
+    names,
+    quoted,
+    tokens_of,
+    without_quoted,
+)
 from app.query.patterns.lexicon import ALL_QUESTION_WORDS, ALL_STOP_WORDS, YES_NO
 from app.query.patterns.text import fold, window
 
@@ -16,7 +25,7 @@ MOST: Final = 20
 _RARE: Final = 0.01
 """Share of passages up to which a lower-case word of the collection may be a name."""
 _MIN_PASSAGES: Final = 20
-_READING: Final = Reading(ALL_STOP_WORDS, ALL_QUESTION_WORDS, COMMON_OPENERS.union(*YES_NO.values()))
+_READING: Final = NameRules(ALL_STOP_WORDS, ALL_QUESTION_WORDS, COMMON_OPENERS.union(*YES_NO.values()))
 _GERMAN: Final = replace(_READING, german=True)
 
 
@@ -43,7 +52,7 @@ def entities(text: str, language: str, vocabulary: Vocabulary | None) -> tuple[s
     return tuple(unique.values())[:MOST]
 
 
-def _rare_words(tokens: list[Token], vocabulary: Vocabulary) -> list[tuple[int, str]]:
+def _rare_words(tokens: list[NameToken], vocabulary: Vocabulary) -> list[tuple[int, str]]:
     """The rarest words that the collection holds, at most two."""
     if vocabulary.passages < _MIN_PASSAGES:
         return []

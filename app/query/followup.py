@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from app.domain.words import folded_words
+from app.language.tokens import folded_words
 from app.query.binding import clause
 from app.query.pointing import Reference, binding_names, pointing
 from app.query.references import BY_LANGUAGE, References

@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import Final, get_args
 
-from app.domain.conversation import Turn
-from app.domain.json_reply import without_thought
 from app.domain.plan import Intent, IntentMatch, Vocabulary
+from app.domain.question import Turn
 from app.prompts import prompt
+from app.providers.json_reply import without_thought
 from app.providers.protocols import ChatModel, Message
 from app.query.patterns import intents as known
 from app.query.patterns.forms import whole_message

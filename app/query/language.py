@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from app.domain.language import CONFIGURATIONS
-from app.domain.words import STOP_WORDS, fold
+from app.language.tokens import STOP_WORDS, fold
 from app.providers.langid import identify
 
 SAMPLE: Final = 600

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from app.domain.words import folded_words
+from app.language.tokens import folded_words
 from app.query.binding import bound, clause
 from app.query.references import ABOUT_DOCUMENTS, BY_LANGUAGE, References
 from app.query.words import Word, tokens

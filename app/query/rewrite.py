@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from app.domain.conversation import Turn
 from app.domain.plan import Intent
-from app.domain.words import folded_words
+from app.domain.question import Turn
+from app.language.tokens import folded_words
 from app.query.followup import reference
 from app.query.intent import hard_rules
 from app.query.language import by_words

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from app.domain.conversation import Turn
+from app.domain.question import Turn
 from app.errors import CairnError
 from app.settings import Settings
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.conversation import Turn
+from app.domain.question import Turn
 from app.domain.refusals import REFUSALS
-from app.domain.words import folded_words
+from app.language.tokens import folded_words
 from app.query.references import BY_LANGUAGE
 from app.query.words import content_words, tokens
 

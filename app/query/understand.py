@@ -12,8 +12,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
-from app.domain.conversation import Turn
 from app.domain.plan import Intent, IntentMatch, QueryPlan, Vocabulary
+from app.domain.question import Turn
 from app.providers import langid
 from app.providers.protocols import ChatModel, Vectors
 from app.query.by_model import rewrite_by_model

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from typing import Any
 
-from app.domain.cache import CacheAddress
-from app.domain.identifiers import identifier_terms
-from app.domain.passage import SearchRequest, SearchResult
+from app.domain.passage import CacheAddress, SearchRequest, SearchResult
 from app.domain.principal import Principal
+from app.language.identifiers import identifier_terms
 from app.retrieve.graph import question_keys
 from app.retrieve.guards import guards
 from app.settings import Settings

@@ -13,9 +13,8 @@ from uuid import UUID
 import structlog
 from pgvector import HalfVector
 
-from app.domain.cache import CacheAddress, CacheCounts
 from app.domain.ids import new_id
-from app.domain.passage import SearchRequest, SearchResult
+from app.domain.passage import CacheAddress, CacheCounts, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.retrieve.cache import address, normalise_query, storable
 from app.retrieve.guards import reordered

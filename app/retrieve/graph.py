@@ -15,16 +15,15 @@ from typing import Any, Final
 from uuid import UUID
 
 from app.domain.code import SymbolQuery
-from app.domain.condition import Conditions
-from app.domain.graph_context import GraphContext
-from app.domain.graph_link import Linkage
+from app.domain.graph import GraphContext, Linkage
 from app.domain.passage import Fused, Hit, LegResult, Passage, SearchRequest
+from app.domain.plan import Conditions
 from app.domain.principal import Principal
-from app.domain.words import STOP_WORDS
 from app.graph.find import find_entities
 from app.graph.link import keys_of
 from app.graph.rank import MOST_PASSAGES, SEEDS, Link, Linked, Named, Seed, rank
 from app.graph.symbols import SymbolPassage, find_symbols, symbol_passages, wanted_symbols
+from app.language.tokens import STOP_WORDS
 from app.retrieve.legs import lexical_text
 from app.store import graph
 from app.store.session import Database

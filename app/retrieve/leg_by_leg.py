@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from app.domain.collection import Collection
+from app.domain.document import Collection
 from app.domain.passage import Fused, Leg, LegResult, Passage
 from app.domain.principal import Principal
 from app.retrieve.follow import Merged, follow

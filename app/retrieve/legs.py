@@ -11,10 +11,10 @@ from uuid import UUID
 
 import structlog
 
-from app.domain.condition import Conditions
-from app.domain.identifiers import identifier_terms
 from app.domain.passage import Leg, LegResult, SearchRequest
+from app.domain.plan import Conditions
 from app.domain.principal import Principal
+from app.language.identifiers import identifier_terms
 from app.retrieve import vector
 from app.retrieve.stopwatch import Stopwatch
 from app.settings import Settings

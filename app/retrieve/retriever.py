@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from app.domain.condition import Conditions
 from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest
+from app.domain.plan import Conditions
 from app.domain.principal import Principal
 from app.errors import NotFoundError
 from app.providers.protocols import Embedder, Embedders

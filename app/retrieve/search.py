@@ -12,7 +12,7 @@ from uuid import UUID
 
 import structlog
 
-from app.domain.graph_context import GraphContext
+from app.domain.graph import GraphContext
 from app.domain.ids import new_id
 from app.domain.passage import Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal

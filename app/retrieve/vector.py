@@ -15,8 +15,8 @@ from uuid import UUID
 
 from pgvector import HalfVector
 
-from app.domain.condition import Conditions
 from app.domain.passage import Hit, LegResult
+from app.domain.plan import Conditions
 from app.domain.principal import Principal
 from app.settings import VectorSettings
 from app.store import vector_indexes, vectors

@@ -7,9 +7,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from uuid import UUID
 
-from app.domain.event import TERMINAL
+from app.domain.event import TERMINAL, Numbered, RunState
 from app.domain.principal import Principal
-from app.domain.run import Numbered, RunState
 from app.errors import NotFoundError
 from app.runs.live import Live
 from app.store import runs

@@ -11,11 +11,10 @@ from itertools import groupby
 
 import structlog
 
-from app.domain.event import TERMINAL, Event, Token
+from app.domain.event import TERMINAL, Event, Surface, Token
 from app.domain.ids import new_id
 from app.domain.principal import Principal
 from app.domain.question import Question
-from app.domain.run import Surface
 from app.errors import DatabaseUnavailableError, QueryTimeoutError
 from app.runs.live import Live
 from app.store import runs

@@ -9,10 +9,9 @@ from uuid import UUID
 
 import structlog
 
-from app.domain.event import Event, Failed
+from app.domain.event import Event, Failed, Surface
 from app.domain.principal import Principal
 from app.domain.question import Question
-from app.domain.run import Surface
 from app.errors import ConflictError, StoppingError
 from app.runs.journal import Journal
 from app.runs.live import Live

@@ -13,10 +13,14 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
-from app.domain.cache import CacheAddress, CacheCounts, CacheStats
 from app.domain.document import Landmark
-from app.domain.graph_context import ContextCommunity, ContextEntity, ContextRelation, GraphContext
-from app.domain.passage import CacheHit, Passage, SearchResult
+from app.domain.graph import (
+    ContextCommunity,
+    ContextEntity,
+    ContextRelation,
+    GraphContext,
+)
+from app.domain.passage import CacheAddress, CacheCounts, CacheHit, CacheStats, Passage, SearchResult
 from app.domain.principal import Principal
 from app.settings import CacheSettings
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import structlog
 
-from app.domain.cache import CacheCounts
+from app.domain.passage import CacheCounts
 from app.domain.principal import Principal
 from app.store import cache
 from app.store.session import Database

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
-from app.domain.collection import Collection
+from app.domain.document import Collection
 from app.domain.ids import new_id
 from app.domain.principal import Principal
 

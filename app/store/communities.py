@@ -9,14 +9,14 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
-from app.domain.community import (
+from app.domain.graph_view import (
     CommunityKey,
     CommunitySummary,
     Group,
     Relations,
     SentencePlace,
     SourcePassage,
-    Stored,
+    StoredCommunity,
     SummarySentence,
 )
 from app.domain.principal import Principal
@@ -58,11 +58,11 @@ async def relations(connection: Any, principal: Principal, collection_id: UUID, 
     return Relations([row["id"] for row in found], edges, unlisted)
 
 
-async def stored(connection: Any, principal: Principal, collection_id: UUID) -> list[Stored]:
+async def stored(connection: Any, principal: Principal, collection_id: UUID) -> list[StoredCommunity]:
     """In no order."""
     rows = await connection.fetch(SQL["stored"], principal.tenant_id, collection_id)
     return [
-        Stored(
+        StoredCommunity(
             row["id"], row["level"], row["parent_id"], frozenset(row["members"]), bytes(row["fingerprint"]),
             row["complete"],
         )

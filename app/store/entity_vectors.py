@@ -9,7 +9,7 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
-from app.domain.graph_link import Link
+from app.domain.graph import EntityLink
 from app.domain.principal import Principal
 from app.store import lexical
 
@@ -56,10 +56,12 @@ async def decided(connection: Any, principal: Principal, collection_id: UUID) ->
 
 async def nearest(
     connection: Any, principal: Principal, collection_id: UUID, model_id: int, vector: HalfVector, limit: int
-) -> list[Link]:
+) -> list[EntityLink]:
     """Entities by the cosine of their name and a vector, which is their score."""
     rows = await connection.fetch(SQL["nearest"], principal.tenant_id, collection_id, model_id, vector, limit)
     return [
-        Link(row["id"], row["name"], row["kind"], row["passage_count"], min(row["cosine"], 1.0), "vector", row["form"])
+        EntityLink(
+            row["id"], row["name"], row["kind"], row["passage_count"], min(row["cosine"], 1.0), "vector", row["form"]
+        )
         for row in rows
     ]

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
+from app.domain.event import Judgement
 from app.domain.principal import Principal
-from app.domain.run import Judgement
 
 SQL = load_queries("feedback")
 

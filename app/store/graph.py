@@ -7,11 +7,20 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
-from app.domain.condition import Conditions
-from app.domain.graph_context import ContextEntity, ContextRelation, GraphContext
-from app.domain.graph_link import Candidate, EntitySummary, Linkage, LinkRow, Mentioned
-from app.domain.graph_walk import Step, WalkLimits
+from app.domain.graph import (
+    ContextEntity,
+    ContextRelation,
+    EntityCandidate,
+    EntitySummary,
+    GraphContext,
+    Linkage,
+    LinkRow,
+    Mentioned,
+    WalkLimits,
+    WalkStep,
+)
 from app.domain.ids import new_id
+from app.domain.plan import Conditions
 from app.domain.principal import Principal
 from app.errors import QueryTimeoutError
 from app.store.search import MovedOnError
@@ -20,7 +29,7 @@ SQL = load_queries("graph")
 LAST_CODE_POINT = chr(0x10FFFF)
 
 
-async def walk(connection: Any, collection_id: UUID, seeds: Mapping[UUID, float], limits: WalkLimits) -> list[Step]:
+async def walk(connection: Any, collection_id: UUID, seeds: Mapping[UUID, float], limits: WalkLimits) -> list[WalkStep]:
     """What stands within some hops of the seeds (entity to weight), the seeds themselves at hop 0, and what stands on the
     way; in no order. Seeds that do not exist are left out."""
     rows = await connection.fetch(
@@ -35,7 +44,7 @@ async def walk(connection: Any, collection_id: UUID, seeds: Mapping[UUID, float]
         limits.time_budget_ms,
         limits.top,
     )
-    return [Step(*row.values()) for row in rows]
+    return [WalkStep(*row.values()) for row in rows]
 
 
 async def merge(connection: Any, collection_id: UUID, entity_id: UUID, into_id: UUID, reason: str) -> UUID | None:
@@ -63,10 +72,10 @@ async def candidates(
     forms: Sequence[str],
     words: Sequence[str],
     per_word: int,
-) -> list[Candidate]:
+) -> list[EntityCandidate]:
     """Entities with a name of one of these normal forms, or with one of the words in it; at most so many of each."""
     rows = await connection.fetch(SQL["link"], principal.tenant_id, collection_id, forms, words, per_word)
-    return [Candidate(**dict(row)) for row in rows]
+    return [EntityCandidate(**dict(row)) for row in rows]
 
 
 async def passages(

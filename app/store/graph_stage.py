@@ -8,7 +8,13 @@ from uuid import UUID
 
 from app.db.queries import load_queries
 from app.domain.document import PreparedDocument
-from app.domain.graph_rows import SYMMETRIC, DocumentGraph, EntityKey, entity_id, relation_id
+from app.domain.graph import (
+    SYMMETRIC,
+    DocumentGraph,
+    EntityKey,
+    entity_id,
+    relation_id,
+)
 
 SQL = load_queries("graph")
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from app.db.queries import load_queries
 from app.domain.document import Landmark, landmark_at
-from app.domain.graph_link import EntitySummary
-from app.domain.graph_view import EntityName, Link, Merge, Node, Proof, Relation, Standing
+from app.domain.graph import EntitySummary
+from app.domain.graph_view import EntityName, GraphEdge, GraphNode, Merge, Proof, Relation, Standing
 from app.domain.principal import Principal
 
 SQL = load_queries("graph_view")
@@ -119,15 +119,15 @@ def _relation(row: Any) -> Relation:
     return Relation(row["id"], row["kind"], source, target, row["weight"], row["evidence_count"], proof)
 
 
-async def nodes(connection: Any, principal: Principal, collection_id: UUID) -> AsyncIterator[Node]:
+async def nodes(connection: Any, principal: Principal, collection_id: UUID) -> AsyncIterator[GraphNode]:
     """All entities of a collection, some at a time."""
     async for row in connection.cursor(SQL["nodes"], principal.tenant_id, collection_id, prefetch=FETCHED):
-        yield Node(row["id"], row["name"], row["kind"], row["passage_count"], tuple(row["names"] or ()))
+        yield GraphNode(row["id"], row["name"], row["kind"], row["passage_count"], tuple(row["names"] or ()))
 
 
-async def links(connection: Any, principal: Principal, collection_id: UUID) -> AsyncIterator[Link]:
+async def links(connection: Any, principal: Principal, collection_id: UUID) -> AsyncIterator[GraphEdge]:
     """All relations of a collection, some at a time."""
     async for row in connection.cursor(
         SQL["links"], principal.tenant_id, collection_id, LONGEST_QUOTE, prefetch=FETCHED
     ):
-        yield Link(*row.values())
+        yield GraphEdge(*row.values())

@@ -16,10 +16,10 @@ from uuid import UUID
 
 from app.db.queries import load_queries
 from app.domain.ids import new_id
-from app.domain.job import Job, JobStatus, Progress, QueueState, Signal
+from app.domain.job import Job, JobProgress, JobStatus, QueueState, Signal
 from app.domain.principal import Principal
-from app.domain.text import normalise
 from app.errors import ConflictError
+from app.language.text import normalise
 
 CHANNEL = "cairn_jobs"
 UNIQUE_VIOLATION = "23505"
@@ -30,7 +30,7 @@ _SQL = load_queries("jobs")
 
 def _job(row: Any) -> Job:
     fields = {name: row[name] for name in Job.__dataclass_fields__}
-    return Job(**{**fields, "progress": Progress(**row["progress"])})
+    return Job(**{**fields, "progress": JobProgress(**row["progress"])})
 
 
 def _optional(row: Any) -> Job | None:
@@ -104,12 +104,12 @@ def _fence(principal: Principal, job: Job) -> tuple[Any, ...]:
     return principal.tenant_id, job.id, job.worker, job.attempts
 
 
-def _document(progress: Progress | None) -> dict[str, Any] | None:
+def _document(progress: JobProgress | None) -> dict[str, Any] | None:
     return None if progress is None else {**asdict(progress), "message": normalise(progress.message)}
 
 
 async def heartbeat(
-    connection: Any, principal: Principal, job: Job, lease: timedelta, progress: Progress | None = None
+    connection: Any, principal: Principal, job: Job, lease: timedelta, progress: JobProgress | None = None
 ) -> Signal:
     """Renew the lease from now on and store the progress, if given."""
     cancel = await connection.fetchval(_SQL["heartbeat"], *_fence(principal, job), lease, _document(progress))
@@ -124,14 +124,14 @@ async def _end(
     *,
     result: Mapping[str, Any] | None = None,
     error: str | None = None,
-    progress: Progress | None = None,
+    progress: JobProgress | None = None,
 ) -> bool:
     values = (status, result and dict(result), error and normalise(error), _document(progress))
     return await connection.fetchval(_SQL["end"], *_fence(principal, job), *values) is not None
 
 
 async def finish(
-    connection: Any, principal: Principal, job: Job, result: Mapping[str, Any], progress: Progress | None = None
+    connection: Any, principal: Principal, job: Job, result: Mapping[str, Any], progress: JobProgress | None = None
 ) -> bool:
     """Succeeded. False, here and below: the job is no longer this worker's, and nothing was changed."""
     return await _end(connection, principal, job, "succeeded", result=result, progress=progress)

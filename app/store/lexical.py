@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
-from app.domain.condition import Conditions
 from app.domain.passage import Hit, LegResult
+from app.domain.plan import Conditions
 from app.domain.principal import Principal
 from app.settings import LexicalSettings
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 from uuid import UUID
 
 from app.db.queries import load_queries
-from app.domain.conversation import SourceRef, Turn
 from app.domain.ids import new_id
 from app.domain.principal import Principal
+from app.domain.question import SourceRef, Turn
 from app.store import documents
 
 SQL = load_queries("memory")

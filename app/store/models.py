@@ -11,7 +11,7 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
-from app.domain.collection import Collection
+from app.domain.document import Collection
 from app.domain.principal import Principal
 from app.store import cache, collections
 from app.store.vectors import EmbeddingModel

@@ -11,7 +11,7 @@ from pgvector import HalfVector
 
 from app.db.queries import load_queries
 from app.domain.document import Landmark
-from app.domain.library import Reading
+from app.domain.library import DocumentReading
 from app.domain.passage import Fused, Passage
 from app.domain.principal import Principal
 
@@ -41,11 +41,11 @@ async def in_order(
     documents: Sequence[UUID] | None,
     max_tokens: int,
     filters: Mapping[str, Any],
-) -> Reading:
+) -> DocumentReading:
     """Passages of the documents (None: all) as one reads them; evenly spread ones where not all fit."""
     chosen = None if documents is None else list(documents)
     rows = await connection.fetch(SQL["in_order"], principal.tenant_id, collection, chosen, max_tokens, filters)
-    return Reading(tuple(passage(row, row["collection"]) for row in rows), rows[0]["total"] if rows else 0)
+    return DocumentReading(tuple(passage(row, row["collection"]) for row in rows), rows[0]["total"] if rows else 0)
 
 
 async def chunk_vectors(connection: Any, principal: Principal, ids: Sequence[UUID]) -> list[ChunkVector]:

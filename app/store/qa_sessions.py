@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
-from app.domain.graph_context import ContextRelation
+from app.domain.graph import ContextRelation
 from app.domain.principal import Principal
 
 SQL = load_queries("qa_sessions")

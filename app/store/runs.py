@@ -8,10 +8,20 @@ from typing import Any, Literal
 from uuid import UUID
 
 from app.db.queries import load_queries
-from app.domain.event import TERMINAL, Answered, Cancelled, Event, Failed, Progress
+from app.domain.event import (
+    TERMINAL,
+    Answered,
+    Cancelled,
+    Event,
+    Failed,
+    Numbered,
+    Progress,
+    RunState,
+    RunStatus,
+    Surface,
+)
 from app.domain.principal import Principal
 from app.domain.question import Question
-from app.domain.run import Numbered, RunState, RunStatus, Surface
 from app.errors import RunLostError
 from app.store import documents
 from app.store.event_text import documents_of, read, written

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
-from app.domain.library import EntityCount, MentionedIn
+from app.domain.library import EntityCount, EntityMentionedIn
 from app.domain.principal import Principal
 
 SQL = load_queries("tools")
@@ -47,8 +47,8 @@ async def entities(
 
 async def mentions(
     connection: Any, principal: Principal, collection: str, filters: Filters, entity_id: UUID, limit: int
-) -> tuple[list[MentionedIn], int, int]:
+) -> tuple[list[EntityMentionedIn], int, int]:
     """Documents that mention an entity; how many documents and passages do in all."""
     rows = await connection.fetch(SQL["mentions"], principal.tenant_id, collection, filters, entity_id, limit)
-    found = [MentionedIn(row["external_id"], row["title"], row["passages"], row["occurrences"]) for row in rows]
+    found = [EntityMentionedIn(row["external_id"], row["title"], row["passages"], row["occurrences"]) for row in rows]
     return found, rows[0]["all_documents"] if rows else 0, rows[0]["all_passages"] if rows else 0

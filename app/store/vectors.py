@@ -10,7 +10,7 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
-from app.domain.condition import Conditions
+from app.domain.plan import Conditions
 from app.domain.principal import Principal
 from app.errors import DatabaseUnavailableError
 from app.settings import VectorSettings

@@ -17,10 +17,10 @@ from uuid import UUID
 
 import asyncpg
 
-from app.actions import run_search
 from app.db.migrate import migrate
-from app.domain.graph_walk import WalkLimits
+from app.domain.graph import WalkLimits
 from app.domain.passage import LEGS, SearchRequest
+from app.service.actions import run_search
 from app.settings import IngestSettings, Settings
 from app.store import graph
 from tests.benchmarks.corpus import Corpus, Language

@@ -10,13 +10,13 @@ from uuid import UUID
 
 import numpy as np
 
-from app import actions
 from app.domain.code import Symbol, SymbolQuery
 from app.domain.document import Indexed, LoadedDocument, Source
 from app.graph.code import outline_of
 from app.graph.symbols import find_symbols, wanted_symbols
 from app.ingest.pipeline import ingest
 from app.ingest.prepare import prepare
+from app.service import actions
 from app.settings import IngestSettings, Settings
 from app.wiring import Services
 from tests.benchmarks.corpus import DIMENSIONS, Loadable, WordCount, normalised

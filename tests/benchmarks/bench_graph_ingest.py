@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from app import actions
 from app.domain.document import Indexed, LoadedDocument, Source
 from app.ingest.pipeline import ingest
 from app.ingest.prepare import prepare
 from app.providers.protocols import Vectors
+from app.service import actions
 from app.settings import GraphSettings, Settings
 from tests.benchmarks.corpus import DIMENSIONS, Loadable, WordCount, normalised
 from tests.benchmarks.loading import opened, publish

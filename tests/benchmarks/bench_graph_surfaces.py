@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from app import graph_actions
 from app.commands.graph_export import graphml
 from app.db.migrate import migrate
+from app.service import graph as graph_actions
 from app.settings import SettingsStore, read_environment
 from app.wiring import open_services
 from tests.benchmarks.graph_data import load_graph

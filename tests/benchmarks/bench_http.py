@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from app import actions
 from app.domain.passage import SearchRequest
+from app.service import actions
 from tests.benchmarks import children
 from tests.benchmarks.conftest import Serving
 from tests.benchmarks.corpus import Corpus, Query

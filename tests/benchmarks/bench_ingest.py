@@ -12,9 +12,9 @@ import statistics
 import time
 from collections.abc import Callable
 
-from app import actions
 from app.domain.document import Indexed, Source
 from app.ingest.pipeline import STORING
+from app.service import actions
 from app.wiring import Services
 from tests.benchmarks.corpus import Corpus, Loadable
 from tests.benchmarks.loading import bulk_load, opened, publish_all, statistics_are_exact

@@ -18,8 +18,8 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
-from app import actions
 from app.domain.passage import SearchRequest
+from app.service import actions
 from app.wiring import Services
 from tests.benchmarks.children import PEERS, REPO, Child
 from tests.benchmarks.corpus import DIMENSIONS, Corpus, Loadable, Query

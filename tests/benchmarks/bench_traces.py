@@ -14,9 +14,9 @@ import random
 import statistics
 import time
 
-from app.actions import index_now, run_search
 from app.domain.document import Source
 from app.domain.passage import SearchRequest
+from app.service.actions import index_now, run_search
 from app.wiring import Services
 from tests.db.conftest import environment, services
 

@@ -13,9 +13,9 @@ import asyncpg
 import numpy as np
 from pgvector import HalfVector
 
-from app import actions
 from app.db.models import ensure_model
 from app.ingest.pipeline import STORING
+from app.service import actions
 from app.settings import SettingsStore, read_environment
 from app.store import documents
 from app.wiring import Services, open_services

@@ -15,9 +15,9 @@ from scripted_server import ScriptedServer
 from app.answer.context import Context, assemble
 from app.answer.generate import generate
 from app.domain.answer import Draft
-from app.domain.conversation import Turn
 from app.domain.event import Token
 from app.domain.passage import Passage
+from app.domain.question import Turn
 from app.errors import ProviderError
 from app.providers.metered import MeteredChat
 from app.providers.openai_chat import OpenAIChat

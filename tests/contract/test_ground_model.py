@@ -12,7 +12,7 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
 from app.answer.ground import ground
-from app.domain.grounding import Grounding
+from app.domain.answer import Grounding
 from app.domain.passage import Passage
 from app.providers.openai_chat import OpenAIChat
 from app.providers.openai_embeddings import OpenAIEmbedder

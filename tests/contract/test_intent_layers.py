@@ -12,8 +12,8 @@ from quick import QUICK
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.domain.conversation import Turn
 from app.domain.plan import IntentMatch, Vocabulary
+from app.domain.question import Turn
 from app.errors import ProviderError
 from app.providers.minilm import MiniLM
 from app.providers.openai_chat import OpenAIChat

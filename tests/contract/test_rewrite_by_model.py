@@ -14,7 +14,7 @@ from quick import QUICK
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.domain.conversation import Turn
+from app.domain.question import Turn
 from app.errors import ProviderError, ProviderResponseError
 from app.providers.openai_chat import OpenAIChat
 from app.query.by_model import checked, expand_by_model, rewrite_by_model, split_by_model

@@ -11,10 +11,15 @@ from uuid import UUID
 import numpy as np
 from pgvector import HalfVector
 
-from app import actions
 from app.domain.document import Indexed, LoadedDocument, PreparedDocument
-from app.domain.graph_rows import DocumentGraph, EntityKey, EvidenceRow, MentionRow
+from app.domain.graph import (
+    DocumentGraph,
+    EntityKey,
+    EvidenceRow,
+    MentionRow,
+)
 from app.ingest.prepare import prepare
+from app.service import actions
 from app.settings import ChunkingSettings, GraphSettings, IngestSettings, Settings
 from app.store import documents
 from app.wiring import Services

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.actions import ask, index_now
 from app.domain.answer import Answer
 from app.domain.document import Source
 from app.domain.event import TERMINAL, Answered, Event, RunStarted
 from app.domain.ids import new_id
 from app.domain.question import Question
+from app.service.actions import ask, index_now
 from app.settings import Settings
 from app.wiring import Services
 

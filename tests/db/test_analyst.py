@@ -13,7 +13,6 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.actions import ask, get_collection, get_trace, index_now, refresh_communities, run_search
 from app.domain.document import Indexed
 from app.domain.ids import new_id
 from app.domain.passage import LEGS, SearchRequest, SearchResult
@@ -21,7 +20,15 @@ from app.domain.question import Question
 from app.evals.datasets import load
 from app.evals.retrieval import Bench, evaluate
 from app.jobs import vector_indexes
-from app.run_actions import judge
+from app.service.actions import (
+    ask,
+    get_collection,
+    get_trace,
+    index_now,
+    refresh_communities,
+    run_search,
+)
+from app.service.runs import judge
 from app.store import lexical
 from app.wiring import Services
 from tests.documents import text_source

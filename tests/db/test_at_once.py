@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from app.actions import create_collection, delete_document, get_trace, index_now, list_documents
 from app.domain.ids import new_id
 from app.domain.passage import SearchRequest, SearchResult
 from app.domain.trace import LegTrace
@@ -18,6 +17,13 @@ from app.retrieve import at_once, leg_by_leg
 from app.retrieve.query_vectors import QueryVectors
 from app.retrieve.retriever import Asked, Found
 from app.retrieve.stopwatch import Stopwatch
+from app.service.actions import (
+    create_collection,
+    delete_document,
+    get_trace,
+    index_now,
+    list_documents,
+)
 from app.settings import RagSettings, RetrieveSettings, Settings, SettingsStore, VectorSettings
 from app.wiring import Services
 from tests.documents import find, text_source

@@ -10,7 +10,16 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.actions import (
+from app.domain.event import Answered
+from app.domain.ids import new_id
+from app.domain.passage import CacheStats, SearchRequest, SearchResult
+from app.domain.question import Question
+from app.errors import NotFoundError
+from app.ingest.reweight import reweight_if_drifted
+from app.retrieve.cache import address
+from app.retrieve.cached import cached_search
+from app.retrieve.search import search
+from app.service.actions import (
     ask,
     cache_stats,
     clear_cache,
@@ -23,16 +32,6 @@ from app.actions import (
     list_documents,
     run_search,
 )
-from app.domain.cache import CacheStats
-from app.domain.event import Answered
-from app.domain.ids import new_id
-from app.domain.passage import SearchRequest, SearchResult
-from app.domain.question import Question
-from app.errors import NotFoundError
-from app.ingest.reweight import reweight_if_drifted
-from app.retrieve.cache import address
-from app.retrieve.cached import cached_search
-from app.retrieve.search import search
 from app.settings import CacheSettings, Environment, LexicalSettings, RagSettings, Settings, SettingsStore
 from app.store import cache, collections, documents
 from app.wiring import Services, open_services

@@ -11,12 +11,12 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app import actions
-from app.domain.community import CommunitySummary
 from app.domain.document import PreparedDocument
-from app.domain.graph_rows import entity_id
+from app.domain.graph import entity_id
+from app.domain.graph_view import CommunitySummary
 from app.graph.overview import communities_for
 from app.graph.refresh import KIND, follow, refresh
+from app.service import actions
 from app.settings import CommunitySettings, GraphSettings, JobsSettings, Settings, SettingsStore
 from app.store import communities as store
 from app.store import graph

@@ -10,10 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.actions import get_collection, get_trace, index_now, run_search
 from app.domain.passage import SearchRequest, SearchResult
 from app.jobs import vector_indexes
 from app.retrieve.operators import parse_operators
+from app.service.actions import (
+    get_collection,
+    get_trace,
+    index_now,
+    run_search,
+)
 from app.wiring import Services
 from tests.db.test_vector_regimes import scaled, states
 from tests.documents import text_source

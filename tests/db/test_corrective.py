@@ -12,9 +12,9 @@ import pytest
 from scripted_server import ScriptedServer
 from talking import Talking, grading
 
-from app.actions import get_trace
 from app.domain.answer import Answer
 from app.domain.event import Event, Progress, Token
+from app.service.actions import get_trace
 from app.settings import Environment, SettingsStore
 from app.wiring import Services, open_services
 from tests.db.runs import LEAVE, answer, change, events_of, fill

@@ -9,7 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from app.actions import (
+from app.domain.document import Indexed, Outcome, Rejected, Source
+from app.errors import NotFoundError
+from app.service.actions import (
     delete_collection,
     delete_document,
     get_collection,
@@ -18,8 +20,6 @@ from app.actions import (
     index_now,
     list_documents,
 )
-from app.domain.document import Indexed, Outcome, Rejected, Source
-from app.errors import NotFoundError
 from app.settings import IngestSettings
 from app.wiring import Services
 from tests.documents import find, index_texts, text_source, unreachable_embedder
@@ -199,6 +199,6 @@ async def test_originals_are_kept_on_request(services: Services) -> None:
 
 
 async def _empty_collection(services: Services) -> Any:
-    from app.actions import ensure_collection
+    from app.service.actions import ensure_collection
 
     return await ensure_collection(services, "test")

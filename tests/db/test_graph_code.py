@@ -6,12 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from app import actions
-from app.actions import index_now, run_search
 from app.domain.code import Symbol, SymbolQuery
 from app.domain.document import Indexed, Source
 from app.domain.passage import SearchRequest
 from app.graph.symbols import find_symbols, symbol_passages, wanted_symbols
+from app.service import actions
+from app.service.actions import index_now, run_search
 from app.wiring import Services
 from tests.db.graphs import contents, remove
 from tests.db.runs import answered

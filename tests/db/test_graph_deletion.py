@@ -12,10 +12,11 @@ from uuid import UUID
 
 import pytest
 
-from app import actions, graph_actions
 from app.db.embedded import EmbeddedServer
 from app.domain.document import Source
 from app.domain.passage import SearchRequest
+from app.service import actions
+from app.service import graph as graph_actions
 from app.settings import Environment, SettingsStore
 from app.wiring import Services, open_services
 

@@ -6,11 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from app import actions
-from app.domain.graph_link import Link
-from app.domain.graph_rows import entity_id
+from app.domain.graph import EntityLink, entity_id
 from app.graph.find import find_entities
 from app.graph.rows import entity_key
+from app.service import actions
 from app.store import graph
 from app.wiring import Services
 from tests.documents import index_texts
@@ -25,7 +24,7 @@ TEXTS = {
 }
 
 
-async def linked(services: Services, question: str) -> list[Link]:
+async def linked(services: Services, question: str) -> list[EntityLink]:
     found = await actions.get_collection(services, "test")
     async with services.database.transaction(services.principal, readonly=True) as connection:
         return await find_entities(connection, services.principal, found.id, question)

@@ -8,13 +8,13 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app import actions
-from app.domain.graph_rows import entity_id
+from app.domain.graph import entity_id
 from app.domain.passage import Leg, SearchRequest, SearchResult
 from app.errors import DatabaseUnavailableError
 from app.graph.rows import entity_key
 from app.retrieve.cached import cached_search
 from app.retrieve.route import default_legs
+from app.service import actions
 from app.settings import GraphSettings, Settings, SettingsStore
 from app.store import graph
 from app.wiring import Services

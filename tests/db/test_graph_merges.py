@@ -6,8 +6,8 @@ import random
 from typing import Any
 from uuid import UUID
 
-from app import actions
-from app.domain.graph_rows import entity_id
+from app.domain.graph import entity_id
+from app.service import actions
 from app.store import graph
 from app.wiring import Services
 from tests.db.graphs import NAMES, contents, key, plain, publish, random_document, remove, with_graph

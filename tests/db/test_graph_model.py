@@ -13,12 +13,14 @@ import pytest
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app import actions, job_actions, model_actions
 from app.domain.job import Job
 from app.errors import InputError
 from app.graph.find import find_entities
 from app.graph.model import ModelPassage, question
 from app.providers.tokens import estimate
+from app.service import actions
+from app.service import jobs as job_actions
+from app.service import models as model_actions
 from app.settings import Environment, SettingsStore
 from app.wiring import Services, open_services
 from tests.db.extracting import MILL, TIN, Extracting, settings

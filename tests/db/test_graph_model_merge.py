@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from app import actions
-from app.domain.graph_rows import DocumentGraph
+from app.domain.graph import DocumentGraph
+from app.service import actions
 from app.store import extractions, graph_stage
 from app.store.extractions import Waiting
 from app.wiring import Services

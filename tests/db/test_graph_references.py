@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app import graph_actions
-from app.actions import get_collection, index_now
 from app.domain.document import Indexed, Source
 from app.errors import NotFoundError
 from app.graph.refresh import refresh
+from app.service import graph as graph_actions
+from app.service.actions import get_collection, index_now
 from app.settings import CommunitySettings
 from app.wiring import Services
 

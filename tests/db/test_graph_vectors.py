@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from pgvector import HalfVector
 
-from app import actions, job_actions
 from app.graph.find import Meaning, find_entities
+from app.service import actions
+from app.service import jobs as job_actions
 from app.settings import SettingsStore, parse_settings
 from app.store import graph
 from app.wiring import Services

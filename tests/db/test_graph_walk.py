@@ -9,10 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from app import actions
-from app.domain.graph_rows import entity_id
-from app.domain.graph_walk import Neighbourhood, WalkLimits
+from app.domain.graph import Neighbourhood, WalkLimits, entity_id
 from app.graph.traverse import traverse
+from app.service import actions
 from app.store import graph
 from app.wiring import Services
 from tests.db.graphs import NAMES, key, plain, publish, random_document, with_graph

@@ -10,8 +10,9 @@ from uuid import UUID
 
 import pytest
 
-from app import actions, model_actions
-from app.actions import index_now
+from app.service import actions
+from app.service import models as model_actions
+from app.service.actions import index_now
 from app.settings import GraphSettings, JobsSettings, Settings, SettingsStore
 from app.wiring import Services
 from tests.db.graphs import TABLES, contents, plain, publish, random_document, remove, with_graph

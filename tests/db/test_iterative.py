@@ -8,11 +8,11 @@ import pytest
 from scripted_server import Reply, ScriptedServer
 from talking import Talking
 
-from app.actions import delete_document, list_documents
 from app.domain.answer import Answer
 from app.domain.event import Event, Progress
 from app.errors import NotFoundError
-from app.qa_actions import delete_session
+from app.service.actions import delete_document, list_documents
+from app.service.qa import delete_session
 from app.wiring import Services
 from tests.db.runs import answer, change, events_of, fill
 

@@ -19,7 +19,7 @@ from app.db.pool import Database
 from app.db.queries import load_queries
 from app.domain.document import Source
 from app.domain.ids import new_id
-from app.domain.job import Job, Progress, Upload
+from app.domain.job import Job, JobProgress, Upload
 from app.domain.principal import Principal
 from app.errors import ConflictError, DatabaseUnavailableError, ParseError, ProviderError
 from app.jobs.context import Handler, JobCancelled, JobContext
@@ -196,7 +196,7 @@ async def test_a_zombie_worker_changes_nothing(world: World) -> None:
     assert owner
     assert zombie.id == owner.id == job.id
     before = await world.get(job)
-    assert await world.call(jobs.heartbeat, zombie, LEASE, Progress(9, 9)) == "lost"
+    assert await world.call(jobs.heartbeat, zombie, LEASE, JobProgress(9, 9)) == "lost"
     assert not await world.call(jobs.finish, zombie, {"by": "zombie"})
     assert not await world.call(jobs.fail, zombie, "no", retry_in=OVER)
     assert not await world.call(jobs.fail, zombie, "no")
@@ -223,9 +223,9 @@ async def test_a_heartbeat_keeps_the_job(world: World) -> None:
     job = await world.enqueue()
     mine = await world.claim(lease=OVER)
     assert mine
-    assert await world.call(jobs.heartbeat, mine, LEASE, Progress(1, 4, "page 1\x00")) == "go_on"
+    assert await world.call(jobs.heartbeat, mine, LEASE, JobProgress(1, 4, "page 1\x00")) == "go_on"
     assert await world.claim("thief") is None
-    assert (await world.get(job)).progress == Progress(1, 4, "page 1\ufffd")
+    assert (await world.get(job)).progress == JobProgress(1, 4, "page 1\ufffd")
 
 
 async def test_a_claim_reads_no_ended_jobs(world: World) -> None:
@@ -477,7 +477,7 @@ async def test_the_worker_runs_jobs_of_all_tenants_as_their_tenant(world: World)
     assert await world.worker(handler).run_until_idle() == 2
     ended = await world.get(job)
     assert (ended.status, ended.result, ended.attempts) == ("succeeded", {"pages": 7}, 1)
-    assert ended.progress == Progress(2, 2, "done"), "the last report always arrives"
+    assert ended.progress == JobProgress(2, 2, "done"), "the last report always arrives"
     assert seen == [world.ours, world.theirs]
 
 
@@ -611,7 +611,7 @@ async def test_progress_is_written_at_most_twice_a_second(world: World) -> None:
 
     job = await world.enqueue()
     assert await world.worker(handler, heartbeatSeconds=5).run_until_idle() == 1
-    assert (await world.get(job)).progress == Progress(500, 500)
+    assert (await world.get(job)).progress == JobProgress(500, 500)
     assert 3 <= await owner.fetchval("SELECT count(*) FROM public.writes") < 10  # claim, first report, end, and time
     await owner.close()
 

@@ -12,8 +12,6 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.actions import ask, delete_collection, delete_document, get_trace, index_now, list_documents
-from app.chat_actions import delete_history, get_history
 from app.domain.answer import Answer
 from app.domain.document import Source
 from app.domain.event import Answered, Event, RunStarted
@@ -23,6 +21,15 @@ from app.errors import ProviderError
 from app.memory.recall import recall, widest, window
 from app.memory.remember import remembered
 from app.memory.save import save_exchange
+from app.service.actions import (
+    ask,
+    delete_collection,
+    delete_document,
+    get_trace,
+    index_now,
+    list_documents,
+)
+from app.service.conversations import delete_history, get_history
 from app.settings import MemorySettings
 from app.store import memory, traces
 from app.store.memory import NewMessage

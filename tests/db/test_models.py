@@ -13,8 +13,14 @@ from uuid import UUID
 import pytest
 from scripted_server import ScriptedServer
 
-from app import model_actions
-from app.actions import (
+from app.domain.job import Job
+from app.domain.passage import SearchRequest, SearchResult
+from app.errors import ConflictError, NotFoundError, ProviderError, SettingsError
+from app.evals.datasets import load
+from app.evals.optimize import fetch_legs
+from app.evals.retrieval import Bench
+from app.service import models as model_actions
+from app.service.actions import (
     cancel_job,
     delete_document,
     get_collection,
@@ -24,12 +30,6 @@ from app.actions import (
     list_documents,
     run_search,
 )
-from app.domain.job import Job
-from app.domain.passage import SearchRequest, SearchResult
-from app.errors import ConflictError, NotFoundError, ProviderError, SettingsError
-from app.evals.datasets import load
-from app.evals.optimize import fetch_legs
-from app.evals.retrieval import Bench
 from app.settings import Environment, JobsSettings, Settings, SettingsStore, read_environment
 from app.store import models
 from app.wiring import Services, open_services

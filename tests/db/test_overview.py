@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app import actions
+from app.service import actions
 from app.wiring import Services
 from tests.db.runs import answered, change, fill
 

@@ -11,11 +11,11 @@ from agents import final, opening, search
 from scripted_server import ScriptedServer
 from talking import Talking
 
-from app.actions import ask
 from app.domain.answer import Answer
 from app.domain.event import Event, Progress
 from app.domain.ids import new_id
 from app.domain.question import Question
+from app.service.actions import ask
 from app.wiring import Services
 from tests.db.runs import LEAVE, answer, events_of, fill
 

@@ -6,10 +6,15 @@ import random
 
 import pytest
 
-from app.actions import get_collection, get_trace, index_now, run_search
-from app.domain.condition import Condition, Conditions
 from app.domain.passage import SearchRequest, SearchResult
+from app.domain.plan import Condition, Conditions
 from app.retrieve.operators import parse_operators
+from app.service.actions import (
+    get_collection,
+    get_trace,
+    index_now,
+    run_search,
+)
 from app.settings import LexicalSettings
 from app.store import lexical
 from app.wiring import Services

@@ -17,8 +17,8 @@ from scripted_replies import Json, Reply
 from scripted_server import ScriptedServer
 from talking import BEGINNINGS, DEFAULTS
 
+from app.agents.tools.registry import REACT_TOOLS
 from app.settings import Environment, SettingsStore
-from app.strategies.tools import REACT_TOOLS
 from app.wiring import Services, open_services
 from tests.db.runs import HANDBOOK, answer, change, events_of, fill
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.actions import delete_document, get_trace, list_documents
 from app.domain.answer import Answer
 from app.domain.event import SourcesFound
+from app.service.actions import delete_document, get_trace, list_documents
 from app.wiring import Services
 from tests.db.runs import answer, answered, change, events_of, fill
 from tests.db.test_analyst import owner

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.actions import get_collection, index_now
-from app.domain.collection import Collection
+from app.domain.document import Collection
 from app.ingest.reweight import KIND, reweight_in_batches
+from app.service.actions import get_collection, index_now
 from app.settings import LexicalSettings
 from app.store import collections, jobs, lexical
 from app.wiring import Services

@@ -11,15 +11,23 @@ from uuid import UUID
 import pytest
 from pydantic import Field
 
-from app.actions import _kit, delete_document, list_documents
+from app.agents.tools.registry import (
+    REACT_TOOLS,
+    TOOLS,
+    Tool,
+    Toolbox,
+    ToolResult,
+    open_toolbox,
+    use,
+)
+from app.agents.tools.tool import LONGEST_TEXT, Arguments, Text
+from app.answering.choose import Route
+from app.answering.context import Record, Run
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import CairnError
+from app.service.actions import _kit, delete_document, list_documents
 from app.settings import Environment, SettingsStore
-from app.strategies.choose import Route
-from app.strategies.run import Record, Run
-from app.strategies.toolbox.tool import LONGEST_TEXT, Arguments, Text
-from app.strategies.tools import REACT_TOOLS, TOOLS, Tool, Toolbox, ToolResult, open_toolbox, use
 from app.wiring import Services, open_services
 from tests.db.runs import change, fill
 
@@ -43,8 +51,8 @@ async def services(environment: Environment) -> AsyncIterator[Services]:
 async def toolbox(services: Services, collection: str = "people", **more: Any) -> Toolbox:
     question = Question("Who was born in Warsaw?", collection, new_id(), **more)
     record, settings = Record(question), services.settings.current
-    kit = _kit(services, question, settings, record)
-    run = Run(question, await kit.understand(question), Route("react", "a test"), kit, record)
+    deps = _kit(services, question, settings, record)
+    run = Run(question, await deps.understand(question), Route("react", "a test"), deps, record)
     return open_toolbox(run, TOOLS)
 
 

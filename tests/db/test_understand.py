@@ -14,11 +14,10 @@ import pytest
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.actions import index_now
-from app.domain.conversation import Turn
 from app.domain.document import Source
 from app.domain.passage import SearchRequest
 from app.domain.plan import QueryPlan, Vocabulary
+from app.domain.question import Turn
 from app.errors import ProviderError
 from app.providers.openai_chat import OpenAIChat
 from app.providers.protocols import Vectors
@@ -28,6 +27,7 @@ from app.query.restrict import restrict
 from app.query.understand import understand
 from app.retrieve.cached import cached_search
 from app.retrieve.query_vectors import query_vectors
+from app.service.actions import index_now
 from app.store.vocabulary import vocabulary
 from app.wiring import Services
 

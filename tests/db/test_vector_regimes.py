@@ -17,7 +17,11 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.actions import (
+from app.db.vector_ddl import vector_ddl
+from app.domain.vector_index import PlannedIndex
+from app.jobs import vector_indexes as handlers
+from app.retrieve.vector import Part, Searched, choose_parts
+from app.service.actions import (
     delete_collection,
     get_collection,
     get_recall,
@@ -26,10 +30,6 @@ from app.actions import (
     order_upkeep,
     recall_by_collection,
 )
-from app.db.vector_ddl import vector_ddl
-from app.domain.vector_index import PlannedIndex
-from app.jobs import vector_indexes as handlers
-from app.retrieve.vector import Part, Searched, choose_parts
 from app.settings import Settings, SettingsStore, VectorSettings
 from app.store import vector_indexes
 from app.store.vectors import EmbeddingModel

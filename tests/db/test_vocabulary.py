@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.actions import index_now
 from app.domain.document import Source
 from app.domain.plan import Vocabulary
+from app.service.actions import index_now
 from app.store.vocabulary import MAX_WORDS, vocabulary
 from app.wiring import Services
 

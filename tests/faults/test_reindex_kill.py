@@ -21,9 +21,14 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from test_ingest_kill import DRIFT, HALF
 
-from app import model_actions
-from app.actions import get_collection, get_job, get_trace, index_now
 from app.domain.job import Job
+from app.service import models as model_actions
+from app.service.actions import (
+    get_collection,
+    get_job,
+    get_trace,
+    index_now,
+)
 from app.settings import SettingsStore, parse_settings, read_environment
 from app.wiring import Services, open_services
 from tests.conftest import REPO

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from app.answering.budget import Budget, estimate
 from app.errors import BudgetExceededError, ProviderTimeoutError
 from app.providers.protocols import Completion, Delta, Message, Usage
 from app.settings import AgentSettings, AnswerSettings
-from app.strategies.budget import Budget, estimate
 
 ASKED = [Message("user", "x" * 400)]
 

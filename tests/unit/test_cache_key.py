@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.cache import CacheAddress, CacheCounts, CacheStats
-from app.domain.passage import SearchRequest, SearchResult
+from app.domain.passage import CacheAddress, CacheCounts, CacheStats, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.retrieve.cache import address, normalise_query, storable
 from app.retrieve.guards import guards, reordered

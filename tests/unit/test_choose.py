@@ -9,10 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.conversation import SourceRef, Turn
+from app.answering.choose import Means, choose, last_exchange
 from app.domain.plan import Classification, ComplexityScore, FusionWeights, IntentMatch, QueryPlan
-from app.domain.question import Question
-from app.strategies.choose import Means, choose, last_exchange
+from app.domain.question import Question, SourceRef, Turn
 
 PLAN = QueryPlan(
     message="How many days of leave are there?", text="How many days of leave are there?", language="en",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.constraints import PromptConstraints
+from app.domain.plan import PromptConstraints
 from app.query.constraints import MOST, constraints_of
 
 RUNBOOK = (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.strategies.answering import Material
-from app.strategies.checking import as_sources
-from app.strategies.given import drafted
-from app.strategies.iterative_parse import parse_pass
-from app.strategies.toolbox.tool import LONGEST_ANSWER
+from app.agents.draft_check import drafted
+from app.agents.iterative_parse import parse_pass
+from app.agents.tools.tool import LONGEST_ANSWER
+from app.answering.check import as_sources
+from app.answering.draft import Material
 
 PASSAGES = as_sources(["Employees have 30 days of leave per year."])
 MATERIAL = Material("How many?", PASSAGES, 0.9, 1)

@@ -8,16 +8,16 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.graph_walk import Step
+from app.domain.graph import WalkStep
 from app.graph.paths import meeting
 
 NODES = [UUID(int=n) for n in range(6)]
 EDGES = [(a, b) for a in range(6) for b in range(a)]
 
 
-def walk(weights: dict[tuple[int, int], float], seed: int, hops: int) -> list[Step]:
+def walk(weights: dict[tuple[int, int], float], seed: int, hops: int) -> list[WalkStep]:
     """As rag.graph_walk without caps: the best way to each node at each hop, but not back to the seed."""
-    rows = {(seed, 0): Step(NODES[seed], 1.0, 0, None, None, None, None, False)}
+    rows = {(seed, 0): WalkStep(NODES[seed], 1.0, 0, None, None, None, None, False)}
     for hop in range(1, hops + 1):
         for (at, there), step in list(rows.items()):
             if there != hop - 1:
@@ -30,7 +30,7 @@ def walk(weights: dict[tuple[int, int], float], seed: int, hops: int) -> list[St
                 if node == seed or NODES[node] == step.predecessor_id:
                     continue
                 if (node, hop) not in rows or rows[node, hop].score < score:
-                    rows[node, hop] = Step(NODES[node], score, hop, NODES[at], UUID(int=99), True, None, False)
+                    rows[node, hop] = WalkStep(NODES[node], score, hop, NODES[at], UUID(int=99), True, None, False)
     return list(rows.values())
 
 

@@ -7,8 +7,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.graph import Alias, EntityMention, Extraction, RelationMention
-from app.domain.graph_rows import EntityKey, entity_id, relation_id
+from app.domain.graph import Alias, EntityKey, EntityMention, Extraction, RelationMention, entity_id, relation_id
 from app.graph.rows import LONGEST_NAME, entity_key, graph_rows
 from app.settings import GraphSettings
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from app.answer.context import assemble
 from app.answer.graph_section import DOCUMENT_HEADER, GRAPH_HEADER, assembled
-from app.domain.graph_context import (
+from app.domain.graph import (
     ContextCommunity,
     ContextEntity,
     ContextRelation,

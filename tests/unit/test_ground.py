@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.answer.ground import NO_CLAIM, ground
 from app.answer.ground_model import read_verdict
-from app.domain.grounding import Grounding
+from app.domain.answer import Grounding
 from app.domain.passage import Passage
 from app.errors import ProviderError
 from app.providers.protocols import Vectors

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from app.answer.ground_evidence import gather
 from app.answer.ground_score import combined, logit
 from app.answer.ground_sources import read_sources
-from app.answer.sentences import split_sentences
 from app.evals.groundedness import auc, auc_estimate, confusion, load, overlap, roc
+from app.language.sentences import split_sentences
 
 Scored = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.5, 0.5, 0.9])), min_size=2, max_size=30).filter(
     lambda pairs: len({label for label, _ in pairs}) == 2

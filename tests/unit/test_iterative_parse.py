@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.strategies.iterative_parse import MOST_GAPS, normal, parse_pass, symbols_of
+from app.agents.iterative_parse import (
+    MOST_GAPS,
+    normal,
+    parse_pass,
+    symbols_of,
+)
 
 ANSWER = "It checks the token [1]."
 

@@ -7,7 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.community import Group, Relations, SourcePassage, Stored
+from app.domain.graph_view import (
+    Group,
+    Relations,
+    SourcePassage,
+    StoredCommunity,
+)
 from app.graph.communities import find_communities, identified
 from app.graph.community_sentences import choose_sentences
 
@@ -27,9 +32,9 @@ def planted(groups: int, size: int, *, noise: int = 0, seed: int = 1) -> Relatio
     )
 
 
-def known_as(groups: list[Group], first: int = 1) -> list[Stored]:
+def known_as(groups: list[Group], first: int = 1) -> list[StoredCommunity]:
     return [
-        Stored(UUID(int=first + at), group.level, None, frozenset(group.members), group.fingerprint, True)
+        StoredCommunity(UUID(int=first + at), group.level, None, frozenset(group.members), group.fingerprint, True)
         for at, group in enumerate(groups)
     ]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.condition import Condition, Conditions
+from app.domain.plan import Condition, Conditions
 from app.retrieve.operators import Parsed, parse_operators
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.json_reply import json_array, json_object
-from app.strategies.planned_parse import (
+from app.agents.planned_parse import (
     SYNTHESIS,
     CitationRef,
     FinalAnswer,
@@ -20,6 +19,7 @@ from app.strategies.planned_parse import (
     parse_action,
     parse_plan,
 )
+from app.providers.json_reply import json_array, json_object
 
 STEPS = ("search_docs: leave", "open_citation: the best", "Synthesize the answer")
 

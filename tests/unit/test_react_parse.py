@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.strategies.react_parse import MOST_ACTIONS, TERMINAL, answer_of, concludes, read_decision
+from app.agents.react_parse import (
+    MOST_ACTIONS,
+    TERMINAL,
+    answer_of,
+    concludes,
+    read_decision,
+)
 
 
 def acts(reply: str) -> list[tuple[str, dict[str, Any]]]:

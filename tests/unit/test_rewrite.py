@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.conversation import SourceRef, Turn
 from app.domain.passage import Passage
+from app.domain.question import SourceRef, Turn
 from app.query.entities import entities
 from app.query.followup import reference
 from app.query.language import by_words

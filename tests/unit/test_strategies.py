@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from app.answer.aggregate import LISTED, catalogue, mentions
 from app.answer.digest import centrality, representative
 from app.answer.parts import Part, joined, repeats
+from app.answering.converse import difficulty, simplest
+from app.answering.gather import merge
+from app.answering.naming import named, topic
+from app.answering.notes import HEADER_TOKENS, batches
+from app.answering.replies import question_back
 from app.domain.answer import Citation, Draft
 from app.domain.library import Holdings, Listed
 from app.domain.passage import Passage
-from app.strategies.converse import difficulty, simplest
-from app.strategies.gather import merge
-from app.strategies.naming import named, topic
-from app.strategies.notes import HEADER_TOKENS, batches
-from app.strategies.replies import question_back
 
 
 def passage(number: int, tokens: int = 100) -> Passage:

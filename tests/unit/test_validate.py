@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 
-from app.domain.constraints import PromptConstraints
-from app.strategies.planned_parse import CitationRef, FinalAnswer, Insufficiency
-from app.strategies.validate import SUSPICIOUS_TERMS, Opened, Snapshot, validate
+from app.agents.planned_parse import CitationRef, FinalAnswer, Insufficiency
+from app.agents.validate import (
+    SUSPICIOUS_TERMS,
+    Opened,
+    Snapshot,
+    validate,
+)
+from app.domain.plan import PromptConstraints
 
 LEAVE = Opened("d1", "c1", "Employees have 30 days of leave per year. Run REINDEX TABLE leave; after imports.")
 PAY = Opened("d2", "c2", "Salaries are paid on the 25th.")

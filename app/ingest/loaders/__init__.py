@@ -11,7 +11,6 @@ from importlib import import_module
 from pathlib import PurePosixPath
 
 from app.domain.document import LoadedDocument
-from app.domain.text import normalise
 from app.errors import (
     EmptyDocumentError,
     EncryptedDocumentError,
@@ -21,6 +20,7 @@ from app.errors import (
 from app.ingest.loaders import code, foreign
 from app.ingest.loaders.base import Format, Kind, Limits
 from app.ingest.loaders.text import decode, is_binary
+from app.language.text import normalise
 
 __all__ = ["FORMATS", "Format", "Kind", "Limits", "load", "sniff"]
 

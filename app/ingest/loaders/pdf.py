@@ -10,9 +10,9 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from app.domain.document import LoadedDocument, PageStart
-from app.domain.text import normalise
 from app.errors import EmptyDocumentError, EncryptedDocumentError, NoTextLayerError, ParseError, ParserLimitError
 from app.ingest.loaders.base import Kind, Limits
+from app.language.text import normalise
 
 _SPARSE = 50
 """A page with fewer characters may be a scan with a caption or a page number."""

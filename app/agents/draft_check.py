@@ -1,0 +1,45 @@
+"""An answer that a model has written in the course of its work: cited, checked, and handed over like any other."""
+
+from __future__ import annotations
+
+from app.agents.tools.tool import LONGEST_ANSWER
+from app.answer.cite import cite
+from app.answer.marks import unmarked
+from app.answer.refusal import is_refusal
+from app.answer.reply import complete_part, loop_start, tidy
+from app.answering.check import Checked, check, note
+from app.answering.context import Run
+from app.answering.draft import Material
+from app.domain.answer import Draft
+
+
+def drafted(text: str, material: Material) -> Draft:
+    """The text with citations of `material.passages`, of which `[n]` means the n-th; numbers of nothing are taken out. Facts
+    of SQL need no citation."""
+    said, ends = _ended(tidy(text))
+    cited = cite(said, material.passages)
+    if is_refusal(cited.text, cited=bool(cited.citations)):
+        reason = f"The model found no answer in the {len(material.passages)} passages that it looked at."
+        return Draft(unmarked(cited.text), (), False, 0.0, (reason,))
+    stands = bool(cited.citations or material.facts)
+    told = [] if stands else ["The answer cites no source."]
+    if cited.stripped:
+        told.append(f"{cited.stripped} citations of sources that do not exist were removed.")
+    return Draft(cited.text, cited.citations, True, material.confidence if stands else 0.0, (*told, *ends))
+
+
+def _ended(text: str) -> tuple[str, tuple[str, ...]]:
+    """Without what a model says in circles, and not without end, since servers may ignore max_tokens; and that it is so."""
+    loop = loop_start(text)
+    if loop is not None:
+        return complete_part(text[:loop]), ("The model repeated itself; the answer was cut there.",)
+    if len(text) > LONGEST_ANSWER:
+        return complete_part(text[:LONGEST_ANSWER]), ("The answer was too long; it was cut.",)
+    return text, ()
+
+
+async def checked(run: Run, text: str, material: Material) -> Checked:
+    """The draft with its check, noted in the record as an attempt."""
+    found = await check(run, drafted(text, material), material.passages, material.confidence)
+    note(run, len(run.record.attempts) + 1, found)
+    return found

@@ -1,0 +1,209 @@
+"""How react ends: with the model's final answer, with a conclusion from what was gathered, with a question back, or by fast.
+
+Whatever the model writes is an answer like any other: `[n]` becomes a citation of a passage that was found, or goes; the
+check for groundedness compares it with what was found; an answer that is refuted is written again from the passages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from app.agents.draft_check import drafted
+from app.agents.react_state import (
+    GATHERED_CHARS,
+    Work,
+    cut,
+    windows,
+)
+from app.answer.context import Context, assemble
+from app.answer.marks import unmarked
+from app.answering.check import (
+    Checked,
+    as_sources,
+    check,
+    check_settings,
+    feedback,
+    note,
+)
+from app.answering.context import Outcome, Piece, Run
+from app.answering.draft import (
+    Material,
+    answered,
+    compared,
+    quotation,
+    settled,
+    written,
+)
+from app.answering.fast import fast
+from app.answering.gather import best
+from app.domain.answer import Draft
+from app.domain.event import Progress, SourcesFound, Token
+from app.errors import ProviderError
+from app.prompts import prompt_part
+
+WORDS_AT_ONCE: Final = 3
+"""Of an answer that is there already, in a stream (A8.14)."""
+HISTORY_CHARS: Final = 3000
+QUESTION_CHARS: Final = 1000
+
+
+def clarification(work: Work, run: Run, text: str) -> list[Piece]:
+    """The model's question back."""
+    said = cut(unmarked(text), QUESTION_CHARS)
+    draft = Draft(said, (), False, 1.0)
+    assert run.deps.chat is not None
+    outcome = Outcome(draft, run.deps.chat.name, needs_clarification=True, more=work.flags())
+    return [Progress("needs_clarification", 95), Token(said), outcome]
+
+
+# --- the model's own answer -----------------------------------------------------------------------------------------
+
+
+async def final(work: Work, run: Run, text: str) -> AsyncIterator[Piece]:
+    """The answer of final_answer, cited, checked, and written again where the check refutes it."""
+    sources = tuple(work.toolbox.passages)
+    material, context = _material(work, run), Context("", sources, 0)
+    draft = drafted(text, replace(material, passages=sources))
+    yield SourcesFound(sources)
+    for piece in _by_words(draft.text):
+        yield Token(piece)
+    yield Progress("hallucination", 95)
+    checked = await check(run, draft, (*compared(draft, context), *as_sources(material.facts)), material.confidence)
+    note(run, 1, checked)
+    if checked.refuted and not sources:  # made of counts alone: these are the answer then
+        yield _counted(work, material)
+        return
+    if checked.refuted and (better := check_settings(run.settings).max_retries) > 0:
+        yield Progress("retry", 95)
+        again = await _again(run, replace(material, task=_objections(checked)), better)
+        if again is not None:
+            yield again
+            return
+    strict = check_settings(run.settings).strict
+    yield await settled(run, material, context, checked, strict=strict)
+
+
+async def _again(run: Run, material: Material, attempts: int) -> Outcome | None:
+    """Written anew from the passages, not streamed; None where that fails."""
+    ground = run.settings.ground.model_copy(update={"max_retries": attempts - 1})
+    fewer = replace(run, deps=replace(run.deps, settings=run.settings.model_copy(update={"ground": ground})))
+    context = assemble(material.passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
+    try:
+        return await _last(written(fewer, material, context))
+    except ProviderError as error:
+        run.record.degraded.append(f"the answer could not be written again ({error.code}: {error.detail})")
+        return None
+
+
+def _objections(checked: Checked) -> str:
+    return prompt_part("generate", "feedback", issues="\n".join(f"- {cut(issue, 500)}" for issue in feedback(checked)))
+
+
+# --- a conclusion ---------------------------------------------------------------------------------------------------
+
+
+async def conclude(work: Work, run: Run) -> AsyncIterator[Piece]:
+    """An answer from what was gathered, by the model if it can be had; a forced one from little of it (A8.11)."""
+    material = _material(work, run)
+    if not material.passages:
+        yield Token(_counted(work, material).draft.text)
+        yield _counted(work, material)
+        return
+    started = False
+    try:
+        async with aclosing(cast("Any", _concluded(work, run, material))) as pieces:
+            async for piece in pieces:
+                started = started or isinstance(piece, Token)
+                yield piece
+            return
+    except ProviderError as error:
+        run.record.degraded.append(f"the conclusion failed ({error.code}: {error.detail}): it was extracted instead")
+    outcome = await quotation(run, material)
+    if not started:
+        yield Token(outcome.draft.text)
+    yield outcome
+
+
+def _concluded(work: Work, run: Run, material: Material) -> AsyncIterator[Piece]:
+    if not work.forced_conclusion:
+        return answered(run, material)
+    few = windows(material.passages, GATHERED_CHARS)
+    return answered(run, replace(material, passages=few))
+
+
+def _material(work: Work, run: Run) -> Material:
+    searched = [item.result for item in run.record.searches]
+    passages, facts = tuple(work.gathered), tuple(work.toolbox.facts)
+    return Material(
+        question=run.plan.text,
+        passages=passages,
+        confidence=max((best(result) for result in searched), default=1.0 if facts else 0.0),
+        visible=max((result.visible_passages for result in searched), default=len(passages)),
+        task=_task(work, facts),
+        facts=facts,
+        coverage="" if passages else "complete: counted by SQL",
+        more=work.flags(),
+    )
+
+
+def _task(work: Work, facts: tuple[str, ...]) -> str:
+    """What a conclusion is told besides the sources. Numbers of passages are taken out: its sources have others."""
+    told = [prompt_part("react", "facts", facts=cut("\n".join(facts), HISTORY_CHARS))] if facts else []
+    if work.forced_conclusion or work.notes:
+        did = [step.plainly for step in work.steps] if work.forced_conclusion else []
+        history = cut("\n".join([*work.notes, *did]), HISTORY_CHARS)
+        told.append(prompt_part("react", "conclude", history=unmarked(history)))
+    return "\n\n".join(told)
+
+
+def _counted(work: Work, material: Material) -> Outcome:
+    """What SQL counted, as it is: exact, and nothing else."""
+    text = "\n\n".join(unmarked(fact) for fact in work.toolbox.facts)
+    draft = Draft(text, (), bool(text), 1.0)
+    return Outcome(draft, "sql", coverage=material.coverage, more=material.more)
+
+
+# --- fast instead ---------------------------------------------------------------------------------------------------
+
+
+async def instead(work: Work, run: Run, why: str, *, streamed: bool = False) -> AsyncIterator[Piece]:
+    """Fast, so that the user is always answered (A8.11); without the model where even that breaks."""
+    run.record.degraded.append(f"react: {why}: ran fast instead")
+    yield Progress("error", 80, cut(why, 200))
+    flags = {**work.flags(), "fell_back": True}
+    for tried in (run, replace(run, deps=replace(run.deps, chat=None))):
+        try:
+            async with aclosing(cast("Any", fast(tried))) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Outcome):
+                        yield replace(piece, more={**piece.more, **flags})
+                    elif not (streamed and isinstance(piece, Token)):
+                        streamed = streamed or isinstance(piece, Token)
+                        yield piece
+            return
+        except ProviderError as error:
+            if tried.deps.chat is None:
+                raise
+            run.record.degraded.append(f"fast failed too ({error.code}): the answer was extracted")
+
+
+async def _last(pieces: AsyncIterator[Piece]) -> Outcome | None:
+    outcome: Outcome | None = None
+    async with aclosing(cast("Any", pieces)) as closing:
+        async for piece in closing:
+            if isinstance(piece, Outcome):
+                outcome = piece
+    return outcome
+
+
+def _by_words(text: str) -> list[str]:
+    """In pieces of a few words, white space kept."""
+    words = text.split(" ")
+    groups = [" ".join(words[at : at + WORDS_AT_ONCE]) for at in range(0, len(words), WORDS_AT_ONCE)]
+    return [f"{' ' if at else ''}{group}" for at, group in enumerate(groups)]
+
+
+__all__ = ["clarification", "conclude", "final", "instead"]

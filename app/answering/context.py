@@ -1,0 +1,201 @@
+"""What a strategy works with, and the record of what it did.
+
+A strategy is an async generator: it is given a `Run`, yields progress, sources and tokens, and last an `Outcome`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from app.answering.budget import ANSWERING, Budget
+from app.answering.choose import Route
+from app.answering.library import Library
+from app.domain.answer import Draft, Grounding
+from app.domain.code import Symbol
+from app.domain.event import Progress, SourcesFound, Token
+from app.domain.passage import Leg, Passage, SearchRequest, SearchResult
+from app.domain.plan import QueryPlan
+from app.domain.question import Question, Turn
+from app.domain.trace import LegTrace, Spend
+from app.providers.metered import MeteredChat
+from app.providers.protocols import ChatModel, Embedder
+from app.retrieve.rerank import Reranked
+from app.retrieve.route import default_legs
+from app.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """What runs are made with, for one caller and one state of the settings. Without `chat` answers are extracted.
+
+    `retrieve` takes a search and the name of the strategy; it raises CairnError, and so do the others. `rerank` never
+    raises: it tells what went wrong, and its `reranker` is None where the order is the one it was given.
+    """
+
+    recall: Callable[[str], Awaitable[tuple[Turn, ...]]]
+    understand: Callable[[Question], Awaitable[QueryPlan]]
+    retrieve: Callable[[SearchRequest, str], Awaitable[SearchResult]]
+    rerank: Callable[[str, Sequence[Passage]], Awaitable[Reranked]]
+    library: Library
+    embedder: Embedder
+    chat: ChatModel | None
+    settings: Settings
+    strategies: Mapping[str, Strategy]
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """`purpose`: question, subquestion, expansion, document (one that is named, or was cited), mentions, without conditions,
+    rewrite (after what was found was not good enough)."""
+
+    purpose: str
+    query: str
+    result: SearchResult
+
+
+@dataclass(slots=True)
+class Record:
+    """What happened so far; the trace is made of it, also where a run does not end well.
+
+    `attempts`: generated answers with their groundedness. `merged`: the list that was made of several searches. `models`:
+    the chat model by what it was asked for, with what that cost. `budget`: what agent strategies may spend; all models
+    that are metered from then on are bounded by it. `steps`: what an agent thought and did; `read`: documents
+    whose words these may hold, besides those of the searches.
+    """
+
+    question: Question
+    plan: QueryPlan | None = None
+    route: Route | None = None
+    searches: list[Searched] = field(default_factory=list)
+    merged: LegTrace | None = None
+    models: list[tuple[str, MeteredChat]] = field(default_factory=list)
+    attempts: list[Mapping[str, Any]] = field(default_factory=list)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    degraded: list[str] = field(default_factory=list)
+    steps: list[Mapping[str, Any]] = field(default_factory=list)
+    read: set[UUID] = field(default_factory=set)
+    budget: Budget | None = None
+    _under_way: int = 0
+    _since: float = 0.0
+
+    def metered(self, purpose: str, chat: ChatModel, settings: Settings) -> MeteredChat:
+        """The chat model, its calls booked under a purpose; within the budget of the run, if it has one, which keeps a
+        reserve for the purposes in ANSWERING."""
+        if self.budget is not None:
+            chat = self.budget.bounded(chat, for_answer=purpose in ANSWERING)
+        meter = MeteredChat(chat, settings.answer.prices)
+        self.models.append((purpose, meter))
+        return meter
+
+    def open_budget(self, settings: Settings) -> Budget:
+        """The budget of the run, which begins now; what models did before counts. The same one when asked again."""
+        if self.budget is None:
+            self.budget = Budget(settings.agents, settings.answer)
+            for _, meter in self.models:
+                self.budget.add(meter.spend)
+        return self.budget
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        """What each use of a model cost."""
+        return [{"purpose": purpose, **meter.spend.usage()} for purpose, meter in self.models if meter.spend.calls]
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """What all of them cost together; empty where no model was called."""
+        total = sum((meter.spend for _, meter in self.models), start=Spend())
+        return total.usage() if total.calls else {}
+
+    @contextmanager
+    def searching(self) -> Iterator[None]:
+        """Book the time of a search as `retrieve`; of several at once, the time in which any was under way."""
+        self._under_way += 1
+        if self._under_way == 1:
+            self._since = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            if self._under_way == 0:
+                self.spent("retrieve", self._since)
+
+    def spent(self, stage: str, since: float) -> None:
+        """Book the time since `since` (time.perf_counter) on a stage."""
+        elapsed = (time.perf_counter() - since) * 1000
+        self.timings_ms[stage] = round(self.timings_ms.get(stage, 0.0) + elapsed, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One question on its way, understood and routed. `reranks`: whether each search is reranked by itself."""
+
+    question: Question
+    plan: QueryPlan
+    route: Route
+    deps: Deps
+    record: Record
+    symbols: tuple[Symbol, ...] = ()
+    reranks: bool = True
+
+    @property
+    def settings(self) -> Settings:
+        return self.deps.settings
+
+    async def search(
+        self,
+        query: str,
+        top_k: int,
+        *,
+        purpose: str = "question",
+        filters: Mapping[str, Any] | None = None,
+        by_words: bool = False,
+    ) -> SearchResult:
+        """Search the question's collection, and keep what was found for the trace. `by_words`: the lexical leg alone, each
+        document once. Raises CairnError."""
+        legs: tuple[Leg, ...] = ("lexical",) if by_words else default_legs(self.settings)
+        request = SearchRequest(
+            query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None,
+            rerank=False if by_words or not self.reranks else None, group_by="document" if by_words else "passage",
+            weights=self.plan.weights if self.settings.graph.routing == "type" else None,
+        )  # fmt: skip
+        with self.record.searching():
+            result = await self.deps.retrieve(request, self.route.strategy)
+        self.record.searches.append(Searched(purpose, query, result))
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a strategy ends with. `confidence` is that of the retrieval; the answer's is not above the draft's or the
+    groundedness. `answerer`: extractive, fixed, sql, or the name of a model. `iterations`: answers that were made."""
+
+    draft: Draft
+    answerer: str
+    sources: tuple[Passage, ...] = ()
+    confidence: float = 1.0
+    coverage: str = "complete: nothing was retrieved"
+    grounding: Grounding | None = None
+    iterations: int = 1
+    needs_clarification: bool = False
+    degraded: tuple[str, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+Piece = Progress | SourcesFound | Token | Outcome
+Strategy = Callable[[Run], AsyncIterator[Piece]]
+
+
+def coverage(read: int, visible: int) -> str:
+    """How much of the collection the answer has seen."""
+    kind = "complete" if read >= visible else "sampled"
+    return f"{kind}: {read} of {visible} passages"
+
+
+def half_up(value: float) -> int:
+    """Rounded to the nearest integer, .5 up (T13)."""
+    return int(value + 0.5)

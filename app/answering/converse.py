@@ -1,0 +1,180 @@
+"""Going on from the last answer: tell me more, say it more simply, go deeper (A1.24).
+
+Its original sources come first, fetched again by id; what a deletion took is not replaced by guesses. A follow-up and
+`deepen` also look further: in the whole collection, or in the same documents. Without a model, sentences that were not said
+yet are quoted, or the simplest of those that answer the question before.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Final
+from uuid import UUID
+
+from app.answer.context import assemble
+from app.answer.extract import ENOUGH, extract, has_unsaid, requoted
+from app.answering.choose import Exchange, last_exchange
+from app.answering.context import (
+    Outcome,
+    Piece,
+    Run,
+    coverage,
+)
+from app.answering.draft import Material, answered
+from app.answering.fast import fast
+from app.answering.gather import best, gather
+from app.domain.answer import Citation, Draft
+from app.domain.event import Progress, SourcesFound, Token
+from app.domain.passage import Passage
+from app.errors import CairnError
+from app.prompts import prompt_part
+from app.query.filters import scoped
+
+FURTHER: Final = 2.0
+"""How much more than usual is looked at beyond the original sources."""
+SAME_DOCUMENTS: Final = 3
+"""Documents of the last answer that `deepen` searches."""
+SIMPLEST: Final = 2
+"""Sentences that a simplification quotes."""
+CANDIDATES: Final = 8
+"""Sentences that it chooses from."""
+ASKED_BY_ANSWER: Final = 500
+"""Characters of an answer that stand for its question."""
+SHOWN_BEFORE: Final = 4000
+"""Characters of the last answer that a model is shown."""
+
+
+async def converse(run: Run) -> AsyncIterator[Piece]:
+    """Progress, sources, tokens and an Outcome. Raises CairnError."""
+    yield Progress("retrieve", 40)
+    exchange = last_exchange(run.question.history, run.settings.memory.context)
+    assert exchange is not None  # choose() saw it
+    asked = run.question
+    originals = await run.deps.library.within(asked.collection, _ids(exchange, cited=False), filters=asked.filters)
+    if not originals:
+        note = "the sources of the last answer are gone, or outside of what is asked: searched anew"
+        run.record.degraded.append(note)
+        async for piece in fast(run):
+            yield piece
+        return
+    if run.plan.intent.intent == "simplify" and run.deps.chat is None:
+        async for piece in _simplified(run, exchange, originals):
+            yield piece
+        return
+    async for piece in answered(run, await _material(run, exchange, originals)):
+        yield piece
+
+
+def _ids(exchange: Exchange, *, cited: bool) -> list[UUID]:
+    """Passages that the last answer stood on, cited ones first; `cited`: these alone, if there are any."""
+    sources = sorted(exchange.answer.sources, key=lambda source: not source.cited)
+    if cited and any(source.cited for source in sources):
+        sources = [source for source in sources if source.cited]
+    return [source.passage_id for source in sources if not source.deleted]
+
+
+def _asked(exchange: Exchange) -> str:
+    """What the last answer was about: its question, or where that was too long ago, itself."""
+    return exchange.question or exchange.answer.content[:ASKED_BY_ANSWER]
+
+
+async def _material(run: Run, exchange: Exchange, originals: Sequence[Passage]) -> Material:
+    intent, quoting = run.plan.intent.intent, run.deps.chat is None
+    cited = set(_ids(exchange, cited=True))
+    # a model is shown all of them; sentences are taken from those that the answer was taken from
+    near = [passage for passage in originals if passage.passage_id in cited] if quoting else list(originals)
+    said = " ".join(turn.content for turn in run.question.history if turn.role == "assistant")
+    # without a model a follow-up reads on where it is, and looks around when everything there is said
+    reads_on = quoting and intent == "followup" and has_unsaid(near, said)
+    further: tuple[Passage, ...] = ()
+    degraded: tuple[str, ...] = ()
+    if intent != "simplify" and not reads_on:
+        further, degraded = await _further(run, exchange, near or originals)
+    known = {passage.passage_id for passage in near}
+    passages = (*near, *(passage for passage in further if passage.passage_id not in known))
+    searches = run.record.searches
+    return Material(
+        question=_asked(exchange),
+        passages=passages,
+        shown=tuple(originals),
+        confidence=max((best(item.result) for item in searches), default=1.0),
+        visible=searches[0].result.visible_passages if searches else len(passages),
+        known=said,
+        # the question before was answered from these sources and documents, so all they say is about it
+        enough=0.0 if reads_on or intent == "deepen" else ENOUGH,
+        task=prompt_part("converse", intent, answer=json.dumps(exchange.answer.content[:SHOWN_BEFORE], ensure_ascii=False)),
+        degraded=degraded,
+        more={"continues": str(exchange.answer.id), "original_sources": len(originals)},
+    )  # fmt: skip
+
+
+async def _further(
+    run: Run, exchange: Exchange, originals: Sequence[Passage]
+) -> tuple[tuple[Passage, ...], tuple[str, ...]]:
+    """Passages beside the original ones. That this fails is reported: the original ones are there."""
+    asked = _asked(exchange)
+    try:
+        if run.plan.intent.intent == "followup":
+            found = await gather(_asking(run, asked), factor=FURTHER)
+            return found.passages, found.degraded
+        return await _same_documents(run, asked, originals), ()
+    except CairnError as error:
+        return (), (f"looking further failed ({error.code}: {error.detail})",)
+
+
+async def _same_documents(run: Run, asked: str, originals: Sequence[Passage]) -> tuple[Passage, ...]:
+    names = list(dict.fromkeys(passage.external_id for passage in originals))[:SAME_DOCUMENTS]
+    top_k = run.settings.answer.retrieved
+    found: list[Passage] = []
+    for name in names:
+        result = await run.search(scoped(asked, (name,)), top_k, purpose="document", filters=run.question.filters)
+        found += result.passages
+    return tuple(found)
+
+
+def _asking(run: Run, text: str) -> Run:
+    """The same run, looking for another text."""
+    return replace(run, plan=replace(run.plan, text=text, subquestions=(), expansions=(), filters={}))
+
+
+# --- simpler words without a model ------------------------------------------------------------------------------------
+
+
+async def _simplified(run: Run, exchange: Exchange, originals: Sequence[Passage]) -> AsyncIterator[Piece]:
+    """Of the sentences that answer the question before, those that are easiest to read."""
+    context = assemble(originals, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
+    yield SourcesFound(context.passages)
+    yield Progress("generate", 85)
+    cited = set(_ids(exchange, cited=True))
+    near = [passage for passage in originals if passage.passage_id in cited]
+    wide = run.settings.answer.model_copy(update={"max_sentences": CANDIDATES})
+    draft = await extract(_asked(exchange), near or originals, run.deps.embedder, wide, enough=0.0)
+    kept = simplest(draft.citations, SIMPLEST)
+    if kept:
+        reason = "Without a chat model nothing is reworded: these are the simplest sentences of the sources."
+        draft = Draft(*requoted(kept), True, draft.confidence, (reason,))
+    yield Token(draft.text)
+    yield Outcome(
+        draft, "extractive", tuple(originals), coverage=coverage(len(originals), len(originals)),
+        more={"continues": str(exchange.answer.id), "original_sources": len(originals)},
+    )  # fmt: skip
+
+
+_WORD = re.compile(r"\w+")
+
+
+def simplest(citations: Sequence[Citation], limit: int) -> list[Citation]:
+    """Those with the fewest and shortest words, in the order in which they came."""
+    ranked = sorted(citations, key=lambda cited: difficulty(cited.quote))[:limit]
+    return [cited for cited in citations if cited in ranked]
+
+
+def difficulty(sentence: str) -> float:
+    """Readability in the manner of Björnsson's LIX (1968), for any language: words per sentence, plus the share of words
+    of more than six letters in percent."""
+    words = _WORD.findall(sentence)
+    return len(words) + 100 * fmean([len(word) > 6 for word in words]) if words else 0.0

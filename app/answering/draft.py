@@ -1,0 +1,268 @@
+"""From passages to a checked answer: generate or extract -> check -> try again with feedback -> disclose.
+
+Tokens are those of the first attempt, as they come. A further attempt begins with the progress step `retry` and is not
+streamed; the text of the terminal event replaces what was streamed, in any case.
+
+When a model fails: before its first token, the sentences are extracted instead and `degraded` says so. After it, the run
+fails: clients have shown half an answer by then, and not all of them replace it by the terminal event's text. A further
+attempt that fails leaves the answer that there is. Where the budget of the run is what cut the model off, the sentences
+are extracted in any case: such a run ends in the best answer so far.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, cast
+
+from app.answer.advice import known_language, rephrase
+from app.answer.context import Context
+from app.answer.extract import ENOUGH, extract
+from app.answer.generate import generate
+from app.answer.graph_section import assembled
+from app.answer.parts import Part, joined, repeats
+from app.answering.check import (
+    Checked,
+    as_sources,
+    check,
+    check_settings,
+    disclosure,
+    feedback,
+    note,
+)
+from app.answering.context import (
+    Outcome,
+    Piece,
+    Run,
+    coverage,
+)
+from app.answering.naming import without_names
+from app.answering.replies import SHOWN, question_back
+from app.domain.answer import Citation, Draft
+from app.domain.event import Progress, SourcesFound, Token
+from app.domain.graph import GraphContext
+from app.domain.passage import Passage
+from app.domain.refusals import REFUSALS
+from app.errors import BudgetExceededError, ProviderError
+from app.retrieve.operators import parse_operators
+
+CHECKED_WHOLE: Final = 20
+"""Sources; of more, as summaries have them, only those that are cited are compared with the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What an answer is made of: passages, best first, and how sure the retrieval was of them (0..1).
+
+    `visible`: passages in the collection; `coverage` says it where that is not the share of them. `parts`: sub-questions,
+    each with passages of its own, for the extractor. `known`: what was said before and is not to be extracted again;
+    `enough`: the extractor's least confidence. `task`: what a model is told besides the question. `shown`: sources of
+    the answer whether it reads them or not. `facts`: statements of SQL, which need no citation; the check counts them among
+    the sources. `more` goes into the route. `graph`: what a model is told of the graph, where it brought passages.
+    """
+
+    question: str
+    passages: tuple[Passage, ...]
+    confidence: float
+    visible: int
+    parts: tuple[tuple[str, tuple[Passage, ...]], ...] = ()
+    known: str = ""
+    enough: float = ENOUGH
+    task: str = ""
+    coverage: str = ""
+    shown: tuple[Passage, ...] = ()
+    facts: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+    graph: GraphContext | None = None
+
+
+async def answered(run: Run, material: Material) -> AsyncIterator[Piece]:
+    """Sources, progress, tokens and an Outcome. Raises CairnError."""
+    context = assembled(
+        material.passages, material.graph, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
+    )
+    yield SourcesFound(context.passages)
+    yield Progress("generate", 85)
+    degraded: tuple[str, ...] = ()
+    started = False
+    if run.deps.chat and context.passages:
+        try:
+            async with aclosing(cast("Any", written(run, material, context))) as pieces:
+                async for piece in pieces:
+                    started = started or isinstance(piece, Token)
+                    yield piece
+            return
+        except ProviderError as error:
+            if started and not isinstance(error, BudgetExceededError):
+                raise
+            degraded = (f"generation failed ({error.code}: {error.detail}): the answer was extracted instead",)
+    outcome = await quotation(run, material)
+    if not started:
+        yield Token(outcome.draft.text)
+    yield replace(outcome, degraded=(*outcome.degraded, *degraded))
+
+
+# --- with a model ---------------------------------------------------------------------------------------------------
+
+
+async def written(run: Run, material: Material, context: Context) -> AsyncIterator[Piece]:
+    """Attempts until one is supported or none is left; the best of them."""
+    settings, best, degraded = check_settings(run.settings), None, material.degraded
+    issues: tuple[str, ...] = ()
+    for attempt in range(1, settings.max_retries + 2):
+        if attempt > 1:
+            yield Progress("retry", 95)
+        checked: Checked | None = None
+        try:
+            async with aclosing(cast("Any", attempted(run, material, context, attempt, issues))) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Checked):
+                        checked = piece
+                    elif attempt == 1:
+                        yield piece
+        except ProviderError as error:
+            if best is None:
+                raise
+            degraded += (f"attempt {attempt} failed ({error.code}: {error.detail})",)
+            break
+        assert checked is not None
+        best = checked if best is None or checked.score > best.score else best
+        if not checked.refuted:
+            break
+        issues = feedback(checked)
+    assert best is not None
+    outcome = await settled(run, material, context, best, strict=settings.strict)
+    yield replace(outcome, iterations=len(run.record.attempts), degraded=(*degraded, *outcome.degraded))
+
+
+async def attempted(
+    run: Run, material: Material, context: Context, attempt: int, issues: tuple[str, ...]
+) -> AsyncIterator[Token | Progress | Checked]:
+    """One generated answer, token by token, then with its check. `issues`: what was wrong with the one before. Raises
+    ProviderError."""
+    draft: Draft | None = None
+    async with aclosing(cast("Any", _generated(run, material, context, attempt, issues))) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Draft):
+                draft = piece
+            else:
+                yield piece
+    assert draft is not None
+    yield Progress("hallucination", 95)
+    sources = (*compared(draft, context), *as_sources(material.facts))
+    checked = await check(run, draft, sources, material.confidence)
+    note(run, attempt, checked)
+    yield checked
+
+
+def compared(draft: Draft, context: Context) -> tuple[Passage, ...]:
+    """What the draft is checked against: what the model read, or of very much what it cites."""
+    if len(context.passages) <= CHECKED_WHOLE:
+        return context.passages
+    cited = {citation.passage_id for citation in draft.citations}
+    return tuple(passage for passage in context.passages if passage.passage_id in cited) or context.passages
+
+
+async def _generated(
+    run: Run, material: Material, context: Context, attempt: int, issues: tuple[str, ...]
+) -> AsyncIterator[Token | Draft]:
+    assert run.deps.chat is not None
+    memory = run.settings.memory.generation
+    began = time.perf_counter()
+    try:
+        stream = generate(
+            material.question,
+            context,
+            run.record.metered("generate" if attempt == 1 else "retry", run.deps.chat, run.settings),
+            run.settings.answer,
+            temperature=run.settings.rag.qa.temperature,
+            confidence=material.confidence,
+            feedback=issues,
+            history=run.question.history[-memory:] if memory else (),
+            task=material.task,
+        )
+        async with aclosing(cast("Any", stream)) as pieces:
+            async for piece in pieces:
+                yield piece
+    finally:
+        run.record.spent("answer", began)
+
+
+async def settled(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
+    """The answer that is given: as it is, with what is not supported said; in strict mode what the sources say."""
+    assert run.deps.chat is not None
+    read = material.coverage or coverage(len(material.passages), material.visible)
+    if strict and best.refuted:
+        outcome = await quotation(run, material)
+        reason = "The generated answer was not supported by its sources and is withheld (strict checking)."
+        told = (reason, *outcome.draft.insufficiencies)
+        return replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
+    draft = best.draft if best.draft.found else await refused(run, best.draft)
+    draft = replace(draft, insufficiencies=(*draft.insufficiencies, *disclosure(best)))
+    return Outcome(
+        draft, run.deps.chat.name, context.passages, material.confidence, read, best.grounding,
+        needs_clarification=not draft.found and _ambiguous(run), more=material.more,
+        degraded=(*draft.degraded, *(best.grounding.degraded if best.grounding else ())),
+    )  # fmt: skip
+
+
+# --- without one ----------------------------------------------------------------------------------------------------
+
+
+async def quotation(run: Run, material: Material) -> Outcome:
+    """From the passages in order of relevance; no budget of tokens limits us here."""
+    began = time.perf_counter()
+    draft = await _extracted(run, material)
+    run.record.spent("answer", began)
+    lists = (material.shown, material.passages, *(passages for _, passages in material.parts))
+    sources = tuple({passage.passage_id: passage for passages in lists for passage in passages}.values())
+    if not draft.found:
+        draft = await refused(run, draft)
+    return Outcome(
+        draft, "extractive", sources, material.confidence, coverage(len(sources), max(len(sources), material.visible)),
+        needs_clarification=not draft.found and _ambiguous(run), degraded=material.degraded, more=material.more,
+    )  # fmt: skip
+
+
+async def _extracted(run: Run, material: Material) -> Draft:
+    """Each sub-question from its own passages; the question as a whole where there are none, or none is answered."""
+    parts: list[Part] = []
+    cited: list[Citation] = []
+    for text, passages in material.parts:
+        draft = await _extract(run, material, text, passages, len(cited) + 1)
+        if draft.found and repeats(draft, cited):
+            continue
+        parts.append(Part(text, draft))
+        cited += draft.citations
+    if any(part.draft.found for part in parts):
+        return joined(parts)
+    return await _extract(run, material, material.question, material.passages, 1)
+
+
+async def _extract(run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int) -> Draft:
+    settings, embedder = run.settings.answer, run.deps.embedder
+    asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
+    return await extract(asked, passages, embedder, settings, first=first, known=material.known, enough=material.enough)
+
+
+# --- what to do when nothing answers --------------------------------------------------------------------------------
+
+
+async def refused(run: Run, draft: Draft) -> Draft:
+    """The refusal with what to do next: a question back where the message is ambiguous, else other words."""
+    titles = await run.deps.library.titles(run.question.collection, SHOWN)
+    if _ambiguous(run):
+        advice = question_back(run.question.text, run.plan.language, titles)
+    else:
+        advice = rephrase(run.plan.language, titles)
+    said = draft.text
+    if said in REFUSALS.values():  # "merci bcp" has no word that tells its language, but the plan knows it
+        said = REFUSALS[known_language(run.plan.language)]
+    return replace(draft, text=f"{said} {advice}".strip())
+
+
+def _ambiguous(run: Run) -> bool:
+    return run.plan.complexity.level == "AMBIGUOUS" and run.route.strategy in ("fast", "enhanced")

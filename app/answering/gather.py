@@ -1,0 +1,158 @@
+"""Searching for an answer: one search, or several whose results are merged.
+
+Enhanced reads more (A1.15), and searches for each sub-question and other phrasing besides the question itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Final
+from uuid import UUID
+
+from app.answering.context import Run, half_up
+from app.domain.graph import GraphContext, joined_contexts
+from app.domain.passage import Passage, SearchResult
+from app.domain.trace import LegTrace
+from app.errors import CairnError
+from app.query.filters import scoped
+
+WIDE: Final = frozenset({"enhanced", "corrective"})
+"""Strategies that search for the parts and phrasings of a question too."""
+MOST_NAMED: Final = 4
+"""Documents named in a message that are searched one by one."""
+AT_ONCE: Final = 2
+"""Searches of one run that are under way together; the pool of connections is small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A sub-question and what was found for it."""
+
+    question: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Passages to read, best first. `confidence` is the best leg's of the search for the question, or the mean of those
+    for its parts if that is more. `visible`: passages in the collection."""
+
+    passages: tuple[Passage, ...]
+    confidence: float
+    visible: int
+    effective_top_k: int
+    parts: tuple[Part, ...] = ()
+    degraded: tuple[str, ...] = ()
+    graph: GraphContext | None = None
+
+
+async def gather(run: Run, *, factor: float | None = None, read: int | None = None, purpose: str = "question") -> Found:
+    """`factor`: how much more than usual is retrieved and read; by default as the strategy says. `read`: passages to read
+    instead. `purpose`: "rewrite" for a query that is searched alone. Raises CairnError when the search for the question
+    itself fails; other searches that fail are reported."""
+    factor = factor or (run.settings.routing.enhanced_factor if run.route.strategy in WIDE else 1.0)
+    top_k = half_up(factor * max(run.settings.answer.retrieved, run.settings.rag.top_k))
+    read = read or half_up(factor * run.settings.rag.top_k)
+    main, degraded = await _main(run, top_k, purpose)
+    asked = _further(run) if main.visible_passages and purpose == "question" else []
+    if not asked:
+        passages = main.passages[:read]
+        parts = tuple(Part(text, passages) for text in run.plan.subquestions)
+        return Found(passages, best(main), main.visible_passages, top_k, parts, degraded, main.graph)
+    done, failed = await _more(run, asked, top_k)
+    parts = tuple(
+        Part(text, result.passages[: run.settings.rag.top_k])
+        for (purpose, text), result in done if purpose == "subquestion"
+    )  # fmt: skip
+    sure = [best(result) for (purpose, _), result in done if purpose == "subquestion"]
+    passages, run.record.merged = merge([main.passages, *(result.passages for _, result in done)], read)
+    confidence = max(best(main), fmean(sure) if sure else 0.0)
+    graph = joined_contexts([main.graph, *(result.graph for _, result in done)])
+    return Found(passages, confidence, main.visible_passages, top_k, parts, (*degraded, *failed), graph)
+
+
+def _further(run: Run) -> list[tuple[str, str]]:
+    """What is searched for besides the question, and why: parts and other phrasings of an enhanced one, and each of
+    several documents that the message names."""
+    named = run.plan.documents if 1 < len(run.plan.documents) <= MOST_NAMED else ()
+    asked = [("document", scoped(run.plan.text, (name,))) for name in named]
+    if run.route.strategy in WIDE:
+        asked += [("subquestion", text) for text in run.plan.subquestions]
+        asked += [("expansion", text) for text in run.plan.expansions]
+    return asked
+
+
+async def _main(run: Run, top_k: int, purpose: str) -> tuple[SearchResult, tuple[str, ...]]:
+    """Conditions that were read out of the message are dropped where nothing meets them; the caller's never are."""
+    own = dict(run.question.filters or {})
+    guessed = {key: value for key, value in run.plan.filters.items() if key not in own}
+    text = scoped(run.plan.text, run.plan.documents)
+    result = await run.search(text, top_k, purpose=purpose, filters={**guessed, **own})
+    if (guessed or text != run.plan.text) and not result.passages and result.visible_passages:
+        said = ", ".join([*run.plan.documents, *(f"{key} = {value!r}" for key, value in guessed.items())])
+        again = "without conditions" if purpose == "question" else purpose
+        result = await run.search(run.plan.text, top_k, purpose=again, filters=own)
+        return result, (f"nothing was found under {said}, which the question names: searched everything",)
+    return result, ()
+
+
+async def _more(
+    run: Run, asked: Sequence[tuple[str, str]], top_k: int
+) -> tuple[list[tuple[tuple[str, str], SearchResult]], list[str]]:
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def search(purpose: str, text: str) -> SearchResult | CairnError:
+        async with gate:
+            try:
+                return await run.search(text, top_k, purpose=purpose, filters=run.question.filters)
+            except CairnError as error:
+                return error
+
+    before = len(run.record.searches)
+    results = await asyncio.gather(*(search(purpose, text) for purpose, text in asked))
+    place = {item: n for n, item in enumerate(asked)}  # the trace tells them in order, however they ended
+    run.record.searches[before:] = sorted(
+        run.record.searches[before:], key=lambda done: place.get((done.purpose, done.query), 0)
+    )
+    done = [(item, result) for item, result in zip(asked, results, strict=True) if isinstance(result, SearchResult)]
+    failed = [
+        f"search for the {purpose} {text!r} failed: {result.detail}"
+        for (purpose, text), result in zip(asked, results, strict=True) if isinstance(result, CairnError)
+    ]  # fmt: skip
+    return done, failed
+
+
+def best(result: SearchResult) -> float:
+    """Confidence of the best leg; 0 where none has any."""
+    return max(result.confidence.values(), default=0.0)
+
+
+def merge(lists: Sequence[Sequence[Passage]], limit: int, *, k: int = 60) -> tuple[tuple[Passage, ...], LegTrace]:
+    """Reciprocal rank fusion of whole results (A3.02), after the first of each list, so that no part goes unread.
+
+    A passage is taken as the list says that has it highest. Also the merged list as the trace keeps it.
+    """
+    scores: dict[UUID, float] = {}
+    standing: dict[UUID, tuple[int, Passage]] = {}
+    for passages in lists:
+        for rank, passage in enumerate(passages, 1):
+            key = passage.passage_id
+            scores[key] = scores.get(key, 0.0) + 1 / (k + rank)
+            if key not in standing or rank < standing[key][0]:
+                standing[key] = rank, passage
+    firsts = list(dict.fromkeys(passages[0].passage_id for passages in lists if passages))
+    order = sorted(scores, key=lambda key: (key not in firsts, -scores[key], key))
+    kept = tuple(replace(standing[key][1], score=scores[key]) for key in order[:limit])
+    trace = LegTrace(
+        leg="merged",
+        passage_ids=tuple(order),
+        chunk_ids=(None,) * len(order),
+        scores=tuple(scores[key] for key in order),
+        shares=(math.nan,) * len(order),
+        fates=tuple("kept" if place < limit else "below top_k" for place in range(len(order))),
+    )
+    return kept, trace

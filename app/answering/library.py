@@ -1,0 +1,113 @@
+"""What strategies read besides searching: passages by id or in order, and what a collection holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from app.domain.code import Symbol, SymbolQuery
+from app.domain.graph_view import CommunitySummary, Way
+from app.domain.library import DocumentReading, Holdings, Listed
+from app.domain.passage import Passage
+from app.domain.principal import Principal
+from app.graph.lookup import lookup
+from app.graph.overview import communities_for
+from app.graph.paths import ways_between
+from app.graph.symbols import find_symbols
+from app.store import collections, holdings, passages, tools
+from app.store.passages import ChunkVector
+from app.store.session import Database
+
+_QUICKLY: Final = {"statement_timeout": "2000"}
+"""Milliseconds for the graph: the question can be answered without it."""
+
+HUB: Final = 50
+"""Share of the passages, one in so many, from which on what they mention is too common to join two things;"""
+MOST_PASSAGES: Final = 50
+"""and the number, in large collections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Reads for one caller; a collection that is gone holds nothing."""
+
+    database: Database
+    principal: Principal
+
+    async def passages(self, ids: Sequence[UUID]) -> list[Passage]:
+        """In the order of the ids, without those that are gone."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await passages.fetch(connection, self.principal, dict.fromkeys(ids))
+        return [found[key] for key in dict.fromkeys(ids) if key in found]
+
+    async def within(self, collection: str, ids: Sequence[UUID], *, filters: Mapping[str, Any] | None) -> list[Passage]:
+        """The same, without those of other collections, and of documents that do not meet the filters."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            scope = await tools.in_scope(connection, self.principal, collection, dict(filters or {}), ids)
+            found = await passages.fetch(connection, self.principal, dict.fromkeys(key for key in ids if key in scope))
+        return [found[key] for key in dict.fromkeys(ids) if key in found]
+
+    async def documents(
+        self, collection: str, *, filters: Mapping[str, Any] | None = None, limit: int = 2000
+    ) -> list[Listed]:
+        """Indexed documents by external id; `filters` match metadata by containment."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await holdings.documents(connection, self.principal, collection, dict(filters or {}), limit)
+
+    async def titles(self, collection: str, limit: int) -> list[str]:
+        """Titles of some documents."""
+        return list(dict.fromkeys(listed.title for listed in await self.documents(collection, limit=limit)))
+
+    async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
+        """How many documents of which kinds there are."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await holdings.totals(connection, self.principal, collection, dict(filters or {}))
+
+    async def symbols(self, collection: str, queries: Sequence[SymbolQuery]) -> list[Symbol]:
+        """Symbols of code that a collection holds by exactly these names: parts of names would cost a look at all of them."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await collections.by_names(connection, self.principal, (collection,))
+            return await find_symbols(connection, self.principal, [one.id for one in found], queries, partial=False)
+
+    async def filled_collections(self, limit: int) -> list[str]:
+        """Names of collections with documents, the largest first."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await holdings.filled(connection, self.principal, limit)
+
+    async def read(
+        self, collection: str, documents: Sequence[UUID] | None, *, max_tokens: int, filters: Mapping[str, Any]
+    ) -> DocumentReading:
+        """Passages in order of documents and places in them, all or evenly spread over what does not fit into
+        `max_tokens`."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await passages.in_order(connection, self.principal, collection, documents, max_tokens, dict(filters))
+
+    async def communities(self, collection: str, *, text: str = "", limit: int) -> list[CommunitySummary]:
+        """Those that a text is about, best first, or the largest; none where there are none."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await collections.by_names(connection, self.principal, (collection,))
+            ids = [one.id for one in found]
+            return await communities_for(connection, self.principal, ids, text=text, limit=limit) if ids else []
+
+    async def chunk_vectors(self, ids: Sequence[UUID]) -> list[ChunkVector]:
+        """Vectors of the chunks of these passages, in order."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await passages.chunk_vectors(connection, self.principal, ids)
+
+    async def ways(self, collection: str, one: str, other: str, *, hops: int, limit: int) -> tuple[Way, ...]:
+        """How two entities, by name, are related; none where one of them is unknown or nothing joins them. What many passages
+        mention ("American") joins nothing. Raises QueryTimeoutError."""
+        async with self.database.transaction(
+            self.principal, readonly=True, isolation="repeatable_read", config=_QUICKLY
+        ) as connection:
+            found = await collections.by_name(connection, self.principal, collection)
+            ends = [await lookup(connection, self.principal, found.id, name) for name in (one, other)] if found else []
+            first, second = (*ends, None, None)[:2]
+            if found is None or first is None or second is None or first.id == second.id:
+                return ()
+            most = min(max(found.passage_count // HUB, 3), MOST_PASSAGES)
+            return await ways_between(
+                connection, self.principal, found.id, first.id, second.id, hops=hops, limit=limit, most=most
+            )

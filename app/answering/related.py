@@ -1,0 +1,162 @@
+"""How two things are related: the way between them in the graph, told by the sentences that prove each step.
+
+Sources are the passages of the proofs in the order of the way. With a model they are what it reads; without one, or where it
+fails, the sentences are quoted one after another, each with its citation. Where the collection does not know both things, or
+nothing joins them, the question is searched for like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from math import prod
+from typing import Any, Final, cast
+from uuid import UUID
+
+from app.answer.cite import citation, supporting_span
+from app.answer.context import assemble
+from app.answering.choose import Means, by_complexity
+from app.answering.context import Outcome, Piece, Run
+from app.answering.draft import Material, written
+from app.answering.fast import fast
+from app.answering.widen import widened, widens
+from app.domain.answer import Citation, Draft
+from app.domain.event import Progress, SourcesFound, Token
+from app.domain.graph_view import Relation, Way
+from app.domain.passage import Passage
+from app.errors import CairnError, ProviderError
+from app.language.sentences import Span, split_sentences
+from app.query.related import ends_of
+
+HOPS: Final = 3
+WAYS: Final = 3
+"""Ways that a model reads; quoted is the first."""
+STATED, TOGETHER, PASSAGE = 0.9, 0.7, 0.5
+"""How sure a step is: words between the two say it; both stand in one sentence; both stand in one passage. Of a way it is the
+product."""
+ENOUGH: Final = 0.35
+"""A way that is less sure is not told: three times "together" joins anything with anything."""
+LOOKED_AT: Final = 20
+"""Ways of which the best are taken."""
+
+
+async def related(run: Run) -> AsyncIterator[Piece]:
+    """Progress, sources, tokens and an Outcome. Raises CairnError."""
+    yield Progress("retrieve", 40)
+    ways, passages, notes = await _ways(run)
+    steps = _answering(run, ways, passages) if ways else _searched(run, notes)
+    async with aclosing(cast("Any", steps)) as pieces:
+        async for piece in pieces:
+            yield piece
+
+
+async def _ways(run: Run) -> tuple[Sequence[Way], Mapping[UUID, Passage], tuple[str, ...]]:
+    """Of the first reading of the question whose ends are both known. A graph that cannot be read is reported."""
+    library, collection = run.deps.library, run.question.collection
+    try:
+        for one, other in ends_of(run.plan.text, run.plan.language):
+            ways = await library.ways(collection, one, other, hops=HOPS, limit=LOOKED_AT)
+            ids = [relation.proof.passage_id for way in ways for relation in way.relations]
+            known = {passage.passage_id: passage for passage in await library.passages(ids)} if ids else {}
+            if told := _telling(ways, known):
+                return told, known, ()
+    except CairnError as error:
+        return (), {}, (f"the graph could not be read ({error.code}: {error.detail}): searched instead",)
+    return (), {}, ()
+
+
+def _telling(ways: Sequence[Way], known: Mapping[UUID, Passage]) -> list[Way]:
+    """Those that are sure enough, short ones before long, then the surest."""
+    sure = {way: _sureness(way, known) for way in ways}
+    told = [way for way in ways if sure[way] >= ENOUGH]
+    return sorted(told, key=lambda way: (len(way.relations), -sure[way]))[:WAYS]
+
+
+def _sureness(way: Way, known: Mapping[UUID, Passage]) -> float:
+    return prod(_sure(relation, known) for relation in way.relations)
+
+
+def _sure(relation: Relation, known: Mapping[UUID, Passage]) -> float:
+    if relation.kind != "co_occurs":
+        return STATED
+    passage = known.get(relation.proof.passage_id)
+    return TOGETHER if passage and len(relation.proof.quote) < len(passage.content) else PASSAGE
+
+
+async def _searched(run: Run, notes: tuple[str, ...]) -> AsyncIterator[Piece]:
+    """As if the graph were not there; the route says which way was taken in the end."""
+    route = by_complexity(run.plan, Means())
+    strategy = route.strategy if route.strategy == "enhanced" else "fast"
+    reason = f"nothing in the graph joins what the question names; {route.reason}"
+    plain = replace(run, route=replace(route, strategy=strategy, reason=reason))
+    run.record.route = plain.route
+    if widens(plain):
+        plain = await widened(plain)
+    async with aclosing(cast("Any", fast(plain))) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Outcome):
+                more = {**piece.more, "strategy": strategy, "reason": reason}
+                yield replace(piece, more=more, degraded=(*route.degraded, *notes, *piece.degraded))
+            else:
+                yield piece
+
+
+async def _answering(run: Run, ways: Sequence[Way], known: Mapping[UUID, Passage]) -> AsyncIterator[Piece]:
+    proofs = [relation.proof.passage_id for way in ways for relation in way.relations]
+    passages = tuple(known[key] for key in dict.fromkeys(proofs) if key in known)
+    told = [[entity.name for entity in way.entities] for way in ways]
+    material = Material(
+        question=run.plan.text,
+        passages=passages,
+        confidence=_sureness(ways[0], known),
+        visible=len(passages),
+        coverage=f"sampled: the {len(passages)} passages that prove the way",
+        more={"paths": told, "relations": [relation.kind for relation in ways[0].relations]},
+    )
+    degraded: tuple[str, ...] = ()
+    if run.deps.chat:
+        context = assemble(passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
+        yield SourcesFound(context.passages)
+        yield Progress("generate", 85)
+        started = False
+        try:
+            async with aclosing(cast("Any", written(run, material, context))) as pieces:
+                async for piece in pieces:
+                    started = started or isinstance(piece, Token)
+                    yield piece
+            return
+        except ProviderError as error:
+            if started:
+                raise
+            degraded = (f"generation failed ({error.code}: {error.detail}): the evidence was quoted instead",)
+    else:
+        yield SourcesFound(passages)
+        yield Progress("generate", 85)
+    draft = _quoted(ways[0], known, material.confidence)
+    yield Token(draft.text)
+    yield Outcome(
+        draft, "extractive", passages, material.confidence, material.coverage, more=material.more, degraded=degraded
+    )
+
+
+def _quoted(way: Way, known: Mapping[UUID, Passage], confidence: float) -> Draft:
+    """The sentence that proves each step, in order, each once."""
+    made: dict[tuple[UUID, Span], Citation] = {}
+    for relation in way.relations:
+        passage = known.get(relation.proof.passage_id)
+        if passage is None:  # deleted since
+            continue
+        span = _sentence(relation, passage)
+        made.setdefault((passage.passage_id, span), citation(len(made) + 1, passage, span))
+    text = " ".join(f"{cited.quote} [{cited.n}]" for cited in made.values())
+    return Draft(text, tuple(made.values()), True, confidence)
+
+
+def _sentence(relation: Relation, passage: Passage) -> Span:
+    """The proof, or of one that is a whole passage the sentence that says most of both."""
+    start, end = relation.proof.start - passage.start, relation.proof.end - passage.start
+    inside = [span for span in split_sentences(passage.content) if start <= span[0] and span[1] <= end]
+    if len(inside) < 2:
+        return start, end
+    return supporting_span(f"{relation.source.name} {relation.target.name}", passage.content, inside)

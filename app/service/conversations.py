@@ -1,0 +1,63 @@
+"""What a user can do with conversations, once for all surfaces."""
+
+from __future__ import annotations
+
+import re
+
+from app.domain.ids import new_id
+from app.errors import InputError
+from app.service import actions
+from app.store import memory
+from app.store.memory import Placed
+from app.wiring import Services
+
+CHAT_ID = re.compile(r"[A-Za-z0-9._-]{1,123}")
+"""What makes `chat_{id}` a collection name."""
+RESERVED = frozenset({"history", "stream"})
+"""Chat ids that would be other routes: /chat/history/..., /chat/stream."""
+
+
+def new_session() -> str:
+    """The id of a conversation whose client named none (A13.02)."""
+    return str(new_id())
+
+
+def checked_chat(chat_id: str) -> str:
+    """Raises InputError."""
+    if not CHAT_ID.fullmatch(chat_id) or chat_id in RESERVED:
+        raise InputError(
+            f"{chat_id[:140]!r} is not a chat id: 1 to 123 letters, digits, '.', '_' or '-', and neither "
+            f"{' nor '.join(sorted(RESERVED))}, which are routes"
+        )
+    return chat_id
+
+
+def chat_collection(chat_id: str) -> str:
+    """The collection that holds the documents of one chat, apart from all others (A14.01). Raises InputError."""
+    return f"chat_{checked_chat(chat_id)}"
+
+
+def session_collection(session_id: str) -> str:
+    """The collection of a conversation that names none. Raises InputError where its id cannot be part of a name."""
+    if not CHAT_ID.fullmatch(session_id):
+        raise InputError(
+            f"name the collection (collection_name): the session id {session_id[:140]!r} cannot be part of a name, which "
+            "has letters, digits, '.', '_' and '-' only, 128 of them with 'chat_'"
+        )
+    return f"chat_{session_id}"
+
+
+async def get_history(services: Services, session_id: str, *, after: int = 0, limit: int = 50) -> list[Placed]:
+    """Messages in order, after a position; none for an unknown conversation. Raises InputError."""
+    session_id = actions.checked_session(session_id)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await memory.page(connection, services.principal, session_id, after=after, limit=limit)
+
+
+async def delete_history(services: Services, session_id: str) -> bool:
+    """Remove a conversation: its messages, the text of its runs in traces, and cached results of what it asked. False for
+    an unknown one. What is being answered meanwhile begins it anew. Raises InputError."""
+    session_id = actions.checked_session(session_id)
+    await services.traces.flush()
+    async with services.database.transaction(services.principal) as connection:
+        return await memory.forget(connection, session_id)

@@ -1,0 +1,260 @@
+"""What a user can do with the knowledge graph, once for all surfaces.
+
+An entity is named by id or name; one that was merged is what it was merged into. What a name does not find raises
+NotFoundError with names that may have been meant (`did_you_mean`). Lists leave out what code only refers to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from app.domain.document import Collection
+from app.domain.graph import EntitySummary, Neighbourhood, WalkLimits
+from app.domain.graph_view import (
+    CommunityKey,
+    CommunitySummary,
+    EntityDetail,
+    GraphEdge,
+    GraphNode,
+    MentionedIn,
+    Merge,
+    Standing,
+    Surroundings,
+    Way,
+    WayPlace,
+)
+from app.errors import ConflictError, InputError, NotFoundError
+from app.graph.overview import communities_for
+from app.graph.paths import ways_between
+from app.graph.resolve import key_of
+from app.graph.standing import collection_of, standing_of
+from app.graph.traverse import traverse
+from app.language.text import normalise
+from app.service.actions import get_collection
+from app.store import communities, graph, graph_view, passages
+from app.wiring import Services
+
+NAMES_SHOWN = 50
+
+
+async def list_entities(
+    services: Services,
+    collection: str | None = None,
+    *,
+    text: str = "",
+    kind: str | None = None,
+    after: EntitySummary | None = None,
+    limit: int = 50,
+) -> list[EntitySummary]:
+    """Entities most spoken of; with `text` those with a name, or a word of one, that begins with it. `after`: the last one
+    of the page before. Raises NotFoundError for an unknown collection."""  # fmt: skip
+    found = await _collection(services, collection)
+    prefix = key_of(normalise(text))
+    if text.strip() and not prefix:
+        return []
+    async with _reading(services) as connection:
+        return await graph_view.entities(
+            connection, services.principal, found.id, prefix=prefix, kind=kind, after=after, limit=limit
+        )
+
+
+async def get_entity(
+    services: Services, entity: str, collection: str | None = None, *, relations: int = 20, mentions: int = 10
+) -> EntityDetail:
+    """Everything about an entity: at most so many of its relations and passages. Raises NotFoundError."""
+    async with _reading(services) as connection:
+        standing = await _standing(services, connection, entity, collection)
+        principal, key = services.principal, standing.entity.id
+        strongest = await graph_view.strongest(connection, principal, key, relations)
+        spoken = (await graph.passages(connection, principal, [key], mentions)).get(key, [])
+        texts = await passages.fetch(connection, principal, {one.passage_id: None for one in spoken})
+        total, documents, related = await graph_view.counts(connection, principal, key)
+        return EntityDetail(
+            standing,
+            tuple(await graph_view.names(connection, principal, key, NAMES_SHOWN)),
+            total, documents, related,
+            tuple((await graph_view.relations(connection, principal, strongest)).values()),
+            tuple(MentionedIn(texts[one.passage_id], one.occurrences) for one in spoken),
+            tuple(await graph_view.merged_into(connection, principal, key)),
+        )  # fmt: skip
+
+
+async def get_neighborhood(
+    services: Services, entity: str, collection: str | None = None, *, hops: int = 2, limit: int = 50
+) -> Surroundings:
+    """What is related to an entity over so many relations (1 to 3): at most `limit` others. Raises NotFoundError."""
+    settings = services.settings.current.graph
+    limits = WalkLimits(
+        hops, settings.per_node_cap, max(settings.beam, limit), settings.row_budget, settings.time_budget_ms, limit + 2
+    )
+    async with _reading(services) as connection:
+        standing = await _standing(services, connection, entity, collection)
+        found = await traverse(connection, standing.collection_id, {standing.entity.id: 1.0}, limits)
+        return await _surroundings(services, connection, standing, found, limit)
+
+
+async def _surroundings(
+    services: Services, connection: Any, standing: Standing, found: Neighbourhood, limit: int
+) -> Surroundings:
+    """Of the relations between two entities the one that says most, with its proof."""
+    reached = found.entities[: limit + 1]
+    steps = dict.fromkeys((edge.source_id, edge.target_id) for one in reached for edge in one.path)
+    chosen = await graph_view.between(connection, services.principal, steps)
+    by_step = dict(zip(steps, chosen, strict=True))
+    names = await graph.named(connection, services.principal, [one.entity_id for one in reached])
+    relations = await graph_view.relations(connection, services.principal, list(dict.fromkeys(chosen)))
+    places = tuple(
+        WayPlace(
+            names[one.entity_id], len(one.path), one.score,
+            tuple(by_step[edge.source_id, edge.target_id] for edge in one.path),
+        )
+        for one in reached
+    )  # fmt: skip
+    more = found.truncated or len(found.entities) > len(reached)
+    return Surroundings(standing.collection, places, tuple(relations.values()), more)
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """Two entities, and the ways between them, the best first; none where nothing joins them within the hops."""
+
+    collection: str
+    source: EntitySummary
+    target: EntitySummary
+    ways: tuple[Way, ...]
+
+
+async def get_paths(
+    services: Services, source: str, target: str, collection: str | None = None, *, hops: int = 3, limit: int = 3
+) -> Connected:
+    """How two entities are related. Raises NotFoundError, InputError where both are the same."""
+    async with _reading(services) as connection:
+        first = await _standing(services, connection, source, collection)
+        second = await _standing(services, connection, target, collection or first.collection)
+        if first.entity.id == second.entity.id:
+            raise InputError(f"both ends are {first.entity.name}; name two different entities")
+        if first.collection_id != second.collection_id:
+            raise InputError(f"{first.entity.name} and {second.entity.name} are of different collections")
+        ways = await ways_between(
+            connection,
+            services.principal,
+            first.collection_id,
+            first.entity.id,
+            second.entity.id,
+            hops=hops,
+            limit=limit,
+        )
+    return Connected(first.collection, first.entity, second.entity, ways)
+
+
+# --- communities --------------------------------------------------------------------------------------------------------
+
+
+async def list_communities(
+    services: Services,
+    collection: str | None = None,
+    *,
+    level: int | None = None,
+    after: CommunityKey | None = None,
+    limit: int,
+) -> tuple[list[CommunitySummary], CommunityKey | None]:
+    """Large ones before their parts, without those of which nothing is left; and the last one where there are more."""
+    found = await _collection(services, collection)
+    async with _reading(services) as connection:
+        keys = await communities.listed(
+            connection, services.principal, found.id, level=level, after=after, limit=limit + 1
+        )
+        page = dict.fromkeys((key.id for key in keys[:limit]), 0.0)
+        shown = await communities.described(connection, services.principal, page)
+    return shown, keys[limit - 1] if len(keys) > limit else None
+
+
+async def find_communities(
+    services: Services, text: str, collection: str | None = None, *, limit: int
+) -> list[CommunitySummary]:
+    """Those that a text is about, best first, none inside another one of them. Raises NotFoundError."""
+    found = await _collection(services, collection)
+    async with _reading(services) as connection:
+        return await communities_for(connection, services.principal, [found.id], text=text, limit=limit)
+
+
+# --- merges -------------------------------------------------------------------------------------------------------------
+
+
+async def merge_entities(services: Services, collection: str | None, into: str, merged: str, reason: str) -> Merge:
+    """Take one entity for another. Raises NotFoundError, ConflictError where they are one already."""
+    async with services.database.transaction(services.principal) as connection:
+        target = await _standing(services, connection, into, collection)
+        source = await _standing(services, connection, merged, collection or target.collection)
+        if source.collection_id != target.collection_id:
+            raise InputError(f"{source.entity.name} and {target.entity.name} are of different collections")
+        merge_id = await graph.merge(
+            connection, target.collection_id, source.entity.id, target.entity.id, normalise(reason).strip() or "by hand"
+        )
+        if merge_id is None:
+            raise ConflictError(f"{source.entity.name} and {target.entity.name} are one entity already")
+        return (await graph_view.merges(connection, services.principal, merge_id=merge_id))[0]
+
+
+async def undo_merge(services: Services, merge_id: UUID) -> Merge:
+    """Let what was merged be itself again. Raises NotFoundError, ConflictError where it was undone before."""
+    async with services.database.transaction(services.principal) as connection:
+        found = await graph_view.merges(connection, services.principal, merge_id=merge_id)
+        if not found:
+            raise NotFoundError(f"no merge {merge_id}; see GET /graph/merges")
+        collection = await collection_of(connection, services.principal, found[0].collection)
+        if not await graph.unmerge(connection, collection.id, merge_id):
+            raise ConflictError(f"merge {merge_id} is not in force any more")
+        return (await graph_view.merges(connection, services.principal, merge_id=merge_id))[0]
+
+
+async def list_merges(
+    services: Services, collection: str | None = None, *, before: UUID | None = None, limit: int = 50
+) -> list[Merge]:
+    """The log, newest first, of one collection or all, also of what was undone. Raises NotFoundError."""
+    found = await get_collection(services, collection) if collection is not None else None
+    async with _reading(services) as connection:
+        return await graph_view.merges(
+            connection, services.principal, collection_id=found.id if found else None, before=before, limit=limit
+        )
+
+
+# --- export -------------------------------------------------------------------------------------------------------------
+
+
+async def exported(services: Services, collection: str | None = None) -> AsyncIterator[GraphNode | GraphEdge]:
+    """All entities, then all relations, of one state of the collection. Raises NotFoundError."""
+    found = await _collection(services, collection)
+    async with services.database.transaction(
+        services.principal, readonly=True, isolation="repeatable_read"
+    ) as connection:
+        async for node in graph_view.nodes(connection, services.principal, found.id):
+            yield node
+        async for link in graph_view.links(connection, services.principal, found.id):
+            yield link
+
+
+# --- finding what is meant ----------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _reading(services: Services) -> AsyncIterator[Any]:
+    """One state of the graph, however many statements read it; none of them for longer than searches may take."""
+    config = {"statement_timeout": str(services.settings.current.retrieve.statement_timeout_ms)}
+    async with services.database.transaction(
+        services.principal, readonly=True, isolation="repeatable_read", config=config
+    ) as connection:
+        yield connection
+
+
+async def _collection(services: Services, name: str | None) -> Collection:
+    return await get_collection(services, name or services.settings.current.rag.collection_name)
+
+
+async def _standing(services: Services, connection: Any, entity: str, collection: str | None) -> Standing:
+    default = services.settings.current.rag.collection_name
+    return await standing_of(connection, services.principal, entity, collection, default)

@@ -1,0 +1,148 @@
+"""What a user can do with embedding models and indexes of collections, once for all surfaces (docs/adr/0013)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.domain.document import Collection
+from app.domain.job import Job
+from app.errors import ConflictError, InputError, NotFoundError
+from app.jobs.reindex import BACKFILL, REINDEX
+from app.jobs.vector_indexes import enqueue_plan
+from app.store import collections, jobs, models, vectors
+from app.store.models import CollectionModel
+from app.store.vectors import EmbeddingModel
+from app.wiring import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Registered models, and what collections do with them."""
+
+    models: list[EmbeddingModel]
+    collections: list[CollectionModel]
+
+
+async def list_models(services: Services, collection: str | None = None) -> Models:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return Models(
+            await models.all_models(connection),
+            await models.of_collections(connection, services.principal, collection),
+        )
+
+
+async def add_model(services: Services, name: str) -> EmbeddingModel:
+    """Register a model: one call of its provider, a row, and an empty HNSW index. Cheap when it is there already.
+
+    Raises InputError, ProviderError or SettingsError when no provider has it, DatabaseUnavailableError.
+    """
+    if not 0 < len(name) <= 200:
+        raise InputError("a model's name has 1 to 200 characters")
+    return await services.register_model(name)
+
+
+async def start_backfill(services: Services, collection: str, name: str) -> Job:
+    """Order the vectors of another model for all chunks; from now on ingestion makes them too. Raises NotFoundError,
+    ConflictError when the model serves already, and what `add_model` raises."""
+    found = await _collection(services, collection)
+    model = await add_model(services, name)
+    async with services.database.transaction(services.principal) as connection:
+        locked = await _lock(connection, services, found)
+        if locked.model_id is None:
+            raise ConflictError(f"collection {collection} is empty: it will be served by the model of the settings")
+        if locked.model_id == model.id:
+            raise ConflictError(f"collection {collection} is served by {model.name} already")
+        state = await models.state(connection, services.principal, found.id, model.id)
+        if state not in ("retired", "ready"):
+            await models.set_state(connection, services.principal, found.id, model.id, "backfilling")
+        payload = {"collection_id": str(found.id), "collection": found.name, "model_id": model.id, "model": model.name}
+        return await jobs.enqueue(
+            connection, services.principal, BACKFILL, payload, dedupe_key=f"{BACKFILL}:{found.id}:{model.id}",
+            max_attempts=services.settings.current.jobs.max_attempts,
+        )  # fmt: skip
+
+
+async def flip(services: Services, collection: str, name: str) -> Collection:
+    """Let a model serve that has a vector for every chunk. Raises NotFoundError, ConflictError when it has not."""
+    found = await _collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        locked = await _lock(connection, services, found)
+        model = await vectors.model(connection, name)
+        state = model and await models.state(connection, services.principal, found.id, model.id)
+        if model is None or state is None:
+            raise ConflictError(f"collection {collection} has no vectors of {name}; backfill it first")
+        await _serve(connection, services, locked, model)
+    return await _collection(services, collection)
+
+
+async def rollback(services: Services, collection: str) -> Collection:
+    """Let the model serve again that did before the last flip. Raises NotFoundError, ConflictError."""
+    found = await _collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        locked = await _lock(connection, services, found)
+        model = await models.last_retired(connection, services.principal, found.id)
+        if model is None:
+            raise ConflictError(f"collection {collection} was not served by another model before")
+        await _serve(connection, services, locked, model)
+    return await _collection(services, collection)
+
+
+async def forget(services: Services, collection: str, name: str) -> None:
+    """Delete the vectors of a model that does not serve; ingestion makes no more. Raises NotFoundError, ConflictError."""
+    found = await _collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        locked = await _lock(connection, services, found)
+        model = await vectors.model(connection, name)
+        if model is None or await models.state(connection, services.principal, found.id, model.id) is None:
+            raise NotFoundError(f"collection {collection} has no vectors of {name}")
+        if model.id == locked.model_id:
+            raise ConflictError(f"{name} serves collection {collection}; flip to another model first")
+        await models.forget(connection, services.principal, found.id, model.id)
+
+
+async def start_reindex(services: Services, collection: str, *, force: bool) -> Job:
+    """Order that all documents are cut and embedded anew with the settings in force. Raises NotFoundError."""
+    found = await _collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        payload = {"collection_id": str(found.id), "collection": found.name, "force": force}
+        return await jobs.enqueue(
+            connection, services.principal, REINDEX, payload, dedupe_key=f"{REINDEX}:{found.id}:{force}",
+            max_attempts=services.settings.current.jobs.max_attempts,
+        )  # fmt: skip
+
+
+async def _serve(connection: object, services: Services, locked: Collection, model: EmbeddingModel) -> None:
+    principal = services.principal
+    if locked.model_id == model.id:
+        return
+    missing = await models.missing(connection, principal, locked.id, model.id)
+    if missing:
+        raise ConflictError(
+            f"{missing:,} chunks of collection {locked.name} have no vector of {model.name} yet; backfill it first",
+            missing=missing,
+        )
+    old = locked.model_id
+    assert old is not None  # a collection without a model has no chunks and no other models
+    await models.serve(connection, principal, locked.id, old, model.id)
+    await enqueue_plan(connection, principal)
+
+
+async def _collection(services: Services, name: str) -> Collection:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await collections.by_name(connection, services.principal, name)
+    if found is None:
+        raise NotFoundError(f"no collection named {name[:140]}; see GET /collections")
+    return found
+
+
+async def _lock(connection: object, services: Services, found: Collection) -> Collection:
+    locked = await models.lock(connection, services.principal, found.id)
+    if locked is None:
+        raise NotFoundError(f"no collection named {found.name}")
+    if locked.model_id is None and found.model_id is not None:  # older than the column
+        await collections.pin_model(connection, services.principal, found.id, found.model_id)
+        return await _lock(connection, services, found)
+    return locked
+
+
+__all__ = ["Models", "add_model", "flip", "forget", "list_models", "rollback", "start_backfill", "start_reindex"]

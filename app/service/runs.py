@@ -1,0 +1,195 @@
+"""What a user can do with runs, once for all surfaces."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from app.domain.event import (
+    Event,
+    Judgement,
+    Numbered,
+    Progress,
+    RunState,
+    RunStatus,
+    Surface,
+)
+from app.domain.question import Question
+from app.errors import ConflictError, InputError, NotFoundError
+from app.language.text import normalise
+from app.runs.follow import follow, look
+from app.runs.live import Live
+from app.service.actions import ask
+from app.store import feedback, runs
+from app.wiring import Services
+
+MAX_COMMENT = 4000
+"""Characters."""
+EXPIRY_BATCH = 500
+"""Runs deleted per transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run as its user sees it. `last_seq`: events stored of a resumable one, else None."""
+
+    id: UUID
+    status: RunStatus
+    resumable: bool
+    started_at: datetime | None
+    ended_at: datetime | None
+    cancel_requested: bool
+    progress: Progress | None
+    last_seq: int | None
+    surface: Surface = "query"
+
+
+# --- running ------------------------------------------------------------------------------------------------------------
+
+
+async def begin(
+    services: Services, question: Question, *, resumable: bool, surface: Surface, named: bool
+) -> AsyncGenerator[Numbered]:
+    """The events of a run. A plain one runs while they are read; a resumable one has begun when this returns, and goes on
+    whoever reads. `named`: the caller chose the run id. Raises ConflictError where that is in use."""
+    if named:
+        await _check_free(services, question.run_id)
+    if not resumable:
+        return _plain(services, question)
+    await services.runs.resumable(services.principal, question, surface, ask(services, question))
+    return _followed(services, question.run_id, 0)
+
+
+async def _plain(services: Services, question: Question) -> AsyncGenerator[Numbered]:
+    events = services.runs.plain(services.principal, question.run_id, ask(services, question))
+    seq = 0
+    async with aclosing(events) as running:
+        async for event in running:
+            seq += 1
+            yield Numbered(seq, event)
+
+
+async def _check_free(services: Services, run_id: UUID) -> None:
+    state = await look(services.database, services.principal, run_id)
+    if state is not None:
+        raise ConflictError(
+            f"the run {run_id} exists already ({state.status}); read it at /runs/{run_id}/events",
+            events=f"/runs/{run_id}/events", status_url=f"/runs/{run_id}", run_status=state.status,
+        )  # fmt: skip
+    if services.runs.used(services.principal, run_id) or await _known(services, run_id):
+        raise ConflictError(f"the run id {run_id} is in use; leave it out, or send a new one")
+
+
+async def _known(services: Services, run_id: UUID) -> tuple[datetime, str | None, RunStatus] | None:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await runs.known(connection, services.principal, run_id)
+
+
+# --- looking, following, cancelling ---------------------------------------------------------------------------------------
+
+
+async def get_run(services: Services, run_id: UUID) -> RunView:
+    """Resumable runs of any process, plain ones of this process, and those that are traced. Raises NotFoundError."""
+    state = await look(services.database, services.principal, run_id)
+    if state is not None:
+        return _view(state)
+    if live := services.runs.find(services.principal, run_id):
+        return RunView(run_id, "running", False, None, None, False, _progress(live), None)
+    await services.traces.flush()
+    if found := await _known(services, run_id):
+        return RunView(run_id, found[2], False, found[0], None, False, None, None)
+    raise NotFoundError(
+        f"no run {run_id}; one that is not resumable is seen by the process that runs it, and when it ended"
+    )
+
+
+def _view(state: RunState) -> RunView:
+    return RunView(
+        state.id, state.status, True, state.started_at, state.ended_at, state.cancel_requested, state.progress,
+        state.last_seq, state.surface,
+    )  # fmt: skip
+
+
+def _progress(live: Live) -> Progress | None:
+    return next((event for event in reversed(live.events) if isinstance(event, Progress)), None)
+
+
+async def follow_run(services: Services, run_id: UUID, after: int) -> tuple[RunView, AsyncGenerator[Numbered]]:
+    """The run and its events after a place, stored ones first, then as they come. Raises NotFoundError; ConflictError for a
+    run that is not resumable; InputError for a place that it has not reached."""
+    run = await get_run(services, run_id)
+    if run.last_seq is None:
+        raise ConflictError(f"run {run_id} is not resumable: its events are not stored; see GET /traces/{run_id}")
+    if after > run.last_seq:
+        raise InputError(f"run {run_id} has {run.last_seq} events so far; {after} is not one of them")
+    return run, _followed(services, run_id, after)
+
+
+def _followed(services: Services, run_id: UUID, after: int) -> AsyncGenerator[Numbered]:
+    def here() -> Live | None:
+        return services.runs.find(services.principal, run_id)
+
+    return follow(services.database, services.principal, run_id, after, here)
+
+
+async def watch_run(services: Services, run_id: UUID) -> AsyncGenerator[Event]:
+    """Events of a resumable run, or of a plain one under way in this process, from the first on; watching changes nothing.
+    Raises NotFoundError, and ConflictError for a plain run that has ended."""
+    live = services.runs.find(services.principal, run_id)
+    if live is not None and not live.resumable:
+        async for event in live.listen():
+            yield event
+        return
+    _, events = await follow_run(services, run_id, 0)
+    async with aclosing(events) as stored:
+        async for item in stored:
+            yield item.event
+
+
+async def cancel_run(services: Services, run_id: UUID) -> RunView:
+    """Ask for its end, whichever process runs a resumable one; what has ended stays as it is. Raises NotFoundError."""
+    async with services.database.transaction(services.principal) as connection:
+        await runs.request_cancel(connection, services.principal, run_id)
+    if live := services.runs.find(services.principal, run_id):
+        live.cancel()
+    return await get_run(services, run_id)
+
+
+# --- feedback -------------------------------------------------------------------------------------------------------------
+
+
+async def judge(services: Services, run_id: UUID, rating: int, comment: str | None = None) -> Judgement:
+    """Store what a user thinks of an answer: -1 bad, 0 neither, 1 good. Replaces what was said of the run before. Raises
+    InputError, NotFoundError."""
+    if rating not in (-1, 0, 1):
+        raise InputError("the rating is -1 (bad), 0 (neither) or 1 (good)")
+    comment = normalise(comment or "").strip() or None
+    if comment and len(comment) > MAX_COMMENT:
+        raise InputError(f"the comment has {len(comment):,} characters; at most {MAX_COMMENT:,} are kept")
+    await services.traces.flush()
+    found = await _known(services, run_id)
+    if found is None:
+        raise NotFoundError(f"no run {run_id} has ended; runs are kept for trace.retentionDays")
+    async with services.database.transaction(services.principal) as connection:
+        return await feedback.put(connection, services.principal, run_id, found[0], found[1], rating, comment)
+
+
+# --- upkeep ---------------------------------------------------------------------------------------------------------------
+
+
+async def tidy_runs(services: Services) -> int:
+    """End runs whose processes died, and delete what is older than the settings keep; how many runs were deleted."""
+    settings, total = services.settings.current, 0
+    async with services.database.transaction(services.principal) as connection:
+        await runs.bury(connection, services.principal)
+    while True:
+        async with services.database.connection() as connection:
+            gone = await runs.expire(
+                connection, settings.runs.retention_days, settings.trace.retention_days, EXPIRY_BATCH
+            )
+        total += gone
+        if gone < EXPIRY_BATCH:
+            return total

@@ -1,1 +1,0 @@
-"""Tools of the agent strategies, a file for each group of them; app/strategies/tools.py lists them all."""
