@@ -58,7 +58,7 @@ __all__ = ["check_listen", "create_app", "from_environment", "serve"]
 log = structlog.get_logger(__name__)
 
 GRACEFUL_SECONDS = 4
-"""For requests in flight after SIGTERM. With WORKER_SECONDS it keeps the exit within 10 s (T32)."""
+"""For requests in flight after SIGTERM. With WORKER_SECONDS it keeps the exit within 10 s."""
 RUN_SECONDS = 1.5
 """For resumable runs after SIGTERM; then they end as failed, while their readers are still there (api.sse)."""
 WORKER_SECONDS = 3.0
@@ -66,7 +66,7 @@ WORKER_SECONDS = 3.0
 KEEP_ALIVE_SECONDS = 15
 EXIT_SECONDS = 9.5
 """After SIGTERM the process ends, whatever still computes: threads cannot be stopped, and everything durable is in
-PostgreSQL (T8, T9)."""
+PostgreSQL."""
 DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 PARTITION_DAYS = 7

@@ -297,7 +297,7 @@ class _ChatModels:
 
 
 class _Rerankers:
-    """One client per provider and model, made when settings first name it (A5.03)."""
+    """One client per provider and model, made when settings first name it."""
 
     def __init__(
         self, environment: Environment, settings: SettingsStore, chats: _ChatModels, circuits: Circuits

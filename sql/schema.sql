@@ -2790,7 +2790,7 @@ CREATE VIEW analyst.agentic_rates AS
 
 ALTER VIEW analyst.agentic_rates OWNER TO cairn_views;
 
-COMMENT ON VIEW analyst.agentic_rates IS 'How often strategies that correct themselves had to, by day and strategy (A16.01): retries, rewrites, grades, rounds.';
+COMMENT ON VIEW analyst.agentic_rates IS 'How often strategies that correct themselves had to, by day and strategy: retries, rewrites, grades, rounds.';
 
 COMMENT ON COLUMN analyst.agentic_rates.tenant IS 'Name of the tenant that asked.';
 
@@ -2884,7 +2884,7 @@ COMMENT ON TABLE rag.retrieval_cache IS 'Results of searches; an entry is only u
 
 COMMENT ON COLUMN rag.retrieval_cache.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
 
-COMMENT ON COLUMN rag.retrieval_cache.key IS 'MD5 over query, parameters, collections, model and settings (A7.02).';
+COMMENT ON COLUMN rag.retrieval_cache.key IS 'MD5 over query, parameters, collections, model and settings.';
 
 COMMENT ON COLUMN rag.retrieval_cache.scope IS 'MD5 over the same without the query: entries that may answer for one another.';
 
@@ -5039,7 +5039,7 @@ ALTER TABLE ONLY rag.query_embeddings FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.query_embeddings OWNER TO owner;
 
-COMMENT ON TABLE rag.query_embeddings IS 'Embeddings of repeated queries (A3.14).';
+COMMENT ON TABLE rag.query_embeddings IS 'Embeddings of repeated queries.';
 
 COMMENT ON COLUMN rag.query_embeddings.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
 

@@ -1,4 +1,4 @@
-"""What the iterative strategy has read and what it misses, in one run and over the questions of a session (A9.04, A9.05)."""
+"""What the iterative strategy has read and what it misses, in one run and over the questions of a session."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ class Work:
         return [gap for gap in gaps if normal(gap) not in self.not_found]
 
     def metadata(self) -> dict[str, Any]:
-        """A9.06."""
         return {
             "passes_used": max(1, self.passes),
             "gaps_identified": list(self.wanted.values()),
@@ -64,7 +63,7 @@ class Work:
 
 
 async def begin(run: Run) -> Work:
-    """The first pass's search (A9.02), and what the session holds. Raises CairnError when the search fails."""
+    """The first pass's search, and what the session holds. Raises CairnError when the search fails."""
     top_k = max(run.settings.answer.retrieved, run.settings.rag.top_k)
     result = await run.search(run.plan.text, top_k, filters=run.question.filters)
     work = Work(run, await _opened(run), result.passages, result.visible_passages, graph=result.graph)
@@ -79,7 +78,7 @@ async def begin(run: Run) -> Work:
 
 
 async def fetch(work: Work, gaps: Sequence[str]) -> None:
-    """What is missing: symbols by name with one hop, else by a search; then those that brought nothing are noted (T1)."""
+    """What is missing: symbols by name with one hop, else by a search; then those that brought nothing are noted."""
     missed: list[str] = []
     tools: list[dict[str, Any]] = []
     for gap in gaps:
@@ -122,7 +121,7 @@ def order(work: Work) -> list[Passage]:
 
 
 async def _opened(run: Run) -> Held | None:
-    """The session that the caller names; without one nothing is kept (A9.05). Its memory is of the whole collection: with
+    """The session that the caller names; without one nothing is kept. Its memory is of the whole collection: with
     filters it is neither read, where it could show what they leave out, nor written: what they leave out is not missing."""
     session = run.question.context_session or run.question.session_id
     if session is None or run.question.filters:

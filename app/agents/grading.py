@@ -1,4 +1,4 @@
-"""Grading what was found: by the chat model in parallel batches, else by scores (A11.05). Nothing fails open: passages that
+"""Grading what was found: by the chat model in parallel batches, else by scores. Nothing fails open: passages that
 the model did not grade are graded by scores, and `degraded` says so."""
 
 from __future__ import annotations

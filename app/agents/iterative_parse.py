@@ -1,4 +1,4 @@
-"""What one pass of a model says: its answer, and what is missing (A9.03, A9.04). Pure."""
+"""What one pass of a model says: its answer, and what is missing. Pure."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ def normal(gap: str) -> str:
 
 
 def symbols_of(gap: str) -> tuple[SymbolQuery, ...]:
-    """The symbols that a specific gap names (A9.04); none for a vague one, which is searched for."""
+    """The symbols that a specific gap names; none for a vague one, which is searched for."""
     named = tuple(wanted_symbols(gap))
     return named if named and (_SPECIFIC.search(gap) or len(gap.split()) <= 2) else ()

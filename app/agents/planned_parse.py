@@ -14,7 +14,7 @@ from typing import Any, Final
 from app.providers.json_reply import json_array, json_object, without_thought
 
 FEWEST, MOST = 2, 5
-"""Steps of a plan (A10.03)."""
+"""Steps of a plan."""
 STEP_CHARS: Final = 300
 SEARCH, OPEN = "search_docs", "open_citation"
 SYNTHESIS: Final = "Synthesize the answer from the opened citations, and cite them."
@@ -36,7 +36,7 @@ class Plan:
 
 
 def parse_plan(reply: str, question: str, topics: Sequence[str] = ()) -> Plan:
-    """The first of four readings that gives at least two steps (A10.03); the default plan needs no model at all."""
+    """The first of four readings that gives at least two steps; the default plan needs no model at all."""
     text = without_thought(reply)
     readings = (
         ("json", [_step(item) for item in json_array(text) or ()]),
@@ -100,7 +100,7 @@ class CitationRef:
 
 @dataclass(frozen=True, slots=True)
 class Insufficiency:
-    """What the documents do not say (A10.05)."""
+    """What the documents do not say."""
 
     section: str
     missing: str
@@ -136,7 +136,7 @@ _BROKEN: Final = (
 
 
 def parse_action(reply: str) -> Action:
-    """The first JSON object of a reply as an action (A10.05). Where `type` is missing, the other fields tell it."""
+    """The first JSON object of a reply as an action. Where `type` is missing, the other fields tell it."""
     said = json_object(reply)
     if said is None:
         return Malformed(_BROKEN if "{" in without_thought(reply) else _NO_JSON)

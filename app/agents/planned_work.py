@@ -92,13 +92,13 @@ class Work:
                 self.seen[str(passage.passage_id)] = passage
 
     def passages(self) -> tuple[Passage, ...]:
-        """What an answer may cite: what was opened, else what was found (A10.10)."""
+        """What an answer may cite: what was opened, else what was found."""
         opened = tuple(passage for _, passage in self.opened)
         return opened or tuple(self.seen.values())[: self.settings.context_citations]
 
 
 def begin(run: Run) -> Work:
-    """With the budget that the prompt's constraints need, as far as that is allowed (T8)."""
+    """With the budget that the prompt's constraints need, as far as that is allowed."""
     settings, wanted = run.settings.planned, constraints_of(run.question.text)
     most = max(settings.tool_calls, settings.most_tool_calls)
     limit, notes = max(settings.tool_calls, min(wanted.needed_calls, most)), []
@@ -130,7 +130,7 @@ def plan_messages(work: Work) -> list[Message]:
 
 
 def action_messages(work: Work) -> list[Message]:
-    """The call that asks for the next action (A10.14)."""
+    """The call that asks for the next action."""
     steps = work.plan.steps
     filled = prompt(
         "planned",
@@ -193,7 +193,7 @@ def _opened(work: Work) -> str:
 
 
 def _feedback(work: Work) -> str:
-    """What was wrong with the last reply, and what is to be done (A10.09)."""
+    """What was wrong with the last reply, and what is to be done."""
     if not work.unmet:
         return ""
     order = "You MUST output a TOOL_CALL now if anything is missing, and correct the rest." if work.left else (

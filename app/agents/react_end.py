@@ -45,7 +45,7 @@ from app.errors import ProviderError
 from app.prompts import prompt_part
 
 WORDS_AT_ONCE: Final = 3
-"""Of an answer that is there already, in a stream (A8.14)."""
+"""Of an answer that is there already, in a stream."""
 HISTORY_CHARS: Final = 3000
 QUESTION_CHARS: Final = 1000
 
@@ -106,7 +106,7 @@ def _objections(checked: Checked) -> str:
 
 
 async def conclude(work: Work, run: Run) -> AsyncIterator[Piece]:
-    """An answer from what was gathered, by the model if it can be had; a forced one from little of it (A8.11)."""
+    """An answer from what was gathered, by the model if it can be had; a forced one from little of it."""
     material = _material(work, run)
     if not material.passages:
         yield Token(_counted(work, material).draft.text)
@@ -170,7 +170,7 @@ def _counted(work: Work, material: Material) -> Outcome:
 
 
 async def instead(work: Work, run: Run, why: str, *, streamed: bool = False) -> AsyncIterator[Piece]:
-    """Fast, so that the user is always answered (A8.11); without the model where even that breaks."""
+    """Fast, so that the user is always answered; without the model where even that breaks."""
     run.record.degraded.append(f"react: {why}: ran fast instead")
     yield Progress("error", 80, cut(why, 200))
     flags = {**work.flags(), "fell_back": True}

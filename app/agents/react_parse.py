@@ -1,4 +1,4 @@
-"""Reading what a model says in the text format of react (A8.04): a thought, then one action or two.
+"""Reading what a model says in the text format of react: a thought, then one action or two.
 
     THOUGHT: why                       THOUGHT: why
     ACTION: retrieve_vector            ACTION_1: lookup_entity
@@ -76,7 +76,7 @@ def read_decision(reply: str) -> Decision:
         replace(one, tool=one.tool[:LONGEST_NAME], arguments=storable_json(one.arguments, DEEPEST)) for one in actions
     ]
     ends = [action for action in actions if action.tool in TERMINAL]
-    if ends:  # a terminal action beside another one stands alone (A8.05)
+    if ends:  # a terminal action beside another one stands alone
         return Decision(thought, (ends[0],))
     unique = {(action.tool, repr(action.arguments)): action for action in actions}
     return Decision(thought, tuple(unique.values())[:MOST_ACTIONS])
@@ -89,13 +89,13 @@ def spoken(reply: str) -> str:
 
 
 def answer_of(arguments: Mapping[str, Any], name: str = "answer") -> str:
-    """The field of that name, else the first string (A8.05)."""
+    """The field of that name, else the first string."""
     texts = [value for value in (arguments.get(name), *arguments.values()) if isinstance(value, str) and value.strip()]
     return texts[0].strip() if texts else ""
 
 
 def concludes(reflection: str) -> bool:
-    """Whether a reflection says that enough is known (A8.08); its last word counts."""
+    """Whether a reflection says that enough is known; its last word counts."""
     said = _CONCLUDES.findall(spoken(reflection))
     return bool(said) and said[-1].lower() == "final_answer"
 

@@ -17,11 +17,11 @@ KEEP_FULL: Final = 2
 OBSERVATION_CHARS: Final = 6000
 """Of the observations of one step in a prompt."""
 REFLECTED_CHARS: Final = 1000
-"""Of the last observation in a reflection (A8.07)."""
+"""Of the last observation in a reflection."""
 GATHERED_CHARS: Final = 3000
-"""Of all that was gathered, in a reflection and in a forced conclusion (A8.07, A8.11)."""
+"""Of all that was gathered, in a reflection and in a forced conclusion."""
 TOP_TEXTS: Final = 3
-"""Passages of one search that are gathered (A8.07)."""
+"""Passages of one search that are gathered."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Step:
 @dataclass(slots=True)
 class Work:
     """Of one run. `gathered`: passages to answer from, best first in the order they were found; `notes`: what tools made of
-    them. The flags are those of A8.06 to A8.11."""
+    them. The flags say how the run went."""
 
     toolbox: Toolbox
     steps: list[Step] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Work:
         return "\n\n".join(step.told(n + 1, full=n >= first_full) for n, step in enumerate(self.steps))
 
     def mark(self) -> tuple[int, int, int]:
-        """Where to go back to: three lengths (A8.10)."""
+        """Where to go back to: three lengths."""
         return len(self.steps), len(self.gathered), len(self.notes)
 
     def roll_back(self, mark: tuple[int, int, int]) -> None:
@@ -101,7 +101,7 @@ class Work:
 
 
 def observed(actions: Sequence[Action], results: Sequence[ToolResult]) -> str:
-    """One text of the results; of two each with its tool before it (A8.06)."""
+    """One text of the results; of two each with its tool before it."""
     if len(results) == 1:
         return results[0].observation
     told, most = zip(actions, results, strict=True), OBSERVATION_CHARS // len(results)
@@ -111,7 +111,7 @@ def observed(actions: Sequence[Action], results: Sequence[ToolResult]) -> str:
 
 
 def dead_end(toolbox: Toolbox, actions: Sequence[Action], results: Sequence[ToolResult]) -> str:
-    """What failed, where nothing that was looked for was found (A8.10); "" where something was. Tools that look for nothing
+    """What failed, where nothing that was looked for was found; "" where something was. Tools that look for nothing
     (synthesize, database_stats, ...) lead into no dead end."""
     failures = []
     for action, result in zip(actions, results, strict=True):

@@ -1,4 +1,4 @@
-"""The next query after a round that was not good enough, out of what it did find (A2.05): by the chat model, else by rules."""
+"""The next query after a round that was not good enough, out of what it did find: by the chat model, else by rules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The gate before a planned answer is accepted: whether it keeps to what the prompt demands, and to what was read
-(A10.07, A10.08). Pure.
+. Pure.
 
-Suspicious terms count as whole words, and only where no source holds them (T15). What was never found cannot be demanded:
+Suspicious terms count as whole words, and only where no source holds them. What was never found cannot be demanded:
 openings are limited to the chunks that searches have brought, and an exact quote to where something was opened.
 """
 
@@ -28,7 +28,7 @@ SUSPICIOUS_TERMS: Final = (
     "pg_reindex", "reindex", "vacuum", "vacuum analyze", "kubectl", "helm", "docker compose", "systemctl", "drop table",
     "truncate", "alter table",
 )  # fmt: skip
-"""A10.08: commands that models like to invent."""
+"""Commands that models like to invent."""
 SHOWN: Final = 3
 """Offending pieces that an error names."""
 _CODE_SPAN: Final = re.compile(r"```[^\n]*\n(.*?)```|`([^`\n]{3,600})`", re.DOTALL)

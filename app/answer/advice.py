@@ -42,7 +42,7 @@ def known_language(language: str) -> Language:
 
 
 def empty_collection(language: str, collection: str, others: Sequence[str]) -> Draft:
-    """The draft for a collection without documents (A3.10). `others`: collections that have some."""
+    """The draft for a collection without documents. `others`: collections that have some."""
     spoken = known_language(language)
     advice = _EMPTY[spoken].format(name=collection)
     if others:

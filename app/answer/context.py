@@ -1,4 +1,4 @@
-"""Passages -> the numbered sources that a model reads, within a budget of tokens (A3.12, A13.09). Pure."""
+"""Passages -> the numbered sources that a model reads, within a budget of tokens. Pure."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _render(ordered: Sequence[Passage], first: int = 1) -> str:
 
 
 def _title(passage: Passage) -> str:
-    """Title and page, with authors and year where the metadata has them (A3.12)."""
+    """Title and page, with authors and year where the metadata has them."""
     name = one_line(passage.title or passage.external_id)
     authors = passage.metadata.get("authors") or passage.metadata.get("author")
     if isinstance(authors, Sequence) and not isinstance(authors, str):

@@ -24,7 +24,7 @@ from app.providers.protocols import ChatModel, Delta, Message, Usage
 from app.settings import AnswerSettings
 
 HISTORY_MESSAGES: Final = 5
-"""A12.01: messages of the conversation that generation sees."""
+"""Messages of the conversation that generation sees."""
 MESSAGE_CHARS: Final = 2000
 """Of each of them, and of each issue of a failed check."""
 LOOKED_FOR_LOOPS: Final = 200
@@ -45,7 +45,7 @@ async def generate(
 ) -> AsyncIterator[Token | Draft]:
     """Tokens as the model writes them (with its own source numbers), then one Draft whose text replaces them.
 
-    `feedback`: what a check found unsupported in the previous answer to the same question (A11.02). `history`: the
+    `feedback`: what a check found unsupported in the previous answer to the same question. `history`: the
     conversation before, of which the last HISTORY_MESSAGES are shown as data. `task`: our own instruction where more than
     answering is wanted. `confidence` is that of the retrieval; the
     draft has it, or 0 where the model cited nothing that exists. A model's reasoning is neither streamed nor kept.

@@ -1,4 +1,4 @@
-"""Passages graded by a chat model: relevant or not, one by one (A11.05): the prompt, and strict reading of the reply."""
+"""Passages graded by a chat model: relevant or not, one by one: the prompt, and strict reading of the reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the knowledge graph says, before the numbered sources that prove it (A6.06). Pure.
+"""What the knowledge graph says, before the numbered sources that prove it. Pure.
 
 Every line carries the numbers of its sources, and what no source of the context proves is left out: an answer cites
 passages, never the graph.
@@ -20,7 +20,7 @@ DOCUMENT_HEADER: Final = "=== DOCUMENT CONTEXT ==="
 HINT: Final = "Read out of the sources below, whose numbers stand behind each line; cite those sources."
 MAX_SOURCE_CHUNKS_PER_ENTITY: Final = 20
 MAX_SOURCE_CHUNKS_FROM_GRAPH: Final = 100
-"""Numbers of sources behind one entity or relation, and in the whole section (A6.06)."""
+"""Numbers of sources behind one entity or relation, and in the whole section."""
 SHARE: Final = 0.2
 """Of the token budget that the section may take; the rest is for the sources."""
 _UNTOLD: Final = frozenset({"name", "term", "topic"})

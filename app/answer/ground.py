@@ -78,7 +78,7 @@ async def ground(
 ) -> Grounding:
     """The verdict on `answer`, whose citation marks `[n]` do not count; `sources[0]` is number 1 in `sentences`.
 
-    Fast layer (A11.01): a score of `settings.grounded_from` and more is grounded, unless a number, name, quotation,
+    Fast layer: a score of `settings.grounded_from` and more is grounded, unless a number, name, quotation,
     command or negation in the answer is not the sources'; below `settings.not_grounded_below` it is not grounded. It is
     skipped where answer and sources differ in language. Between the two the chat model decides; without one, with
     `skip_model`, or where it fails (which `degraded` tells), the sentences do. Each layer has `sentences`: those that
@@ -107,7 +107,7 @@ async def ground(
 
 
 def _fast(checked: _Checked, answer: str, settings: GroundSettings) -> Grounding | None:
-    """A11.01 decides; the score is the sentences', which orders answers better, on the side of the verdict."""
+    """The rule decides; the score is the sentences', which orders answers better, on the side of the verdict."""
     if checked.fast is None:
         return None
     if checked.fast < settings.not_grounded_below:

@@ -26,7 +26,7 @@ class SentenceEvidence:
     best two such places together. `exact`: words in the best single sentence. `missing`: content words that stand nowhere,
     counted. `speaker`: words about speaker or listener that the sources do not have. `numbers`, `names`: what of these
     stands nowhere in the sources, as spelled. `turned`: what the best sentence says the other way round, or "".
-    `commands`: operations on machines that no source speaks of (A10.08).
+    `commands`: operations on machines that no source speaks of.
     `words`: content words, counted. `best`: the sentences that were read closely, best first.
     """
 
@@ -74,7 +74,7 @@ def gather(sentence: str, sources: Sources, *, german: bool = False) -> Sentence
 
 
 def _spoken(command: str, words: Sequence[str]) -> bool:
-    """As whole words: "reindexed" is honest prose (T15)."""
+    """As whole words: "reindexed" is honest prose."""
     return f" {command} " in f" {' '.join(words)} "
 
 

@@ -1,4 +1,4 @@
-"""The fast check of an answer against its sources: shared words and word trigrams (A11.01). Pure; well under 1 ms."""
+"""The fast check of an answer against its sources: shared words and word trigrams. Pure; well under 1 ms."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from app.answer.terms import Language, all_words, is_stop_word, known_language
 
 WORD_SHARE: Final = 0.6
 TRIGRAM_SHARE: Final = 0.4
-"""A11.01."""
 CONTENT_IN_TRIGRAM: Final = 2
-"""A11.01: a trigram counts with at least so many content words."""
+"""A trigram counts with at least so many content words."""
 
 Trigram = tuple[str, str, str]
 
 
 def fast_score(answer: str, sources: Sequence[str]) -> float:
-    """0..1: .6 * share of the answer's content words in the sources + .4 * share of its trigrams there (A11.01).
+    """0..1: .6 * share of the answer's content words in the sources + .4 * share of its trigrams there.
 
     Words are folded (case and accents); content words are those that are no stop word of the four languages; each counts
     once. Trigrams run over all words, within one source. An answer too short for a trigram is judged by words alone, one

@@ -1,4 +1,4 @@
-"""The model's verdict on an answer: the prompt, and reading of what comes back (A11.01, A11.04)."""
+"""The model's verdict on an answer: the prompt, and reading of what comes back."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ COMMANDS: Final = (
     "pg_reindex", "reindex", "vacuum", "kubectl", "helm", "docker compose", "systemctl", "drop table", "truncate",
     "alter table",
 )  # fmt: skip
-"""A10.08: a model that advises these without a source that does is dangerous. ("vacuum analyze" holds "vacuum".)"""
+"""A model that advises these without a source that does is dangerous. ("vacuum analyze" holds "vacuum".)"""
 
 _PAIRS: Final = """
 increase increased increases rise rose risen rises grow grew grown gained up

@@ -1,4 +1,4 @@
-"""How Cairn says that the documents do not answer (A10.15), and how it recognises a model that says so."""
+"""How Cairn says that the documents do not answer, and how it recognises a model that says so."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST_REFUSAL: Final = 320
 
 
 def refusal(question: str) -> str:
-    """The sentence in the question's language; A10.15 gives the English one."""
+    """The sentence in the question's language."""
     return REFUSALS[language_of(question)]
 
 

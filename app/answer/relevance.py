@@ -1,4 +1,4 @@
-"""How probably a passage helps to answer a question, by vectors and words: grades without a model (A11.05). Pure."""
+"""How probably a passage helps to answer a question, by vectors and words: grades without a model. Pure."""
 
 from __future__ import annotations
 

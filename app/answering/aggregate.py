@@ -1,4 +1,4 @@
-"""Questions about the documents as such, answered by SQL: complete where a search for passages would see a sample (A1.11)."""
+"""Questions about the documents as such, answered by SQL: complete where a search for passages would see a sample."""
 
 from __future__ import annotations
 

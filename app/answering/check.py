@@ -16,7 +16,7 @@ from app.errors import CairnError
 from app.settings import GroundSettings, Settings
 
 SURE_ENOUGH: Final = 0.7
-"""Retrieval confidence from which a simple question's answer is checked without a model (A3.18)."""
+"""Retrieval confidence from which a simple question's answer is checked without a model."""
 DISCLOSED: Final = 5
 """Unsupported sentences that an answer names."""
 
@@ -41,7 +41,7 @@ class Checked:
 
 
 def check_settings(settings: Settings) -> GroundSettings:
-    """The one place where the check is switched: `ground`, and the two keys of A15.02 that mean the same."""
+    """The one place where the check is switched: `ground`, and the two keys of `rag.agenticRetrieval` that mean the same."""
     agentic, own = settings.rag.agentic_retrieval, settings.ground
     return own.model_copy(
         update={
@@ -104,7 +104,7 @@ def unsupported(checked: Checked) -> list[str]:
 
 
 def feedback(checked: Checked) -> tuple[str, ...]:
-    """What the next attempt is told about this one (A11.02)."""
+    """What the next attempt is told about this one."""
     assert checked.grounding is not None
     text = checked.draft.text
     said = [

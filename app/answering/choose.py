@@ -61,9 +61,9 @@ class Exchange:
 @dataclass(frozen=True, slots=True)
 class Means:
     """What a question can be answered with. `context`: last messages among which is the answer that is gone on from
-    (A1.24); `symbols`: the question names symbols of code that the collection holds, and `relation`: asks for a relation
-    of these; `chat`: there is a chat model; `agentic`: rag.agenticRetrieval.enabled, without which the
-    corrective strategy does not run (A13.06)."""
+    ; `symbols`: the question names symbols of code that the collection holds, and `relation`: asks for a relation
+        of these; `chat`: there is a chat model; `agentic`: rag.agenticRetrieval.enabled, without which the
+        corrective strategy does not run."""
 
     context: int = 4
     symbols: bool = False

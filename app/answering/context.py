@@ -197,5 +197,5 @@ def coverage(read: int, visible: int) -> str:
 
 
 def half_up(value: float) -> int:
-    """Rounded to the nearest integer, .5 up (T13)."""
+    """Rounded to the nearest integer, .5 up."""
     return int(value + 0.5)

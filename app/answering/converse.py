@@ -1,4 +1,4 @@
-"""Going on from the last answer: tell me more, say it more simply, go deeper (A1.24).
+"""Going on from the last answer: tell me more, say it more simply, go deeper.
 
 Its original sources come first, fetched again by id; what a deletion took is not replaced by guesses. A follow-up and
 `deepen` also look further: in the whole collection, or in the same documents. Without a model, sentences that were not said

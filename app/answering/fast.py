@@ -44,7 +44,7 @@ async def fast(run: Run) -> AsyncIterator[Piece]:
 
 
 async def nothing_there(run: Run) -> AsyncIterator[Piece]:
-    """What to do about a collection without documents (A3.10)."""
+    """What to do about a collection without documents."""
     others = await run.deps.library.filled_collections(OTHERS_SHOWN)
     draft = empty_collection(run.plan.language, run.question.collection, others)
     yield Progress("generate", 85)

@@ -1,6 +1,6 @@
 """Searching for an answer: one search, or several whose results are merged.
 
-Enhanced reads more (A1.15), and searches for each sub-question and other phrasing besides the question itself.
+Enhanced reads more, and searches for each sub-question and other phrasing besides the question itself.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def best(result: SearchResult) -> float:
 
 
 def merge(lists: Sequence[Sequence[Passage]], limit: int, *, k: int = 60) -> tuple[tuple[Passage, ...], LegTrace]:
-    """Reciprocal rank fusion of whole results (A3.02), after the first of each list, so that no part goes unread.
+    """Reciprocal rank fusion of whole results, after the first of each list, so that no part goes unread.
 
     A passage is taken as the list says that has it highest. Also the merged list as the trace keeps it.
     """

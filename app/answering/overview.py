@@ -1,4 +1,4 @@
-"""What to read for an overview of a collection that is too large to be read: passages of its communities (A6.08).
+"""What to read for an overview of a collection that is too large to be read: passages of its communities.
 
 The largest communities come first, each with the passage of its best sentence, then each with that of its second best, and
 so on until the budget is spent: so no subject crowds out the others.

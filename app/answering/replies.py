@@ -1,4 +1,4 @@
-"""Answers that need no retrieval: fixed replies (A1.23) and questions back."""
+"""Answers that need no retrieval: fixed replies and questions back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REPLIES: Final[Mapping[Intent, str]] = {
     "off_topic": "I'm designed to help with questions about your uploaded documents. What would you like to know about "
     "them?",
 }
-"""A1.23, word for word, in whatever language the message is."""
+"""Word for word, in whatever language the message is."""
 
 SHOWN: Final = 3
 """Documents that a question back names."""

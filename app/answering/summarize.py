@@ -1,4 +1,4 @@
-"""Summaries: everything is read, in order, each passage once (A3.09), within a budget of tokens.
+"""Summaries: everything is read, in order, each passage once, within a budget of tokens.
 
 A message that names documents is about these; one that names a subject instead is answered from what a search finds about
 it. What fits into one prompt is summarised at once; more is read in parts, notes are taken of each, and the summary is

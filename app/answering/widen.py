@@ -1,4 +1,4 @@
-"""More ways to look for what an enhanced question asks, by a chat model: its parts (A2.03) and other phrasings (A2.02).
+"""More ways to look for what an enhanced question asks, by a chat model: its parts and other phrasings.
 
 Without a model the parts are those that rules found, and there are no other phrasings. What the model does not give, or
 gives in an unusable form, is reported and done without.

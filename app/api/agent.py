@@ -1,4 +1,4 @@
-"""The planned agent by its own contract (A10.11 to A10.13): /api/agent, with names in camelCase.
+"""The planned agent by its own contract: /api/agent, with names in camelCase.
 
 The same run as `POST /query` with `strategy: "planned"`; only its rendering differs.
 """
@@ -39,7 +39,7 @@ class AgentBody(Body):
         ]},
     )  # fmt: skip
 
-    question: str = Field(description="At most planned.questionChars characters (A10.04).")
+    question: str = Field(description="At most planned.questionChars characters.")
     mode: Literal["agent"] = "agent"
     return_trace: bool = Field(False, description="Whether the response has the trace.")
     collection: str | None = Field(None, description="Default: the setting rag.collectionName.")

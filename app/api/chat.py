@@ -1,4 +1,4 @@
-"""Chat: messages of a conversation, answered from the documents of its collection, as JSON or as a stream (A13.01)."""
+"""Chat: messages of a conversation, answered from the documents of its collection, as JSON or as a stream."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ChatId = Annotated[
     str, Path(description="Id of a chat; its documents are in the collection chat_{chat_id}.", examples=["leave-2026"])
 ]
 SessionHeader = Annotated[
-    str | None, Header(alias=SESSION_HEADER, description="The session, where the body names none (A13.08).")
+    str | None, Header(alias=SESSION_HEADER, description="The session, where the body names none.")
 ]
 
 _RESPONSE = {
@@ -47,8 +47,6 @@ _RESPONSE = {
 
 
 class ChatRequest(Body):
-    """A13.02"""
-
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={"examples": [{"message": "How many days of leave do we have?", "session_id": "alice-1"}]},
@@ -66,8 +64,6 @@ class ChatRequest(Body):
 
 
 class ChatResponse(BaseModel):
-    """A13.04"""
-
     model_config = example(_RESPONSE)
 
     message_id: UUID | None = Field(description="Id of the answer in the history; null where it could not be saved.")

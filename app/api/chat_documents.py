@@ -1,4 +1,4 @@
-"""Documents of a chat: in a collection of its own, apart from all others (A14.01)."""
+"""Documents of a chat: in a collection of its own, apart from all others."""
 
 from __future__ import annotations
 
@@ -37,8 +37,6 @@ class ChatUploaded(BaseModel):
 
 
 class ChatUploadOut(BaseModel):
-    """A13.05"""
-
     model_config = example(
         {"uploaded": [{"id": ID_EXAMPLE, "name": "guides/leave.md", "chunk_count": 4}], "failed": [UPLOADED_FAILED]}
     )

@@ -1,4 +1,4 @@
-"""How chat clients see what a run says: sources, and the frames of a stream (A13.03)."""
+"""How chat clients see what a run says: sources, and the frames of a stream."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def chat_frames(request: HTTPConnection) -> Render:
 
 
 def _done(event: Answered, shown: str) -> dict[str, Any]:
-    """A13.03, and what a client needs to go on. `answer`: the checked text where it is not what was streamed, else null."""
+    """The answer, and what a client needs to go on. `answer`: the checked text where it is not what was streamed, else null."""
     answer = event.answer
     return {
         "type": "done",
@@ -85,7 +85,7 @@ def _done(event: Answered, shown: str) -> dict[str, Any]:
 
 
 def query_complexity(answer: Answer) -> str:
-    """The class of a message (A1.25): summarize, garbage, conversational, or how complex the question is (A1.10)."""
+    """The class of a message: summarize, garbage, conversational, or how complex the question is."""
     route = answer.route
     intent = route.get("intent")
     if route.get("is_summarization"):

@@ -29,7 +29,7 @@ _MESSAGES = [
 
 
 class MessageOut(BaseModel):
-    """A12.01. `metadata`: of an answer its `sources`, `confidence` and `grounded`; of a question that got none `outcome`
+    """`metadata`: of an answer its `sources`, `confidence` and `grounded`; of a question that got none `outcome`
     (error or cancelled) and the `error`; `source_deleted_at` once a source is deleted. An answer that cites a deleted
     document is empty."""
 

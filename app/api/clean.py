@@ -1,4 +1,4 @@
-"""Text from outside, cleaned first, so that PostgreSQL can store it and JSON can repeat it (T24)."""
+"""Text from outside, cleaned first, so that PostgreSQL can store it and JSON can repeat it."""
 
 from __future__ import annotations
 

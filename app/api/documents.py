@@ -58,7 +58,7 @@ class FailedUpload(BaseModel):
 
 
 class UploadOut(BaseModel):
-    """What became of each file (A13.05)."""
+    """What became of each file."""
 
     model_config = example({"uploaded": [_UPLOADED], "failed": [UPLOADED_FAILED]})
 

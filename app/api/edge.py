@@ -24,7 +24,7 @@ from app.domain.ids import new_id
 log = structlog.get_logger(__name__)
 
 MAX_IN_FLIGHT = 200
-"""Requests answered at once; more are refused at once, so that those admitted keep their pace (T30)."""
+"""Requests answered at once; more are refused at once, so that those admitted keep their pace."""
 DRAIN_SECONDS = 2.0
 """How long the rest of a refused body is read and thrown away, so that the client gets to read the refusal."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")

@@ -16,7 +16,7 @@ Refusal = tuple[int, str]
 
 
 def check_listen(environment: Environment) -> None:
-    """While there is no authentication, listen on loopback only. Raises SettingsError otherwise (design section 4)."""
+    """While there is no authentication, listen on loopback only. Raises SettingsError otherwise."""
     if environment.allow_open or is_loopback(environment.host):
         return
     raise SettingsError(
@@ -42,7 +42,7 @@ def host_name(value: str) -> str:
 
 
 def refuse_host(host: str | None, allowed: Sequence[str]) -> Refusal | None:
-    """An unknown Host is a rebound DNS name: some web page that reaches for a server on loopback (T38)."""
+    """An unknown Host is a rebound DNS name: some web page that reaches for a server on loopback."""
     if not host:
         return 400, "the Host header is missing"
     if "*" in allowed or host_name(host) in {name.lower() for name in allowed}:
@@ -65,7 +65,7 @@ def refuse_origin(method: str, headers: Mapping[str, str], allowed: Sequence[str
 
 
 def refuse_length(length: str | None, limit: int) -> Refusal | None:
-    """Content-Length over the limit, before a byte of the body is read (T29)."""
+    """Content-Length over the limit, before a byte of the body is read."""
     if length is None:
         return None
     if not (length.isascii() and length.isdigit()):

@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 ANSWER_SECONDS = 5.0
 """A database that takes longer than this to answer a trivial statement does not serve."""
 STALLED_SECONDS = 60.0
-"""A job that could run and waits this long, while the worker gets no answer: the worker is a zombie (T10)."""
+"""A job that could run and waits this long, while the worker gets no answer: the worker is a zombie."""
 
 
 class Live(BaseModel):

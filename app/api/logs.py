@@ -10,7 +10,7 @@ import structlog
 
 def configure() -> None:
     """INFO and above, with the request id, and never with local variables in tracebacks: they hold documents and
-    keys (T36)."""
+    keys."""
     plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     structured = (structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
     structlog.configure(

@@ -44,7 +44,7 @@ class Metrics:
         self.settings_failed = self._gauge(
             "cairn_settings_reload_failed", "1 while settings.json is unusable and the old settings are kept."
         )
-        self.tokenizer_fallback = self._gauge("cairn_tokenizer_fallback", "1 while token counts are estimates (T37).")
+        self.tokenizer_fallback = self._gauge("cairn_tokenizer_fallback", "1 while token counts are estimates.")
         self._circuits = Gauge(
             "cairn_provider_circuit", "Circuit of a model: 0 closed, 1 half open, 2 open.", ["model"],
             registry=self.registry,

@@ -187,7 +187,7 @@ def known_problems() -> dict[str, dict[str, Any]]:
 
 
 def describe(schema: dict[str, Any]) -> None:
-    """Declare in an OpenAPI schema what every operation may answer besides its success (T35)."""
+    """Declare in an OpenAPI schema what every operation may answer besides its success."""
     shapes = schema.setdefault("components", {}).setdefault("schemas", {})
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     shapes.update(problem.pop("$defs", {}))

@@ -1,4 +1,4 @@
-"""Questions that are answered in several passes, by their own contract (A9.07): POST /qa/ask, and its sessions.
+"""Questions that are answered in several passes, by their own contract: POST /qa/ask, and its sessions.
 
 The same run as `POST /query` with `strategy: "iterative"`; only its rendering differs.
 """
@@ -27,13 +27,11 @@ from app.wiring import Services
 router = APIRouter(prefix="/qa", tags=["questions"], route_class=TypedRoute)
 
 SessionHeader = Annotated[
-    str | None, Header(alias=SESSION_HEADER, description="The session, where the body names none (A13.08).")
+    str | None, Header(alias=SESSION_HEADER, description="The session, where the body names none.")
 ]
 
 
 class QARequest(Body):
-    """A9.07"""
-
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
@@ -69,8 +67,6 @@ class SearchQuality(BaseModel):
 
 
 class CGRAGMetadata(BaseModel):
-    """A9.06"""
-
     passes_used: int
     gaps_identified: list[str]
     gaps_resolved: list[str]

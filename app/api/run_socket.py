@@ -1,4 +1,4 @@
-"""Progress of a run over a WebSocket (A13.07)."""
+"""Progress of a run over a WebSocket."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ Cursor = Annotated[
 
 
 class TypedRoute(APIRoute):
-    """Takes a body only under the one media type that the route declares (design section 4: a form of a foreign web
+    """Takes a body only under the one media type that the route declares (a form of a foreign web
     page cannot pretend to be JSON). Answers 415 before anything is read."""
 
     def get_route_handler(self) -> Any:

@@ -44,7 +44,7 @@ class RunOut(BaseModel):
     resumable: bool
     started_at: datetime | None = Field(description="Null for one that is not resumable, while it runs.")
     ended_at: datetime | None = Field(description="Of a resumable run that has ended.")
-    step: str | None = Field(description="What it does, or did last (A13.07).")
+    step: str | None = Field(description="What it does, or did last.")
     percent: int | None
     cancel_requested: bool
     last_event_id: int | None = Field(description="Events stored so far; null for a run that is not resumable.")

@@ -21,7 +21,7 @@ from app.errors import CairnError, StoppingError
 log = structlog.get_logger(__name__)
 
 GRACE_SECONDS = 2.0
-"""What a stream may still do when the server has been asked to stop (T32)."""
+"""What a stream may still do when the server has been asked to stop."""
 _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 

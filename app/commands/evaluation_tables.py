@@ -66,7 +66,7 @@ def runs(found: Sequence[EvalRun]) -> None:
 
 
 def agents(measured: Sequence[AgentsRun]) -> None:
-    """Answers, then how often the strategy corrected itself (A16.01)."""
+    """Answers, then how often the strategy corrected itself."""
     names = shown([name for one in measured for name in one.run.metrics])
     table = new_table("data set\nrun", "strategy\nquestions", *map(title, names), "ms\np50", "tokens")
     for one in measured:
@@ -122,7 +122,7 @@ def _difference(found: Comparison) -> str:
 
 
 def reports(measured: Mapping[str, SearchReport]) -> None:
-    """What search costs and yields on each data set (A16.03)."""
+    """What search costs and yields on each data set."""
     table = new_table("data set", "queries", "nDCG@10", "median ms", "p95 ms", "reranking: nDCG@10", "adds ms")
     for name, found in measured.items():
         impact = found.reranking

@@ -1,4 +1,4 @@
-"""Start-up migration (design section 9, A15.01, A15.07): the database gets the schema of this code, or stays as it is.
+"""Start-up migration: the database gets the schema of this code, or stays as it is.
 
 Most starts end after two cheap statements. Otherwise one process holds an advisory lock and the others poll for it:
 waiting inside pg_advisory_lock would keep a transaction open, and CREATE INDEX CONCURRENTLY would wait for that one for

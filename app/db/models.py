@@ -14,7 +14,7 @@ log = structlog.get_logger(__name__)
 
 LOCK_KEY = int.from_bytes(b"models", "big")
 M, EF_CONSTRUCTION = 16, 128
-"""HNSW parameters: halfvec, recall@10 .983 at efSearch 80 on 100k x 384 (performance.md part C)."""
+"""HNSW parameters: halfvec, recall@10 .983 at efSearch 80 on 100k x 384 ."""
 MAX_INDEXED_DIMENSIONS = 4000
 
 _INDEX_STATE = """

@@ -1,8 +1,8 @@
 """Connections that serve: role cairn_app, one tenant per transaction, vectors in binary.
 
 The pool connects with the owner's URL and drops to `cairn_app` through the start-up packet, so that no statement ever
-runs with more rights (design section 4). Session state is never used: the tenant and the HNSW parameters are set with
-`set_config(..., is_local => true)` inside each transaction, so they cannot leak through the pool (W5).
+runs with more rights. Session state is never used: the tenant and the HNSW parameters are set with
+`set_config(..., is_local => true)` inside each transaction, so they cannot leak through the pool.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ APP_ROLE = "cairn_app"
 Connection = asyncpg.Connection
 Isolation = Literal["read_committed", "repeatable_read"]
 
-# How asyncpg shows a lost or refused connection: four unrelated families (ecosystem.md 1.3).
+# How asyncpg shows a lost or refused connection: four unrelated families.
 CONNECTION_ERRORS: tuple[type[BaseException], ...] = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,

@@ -78,7 +78,7 @@ def landmark_at(landmarks: Sequence[Landmark], position: int) -> Landmark:
 
 @dataclass(frozen=True, slots=True)
 class ChunkDraft:
-    """What the vector leg ranks (400 characters, 50 overlap; A4.01). Lies inside its passage."""
+    """What the vector leg ranks (400 characters, 50 overlap). Lies inside its passage."""
 
     ordinal: int
     start: int
@@ -88,7 +88,7 @@ class ChunkDraft:
 
 @dataclass(frozen=True, slots=True)
 class PassageDraft:
-    """What the lexical leg ranks, fusion merges and answers cite (2000 characters, 200 overlap; A4.01).
+    """What the lexical leg ranks, fusion merges and answers cite (2000 characters, 200 overlap).
 
     `landmarks` tell page and headings of each place in it; the first stands at its start.
     """

@@ -24,7 +24,7 @@ class RunStarted:
 @dataclass(frozen=True, slots=True)
 class Progress:
     """A step began; `percent` of the whole run, 0 to 100. `message`: what it is about, for people (agents have one).
-    `detail`: the same for programs, by the names of A10.13. `documents`: those whose words these two may hold."""
+    `detail`: the same for programs, as /api/agent/stream names it. `documents`: those whose words these two may hold."""
 
     step: str
     percent: int

@@ -1,4 +1,4 @@
-"""What a passage says of things and how they are related: the values of the knowledge graph (A6.08).
+"""What a passage says of things and how they are related: the values of the knowledge graph.
 
 Extraction makes them, by rules (app/graph/extract.py), from code or with a model; the store resolves and counts them.
 Spans are half-open ranges of code points in the document's text.
@@ -286,7 +286,7 @@ class Neighbourhood:
     truncated: bool = False
 
 
-# --- What the knowledge graph says about the passages that were found (A6.06): for whoever writes an answer o ---
+# --- What the knowledge graph says about the passages that were found: for whoever writes an answer o ---
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ class GraphEdge:
     evidence: str
 
 
-# --- Communities: groups of entities that are closely related, and what their passages say of them (A6.08) ---
+# --- Communities: groups of entities that are closely related, and what their passages say of them ---
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,7 +160,7 @@ class CacheAddress:
     """Where the result of a search belongs.
 
     `key` and `scope` are MD5 digests: of all that decides the result, and of the same without the query. `query` is
-    normalised (A7.02), `guards` are what two queries must have in common at the semantic level, `collections` names.
+    normalised, `guards` are what two queries must have in common at the semantic level, `collections` names.
     """
 
     key: str

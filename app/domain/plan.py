@@ -10,15 +10,14 @@ Intent = Literal[
     "question", "command", "greeting", "gratitude", "garbage", "off_topic", "clarify_needed", "followup", "simplify",
     "deepen",
 ]  # fmt: skip
-"""A1.22. Questions and commands are answered from documents; followup, simplify and deepen from the conversation."""
+"""Questions and commands are answered from documents; followup, simplify and deepen from the conversation."""
 
 QueryType = Literal[
     "FACTUAL", "RELATIONAL", "COMPARATIVE", "EXPLORATORY", "PROCEDURAL", "ANALYTICAL", "UNKNOWN"
 ]  # fmt: skip
-"""A1.02."""
 
 Level = Literal["SIMPLE", "MODERATE", "COMPLEX", "AMBIGUOUS"]
-"""A1.10: fast, enhanced, agent; the fourth asks for clarification."""
+"""Fast, enhanced, agent; the fourth asks for clarification."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class ComplexityScore:
-    """A1.06 to A1.14. `score` in 0..1 after overrides; `factors` in 0..1 before their weights, by name: query_type,
+    """`score` in 0..1 after overrides; `factors` in 0..1 before their weights, by name: query_type,
     entity_count, subquestion_count, keyword_matches, low_confidence. `override`: what raised the score, if anything:
     "database_meta" or "ambiguous". `reasoning` is a sentence for people.
     """
@@ -60,7 +59,7 @@ class ComplexityScore:
 
 @dataclass(frozen=True, slots=True)
 class FusionWeights:
-    """Text (vector and lexical legs together) against graph (A6.01, A6.02), each in 0..1, sum 1."""
+    """Text (vector and lexical legs together) against graph, each in 0..1, sum 1."""
 
     text: float
     graph: float
@@ -85,8 +84,8 @@ class QueryPlan:
     `rewritten_by`: None where `text` is the message, else "rules" or the name of a model; `carried` came from the
     conversation, `rewrite_reason` says by which rule. `subquestions` are
     independent questions (empty: one question); `expansions` other phrasings; `filters` metadata extracted from the
-    message. `about_collection`: it asks about the documents as such (how many, which), A1.11. `summarize`: of the whole
-    collection or of one document, in order (A1.25); `documents`: external ids of the documents that the message names,
+    message. `about_collection`: it asks about the documents as such (how many, which). `summarize`: of the whole
+    collection or of one document, in order; `documents`: external ids of the documents that the message names,
     to be searched or summarized alone. `timings_ms` by step. `degraded`: what did not work on the way.
     """
 
@@ -112,7 +111,7 @@ class QueryPlan:
     usage: Mapping[str, Any] = field(default_factory=dict)
 
 
-# --- What a prompt demands of the way to its answer, and of the answer (A10.01) ---
+# --- What a prompt demands of the way to its answer, and of the answer ---
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class SourceRef:
-    """A source of an answer as a message remembers it. `preview` is at most 200 characters (A13.04) and empty once the
+    """A source of an answer as a message remembers it. `preview` is at most 200 characters and empty once the
     document is deleted; `deleted` says so. Spans are code points in `version` of the document's text."""
 
     n: int

@@ -1,4 +1,4 @@
-"""What Cairn says where the documents do not answer (A10.15 gives the English sentence). Data."""
+"""What Cairn says where the documents do not answer, in each language. Data."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class AgentsRun:
-    """`rates` are A16.01's, by SQL out of the traces; empty where the strategy leaves none. `answers` by query id."""
+    """`rates` are counted by SQL out of the traces; empty where the strategy leaves none. `answers` by query id."""
 
     run: EvalRun
     results: Sequence[EvalResult]

@@ -1,4 +1,4 @@
-"""How good an answer is against the expected ones: exact match and token F1 as SQuAD counts them (A16.02). Pure."""
+"""How good an answer is against the expected ones: exact match and token F1 as SQuAD counts them. Pure."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from app.language.text import normalise
 SPLITS = ("test", "dev", "validation", "train")
 """Where several are there and none is asked for, the first of these."""
 MAX_ID = 512
-"""Characters; a document's external id has at most as many (T27)."""
+"""Characters; a document's external id has at most as many."""
 
 Judgements = Mapping[str, int]
 """External id of a document to its grade; above 0 is relevant."""

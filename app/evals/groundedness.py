@@ -27,7 +27,7 @@ from app.evals.metrics import RESAMPLES, SEED, interval
 from app.language.text import normalise
 
 METHODS: Final = ("overlap", "fast", "detector")
-"""Plain word overlap, the score of A11.01, and the score of the whole check."""
+"""Plain word overlap, the score of the fast layer, and the score of the whole check."""
 UNDECIDED: Final = 0.5
 """Score of a response that the check could not judge."""
 THRESHOLDS: Final = (0.3, 0.5, 0.7, 0.8)

@@ -79,7 +79,7 @@ METRICS: Mapping[str, Callable[[Ranking, Judgements], float]] = {
     "mrr": reciprocal_rank,
     "map": average_precision,
 }
-"""The retrieval metrics of A16.02, and recall@100."""
+"""The retrieval metrics that a run stores."""
 
 
 def score(ranking: Ranking, judgements: Judgements) -> dict[str, float]:

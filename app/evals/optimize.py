@@ -1,4 +1,4 @@
-"""What search costs and yields, and which fusion suits the data (A16.03: average relevance, latency, reranking impact).
+"""What search costs and yields, and which fusion suits the data (average relevance, latency, reranking impact).
 
 Tune on several data sets together: what is best for one is seldom best for the next.
 """
@@ -36,7 +36,7 @@ SHARES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 """Of the vector leg (rag.hybridSearchWeight); the one in force is tried too."""
 
 
-# --- A16.03 -----------------------------------------------------------------------------------------------------------
+# --- what search costs and yields --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ async def optimize_search(
     judgements: Mapping[str, Mapping[str, int]] | None,
     step: Step,
 ) -> SearchReport:
-    """Average relevance, latency and reranking impact of searches as they are now, one at a time (A16.03).
+    """Average relevance, latency and reranking impact of searches as they are now, one at a time.
 
     `step` is called once per search. Raises NotFoundError for an unknown collection, ValueError without queries.
     """

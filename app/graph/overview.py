@@ -1,4 +1,4 @@
-"""Which communities a question that asks for an overview is about (A6.08; docs/adr/0026-communities.md)."""
+"""Which communities a question that asks for an overview is about (docs/adr/0026-communities.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a question to the symbols of code that it names: their definitions, neighbours and passages (A6.09, A9.04).
+"""From a question to the symbols of code that it names: their definitions, neighbours and passages.
 
     wanted_symbols    what the question names and asks (symbol_words.py)
     find_symbols      exact names, else parts of names; what calls, imports, contains and inherits; with files and lines

@@ -1,4 +1,4 @@
-"""Source -> LoadedDocument, with the dangerous parsers behind the wall of a process (T28).
+"""Source -> LoadedDocument, with the dangerous parsers behind the wall of a process.
 
 The child has its own memory, CPU and wall-clock limits, none of this process's environment (keys, database URLs), and
 answers in JSON and UTF-8, which cannot execute anything here. It is killed on time-out, on cancellation and when this

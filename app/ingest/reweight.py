@@ -1,4 +1,4 @@
-"""What follows a run: BM25 weights renewed when the average passage length has drifted (performance.md B5), and an
+"""What follows a run: BM25 weights renewed when the average passage length has drifted and an
 index of its own ordered for a collection that has grown large.
 
 Small languages are renewed at once. Large ones by a job in batches, so that no writer waits long: the new average goes on

@@ -97,7 +97,7 @@ be one transaction; long computations belong into threads, since a blocked event
 
 async def bounded(seconds: float, work: Coroutine[Any, Any, T]) -> T:
     """The result of `work`. Raises TimeoutError after `seconds` without waiting for it to unwind: on a connection whose
-    peer went silent even the rollback hangs, which asyncio.timeout would wait for (T10)."""
+    peer went silent even the rollback hangs, which asyncio.timeout would wait for."""
     task = asyncio.ensure_future(work)
     task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # an abandoned error is no news
     try:

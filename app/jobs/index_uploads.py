@@ -43,7 +43,7 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
 
 
 def upload_result(outcomes: list[Outcome]) -> dict[str, Any]:
-    """The body of an upload's answer (A13.05, with the duplicate flag of design section 7)."""
+    """The body of an upload's answer (with its duplicate flag)."""
     uploaded = [
         {"id": str(item.document_id), "name": item.name, "chunk_count": item.chunk_count, "duplicate": item.duplicate}
         for item in outcomes

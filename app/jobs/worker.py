@@ -1,7 +1,7 @@
 """The worker: claims one job at a time, keeps its lease, and records how it ended.
 
 A job is delivered at least once. A worker that dies is replaced when its lease is over; one that was only cut off finds
-itself fenced. The loop itself survives every failure but its own cancellation (T10).
+itself fenced. The loop itself survives every failure but its own cancellation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from app.store import jobs
 log = structlog.get_logger(__name__)
 
 MAX_PAUSE_SECONDS = 5.0
-"""Longest pause between two looks at a database that is away: recovery is noticed within 30 s (T10)."""
+"""Longest pause between two looks at a database that is away: recovery is noticed within 30 s."""
 ANSWER_SECONDS = 10.0
 """How long the queue waits for the database's answer; its statements take milliseconds."""
 UNWIND_SECONDS = 10.0
@@ -54,7 +54,7 @@ class Worker:
         has `grace_seconds` to end by itself."""
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         self.last_progress = time.monotonic()
-        """Monotonic time of the last answer from the database; readiness looks at it (T10)."""
+        """Monotonic time of the last answer from the database; readiness looks at it."""
         self._database = database
         self._handlers = handlers
         self._settings = settings

@@ -91,7 +91,7 @@ def _humps(word: str) -> Iterator[str]:
 
 
 def _version(match: re.Match[str]) -> tuple[list[str], list[str]]:
-    """`v0.8.5` and `python3.11` hide their number; `A4.01` is a code, which the parser keeps."""
+    """`v0.8.5` and `python3.11` hide their number; `CVE-2024-1` is a code, which the parser keeps."""
     name, number = match["name"].lower(), match["number"]
     if match["hyphen"]:
         return ([number] if number.count(".") == 1 else []), []  # read as a negative number

@@ -9,7 +9,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def normalise(text: str) -> str:
-    """LF line ends, NUL and lone surrogates to U+FFFD, no byte order mark. PostgreSQL can store the result (T24)."""
+    """LF line ends, NUL and lone surrogates to U+FFFD, no byte order mark. PostgreSQL can store the result."""
     return storable(_LINE_ENDS.sub("\n", text.removeprefix("\ufeff")))
 
 

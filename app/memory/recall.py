@@ -1,4 +1,4 @@
-"""What was said before, and how much of it each step may see (A12.01)."""
+"""What was said before, and how much of it each step may see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saving what was said (A12.03): at the end of every path, in one transaction, in order.
+"""Saving what was said: at the end of every path, in one transaction, in order.
 
 A question and its answer are saved together. A question whose run failed or was cancelled is saved alone, with the reason
 in its metadata: it was said, and a follow-up may refer to it, but nothing was answered. Both are saved when the run ends,

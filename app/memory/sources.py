@@ -7,7 +7,7 @@ from app.domain.passage import Passage
 from app.domain.question import SourceRef
 
 PREVIEW = 200
-"""Characters of a source that are shown (A13.04)."""
+"""Characters of a source that are shown."""
 
 
 def sources_of(answer: Answer) -> tuple[SourceRef, ...]:

@@ -1,4 +1,4 @@
-"""Reranking by a cross-encoder on ONNX Runtime: no key, and no network once the model is on disk (A5.01, A5.04).
+"""Reranking by a cross-encoder on ONNX Runtime: no key, and no network once the model is on disk.
 
 A model is a folder with `tokenizer.json` and `model.onnx` (or `onnx/model.onnx`, as the hub has it).
 """
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 DEFAULT_MODEL: Final = "cross-encoder/ms-marco-MiniLM-L-6-v2"
-"""A5.01."""
 MAX_TOKENS: Final = 512
 """Of query and passage together: the positions that these models have. The longer of the two is cut."""
 BATCH_PAIRS: Final = 16
@@ -177,7 +176,7 @@ def _load(folder: Path) -> _Model:
 
 
 def probabilities(logits: NDArray[np.float64], pairs: int) -> NDArray[np.float64]:
-    """Scores in 0..1: sigmoid of a single logit (A5.01), or the second class of a softmax over two.
+    """Scores in 0..1: sigmoid of a single logit, or the second class of a softmax over two.
 
     Raises ProviderResponseError for another shape, or a number that is not finite.
     """

@@ -1,4 +1,4 @@
-"""Reranking by a chat model: it gives each passage a score from 0 to 10, ten passages a call (A5.02)."""
+"""Reranking by a chat model: it gives each passage a score from 0 to 10, ten passages a call."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ async def rewrite_by_model(
 
 
 async def split_by_model(question: str, chat: ChatModel, settings: RewriteSettings) -> tuple[str, ...]:
-    """Sub-questions (A2.03); () where it is one question. Raises ProviderError for no or an unusable reply."""
+    """Sub-questions; () where it is one question. Raises ProviderError for no or an unusable reply."""
     reply = await _ask(
         chat, settings, "decompose", question=_quoted(question[:MESSAGE_CHARS]), most=str(settings.max_subquestions)
     )
@@ -73,7 +73,7 @@ async def split_by_model(question: str, chat: ChatModel, settings: RewriteSettin
 
 
 async def expand_by_model(question: str, chat: ChatModel, settings: RewriteSettings) -> tuple[str, ...]:
-    """Two or three other phrasings (A2.02). Raises ProviderError for no or an unusable reply."""
+    """Two or three other phrasings. Raises ProviderError for no or an unusable reply."""
     reply = await _ask(chat, settings, "expand", question=_quoted(question[:MESSAGE_CHARS]), most=str(MAX_EXPANSIONS))
     return _several(_array(reply.text), question, (question,), MAX_EXPANSIONS, rephrased=True)
 
@@ -82,7 +82,7 @@ async def requery_by_model(
     question: str, relevant: Sequence[Passage], irrelevant: Sequence[Passage], tried: Sequence[str], chat: ChatModel,
     settings: RewriteSettings,
 ) -> str:  # fmt: skip
-    """Another query, out of what was retrieved (A2.05); its names and numbers are the question's or the passages'. Raises
+    """Another query, out of what was retrieved; its names and numbers are the question's or the passages'. Raises
     ProviderError for no or an unusable reply, also for a query that was tried."""
     reply = await _ask(
         chat, settings, "requery", question=_quoted(question[:MESSAGE_CHARS]),

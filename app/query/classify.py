@@ -1,4 +1,4 @@
-"""What kind of question it is, by rules (A1.02 to A1.05). Pure."""
+"""What kind of question it is, by rules. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from app.query.patterns.text import fold, window, words
 from app.query.patterns.types import ASKED_VALUE, PATTERNS, TYPES
 
 PATTERN, STRONG, FALLBACK_FACTUAL, FALLBACK_ANALYTICAL, NONE = 0.8, 0.8, 0.6, 0.5, 0.3
-"""Confidences: a pattern matched; a factual question with a name, a date or a number (T6); a question word; nothing
-(A1.03)."""
+"""Confidences: a pattern matched; a factual question with a name, a date or a number; a question word; nothing
+."""
 _WHY_HOW: Final = frozenset(["why", "how", "hows", "pourquoi", "comment", "como", "warum", "wieso", "weshalb", "wie"])
 _NAMED_HOW: Final = re.compile(
     r"^(?:wie (?:heiss|laute|nenn|nannt)\w*|comment (?:s'appel|se nomm|s'est appel)\w*|como se llama\w*)"

@@ -1,4 +1,4 @@
-"""How much work a question deserves (A1.06 to A1.14). Pure; no model is asked."""
+"""How much work a question deserves. Pure; no model is asked."""
 
 from __future__ import annotations
 
@@ -20,16 +20,14 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "keyword_matches": 0.20,
     "low_confidence": 0.15,
 }
-"""A1.06."""
 TYPE_FACTOR: Final[Mapping[QueryType, float]] = {
     "FACTUAL": 0.0, "PROCEDURAL": 0.0, "RELATIONAL": 0.5, "EXPLORATORY": 0.5, "ANALYTICAL": 1.0, "COMPARATIVE": 1.0,
     "UNKNOWN": 0.5,
 }  # fmt: skip
-"""A1.07; UNKNOWN, which the source leaves open, is half way: what is not understood need not be simple."""
+"""UNKNOWN, which the source leaves open, is half way: what is not understood need not be simple."""
 META_SCORE, AMBIGUOUS_SCORE = 0.75, 0.65
-"""A1.11, A1.12."""
 SHORT: Final = 15
-"""Characters under which a message may be ambiguous (A1.12)."""
+"""Characters under which a message may be ambiguous."""
 _QUESTION_ENDS = re.compile(r"[?？؟]+")
 _OR_WORDS: Final = 10
 
@@ -41,7 +39,7 @@ def complexity(
     subquestions: Sequence[str],
     settings: RoutingSettings,
 ) -> ComplexityScore:
-    """A1.06 to A1.14. `subquestions`: independent questions; none or one counts as one."""
+    """`subquestions`: independent questions; none or one counts as one."""
     folded = fold(window(text))
     found = keywords(folded)
     factors = {
@@ -68,12 +66,12 @@ def complexity(
 
 
 def effective_top_k(level: Level, top_k: int, settings: RoutingSettings) -> int:
-    """Depth of retrieval: half as much again where the level is MODERATE (A1.15), rounded half up (T13)."""
+    """Depth of retrieval: half as much again where the level is MODERATE, rounded half up."""
     return math.floor(top_k * settings.enhanced_factor + 0.5) if level == "MODERATE" else top_k
 
 
 def about_collection(text: str, language: str) -> bool:
-    """Whether it asks about the documents as such: how many, which (A1.11). Of any of the four languages, because such
+    """Whether it asks about the documents as such: how many, which. Of any of the four languages, because such
     questions are short: `language` is not needed."""
     folded = fold(window(text))
     return any(pattern.search(folded) for pattern in ABOUT_COLLECTION)
@@ -101,7 +99,7 @@ def _level(score: float, settings: RoutingSettings) -> Level:
 
 
 def _ambiguous(text: str, entities: Sequence[str]) -> str | None:
-    """A1.12 after T4: what is short or many-sided asks for clarification only when it names nothing."""
+    """What is short or many-sided asks for clarification only when it names nothing."""
     folded = fold(window(text))
     if entities or not folded:
         return None

@@ -1,4 +1,4 @@
-"""Which constraints a prompt states (A10.01, A10.02), by patterns in English, French, Spanish and German. Pure.
+"""Which constraints a prompt states, by patterns in English, French, Spanish and German. Pure.
 
 Everything is bounded: prompts are cut at WINDOW, lists at MOST_ITEMS, numbers at MOST.
 """
@@ -12,7 +12,7 @@ from app.domain.plan import PromptConstraints
 
 WINDOW: Final = 4000
 MOST: Final = 20
-"""More searches or openings than this are no constraint but a typo; what cannot be met is disclosed (T8)."""
+"""More searches or openings than this are no constraint but a typo; what cannot be met is disclosed."""
 MOST_ITEMS: Final = 12
 MOST_WORDS: Final = 1000
 """Of an answer; more cannot be had in one reply."""

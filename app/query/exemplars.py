@@ -1,4 +1,4 @@
-"""Layer 1 of the intent router: the nearest of some hundred example messages, by embedding (A1.20, A1.21)."""
+"""Layer 1 of the intent router: the nearest of some hundred example messages, by embedding."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.query.patterns.text import fold, window, words
 from app.settings import RoutingSettings
 
 RETRIEVED: Final[frozenset[Intent]] = frozenset({"question", "command"})
-"""Intents that are answered from the documents (A1.22)."""
+"""Intents that are answered from the documents."""
 MOST_WORDS: Final = 20
 """Longer messages have something to say: they are questions."""
 _BATCH: Final = 32

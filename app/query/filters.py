@@ -1,4 +1,4 @@
-"""Restrictions that a message states: year, author, topic, file (A2.04). Pure; restrict.py looks them up.
+"""Restrictions that a message states: year, author, topic, file. Pure; restrict.py looks them up.
 
 A wrong filter loses everything, so a wish is only one where the message speaks of documents ("papers by Kim from 2021",
 "in handbook.pdf"), and it becomes a filter only where documents of the collection have that key and value.

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from app.domain.plan import Intent, QueryPlan
 
 QueryClass = Literal["DIRECT_ANSWER", "STANDARD_RAG", "MULTI_HOP_RAG"]
-"""A1.26: no retrieval, one pass, a loop."""
+"""No retrieval, one pass, a loop."""
 _DIRECT: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic", "clarify_needed"})
 
 LONGEST: Final = 600
@@ -75,7 +75,7 @@ def multi_hop(plan: QueryPlan) -> str | None:
 
 
 def query_class(plan: QueryPlan) -> QueryClass:
-    """A1.26, by rules."""
+    """By rules."""
     if plan.intent.intent in _DIRECT:
         return "DIRECT_ANSWER"
     return "MULTI_HOP_RAG" if multi_hop(plan) else "STANDARD_RAG"

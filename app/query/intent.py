@@ -1,4 +1,4 @@
-"""What a message wants, in three layers (A1.18): hard rules, exemplars (exemplars.py), a chat model.
+"""What a message wants, in three layers: hard rules, exemplars (exemplars.py), a chat model.
 
 A question that is kept from the documents is the worst error here, so every rule but garbage asks for the whole message
 to be of its kind: "hi" is a greeting, "hi, what is the leave policy?" a question.
@@ -25,16 +25,16 @@ from app.settings import RoutingSettings
 
 INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
 MODEL_CONFIDENCE: Final = 0.70
-"""Of layer 2 (A1.20)."""
+"""Of layer 2."""
 MALFORMED: Final = "the intent model's reply was not an intent"
 """Begins the reason of a match that stands in for a reply that could not be read; belongs into `degraded`."""
 
 # --- layer 0 ----------------------------------------------------------------------------------------------------------
 
 _SAME_CHARACTER: Final = 0.9
-"""Share of one character above which a message is garbage (A1.19)."""
+"""Share of one character above which a message is garbage."""
 _FEW_WORDS: Final = 5
-"""Longest message that the stop word rule looks at (A1.19)."""
+"""Longest message that the stop word rule looks at."""
 _RANDOM, _RANDOM_UNSEEN, _RANDOM_NAME = 4.8, 4.6, 5.2
 """Strangeness of random keys: of a word; of one that the collection does not hold; of one written like a name."""
 _LANGUAGE_NAMES: Final = re.compile(r"(?i)^(?:[cjf](?:\+\+|#)|[crd])[ ?!.]*$")
@@ -51,7 +51,7 @@ _TWO_LETTER_WORDS: Final = folded_set(
 
 
 def hard_rules(message: str, *, has_history: bool, vocabulary: Vocabulary | None = None) -> IntentMatch | None:
-    """Layer 0 (A1.19, T3): what needs no embedding to be known; None: go on. Pure, well under a millisecond.
+    """Layer 0: what needs no embedding to be known; None: go on. Pure, well under a millisecond.
 
     History is asked before anything is called meaningless. `vocabulary`: words that the collection holds are never
     garbage.
@@ -133,7 +133,7 @@ def _form(text: str, has_history: bool, vocabulary: Vocabulary | None) -> Intent
 
 
 def _only_stop_words(text: str, has_history: bool) -> IntentMatch | None:
-    """A1.19 after T3: "why?" and "what is it" continue a conversation; without one nobody can know what is meant."""
+    """Only "why?" and "what is it" continue a conversation; without one nobody can know what is meant."""
     spelled = WORD.findall(text)
     if (
         _LANGUAGE_NAMES.match(text)
@@ -186,7 +186,7 @@ _WORDS = re.compile(r"follow[-_ ]?up|off[-_ ]?topic|clarify[-_ ]?needed|[a-z_]+"
 
 
 async def by_model(message: str, history: Sequence[Turn], chat: ChatModel, settings: RoutingSettings) -> IntentMatch:
-    """Layer 2 (A1.20): what a chat model takes the message for, confidence .70.
+    """Layer 2: what a chat model takes the message for, confidence .70.
 
     A reply that names no intent counts as `question` of no layer, with a reason that begins with MALFORMED. Raises
     ProviderError when the model cannot be asked.

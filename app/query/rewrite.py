@@ -33,7 +33,7 @@ def rewrite(
     message: str, history: Sequence[Turn], language: str, names: Names, *, window: int | None = None
 ) -> Rewritten:
     """By rules. `history` is oldest first, without the message itself. `window`: how many of its last messages the message
-    may lean on (A12.01; None: all); what one of these leans on itself may be older."""
+    may lean on (None: all); what one of these leans on itself may be older."""
     if found := topic_of(history, language, names, window=window):
         return resolve(message, found, language, names)
     if not history:

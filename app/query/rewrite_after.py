@@ -1,4 +1,4 @@
-"""Another query after the passages found were not good enough, by rules (A2.05). Pure."""
+"""Another query after the passages found were not good enough, by rules. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.query.words import content_words
 def rewrite_after(
     question: str, relevant: Sequence[Passage], irrelevant: Sequence[Passage], tried: Sequence[str]
 ) -> Rewritten:
-    """Another query after the passages found for `question` were not good enough, by rules (A2.05).
+    """Another query after the passages found for `question` were not good enough, by rules.
 
     What was retrieved tells: terms of the titles and headings of the relevant ones lead on; words that only the irrelevant
     ones have matched led astray and lose their weight by being left out, unless nothing would remain. Queries `tried`

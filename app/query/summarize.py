@@ -1,4 +1,4 @@
-"""Whether a message asks for a summary of a whole document or of the whole collection (A1.25, A3.09). Pure.
+"""Whether a message asks for a summary of a whole document or of the whole collection. Pure.
 
 A summary of the whole is read in order, passage by passage; "summarize the refund policy" is a question like any other,
 answered from the passages that are about it.

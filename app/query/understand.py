@@ -1,4 +1,4 @@
-"""A message becomes a QueryPlan: what is wanted, by what to retrieve, and how much work it deserves (A1.01).
+"""A message becomes a QueryPlan: what is wanted, by what to retrieve, and how much work it deserves.
 
 In this order: hard rules, which end greetings, thanks and garbage without a call; the collection's vocabulary and the
 message's embedding, at once; exemplars, then a model, for the intent; the conversation, where there is one; then what is
@@ -38,7 +38,7 @@ Embed = Callable[[Sequence[str]], Awaitable[Vectors]]
 Find = Callable[[Sequence[Wish]], Awaitable[Found]]
 
 NO_RETRIEVAL: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic", "clarify_needed"})
-"""A1.22: answered by a fixed reply; where hard rules say so, nothing else is asked."""
+"""Answered by a fixed reply; where hard rules say so, nothing else is asked."""
 BRIEFLY: Final = 80
 """Characters by which a message without retrieval is typed and scored: pasted garbage costs no more than a greeting."""
 ON_THE_LAST_ANSWER: Final[frozenset[Intent]] = frozenset({"followup", "simplify", "deepen"})
@@ -104,7 +104,7 @@ async def _intent(
     run: Run, early: IntentMatch | None, known: Vocabulary | None, vector: Vectors | None, chat: ChatModel | None,
     exemplars: Exemplars,
 ) -> IntentMatch:  # fmt: skip
-    """Layer 0 again with the vocabulary, layer 1, layer 2 (A1.18); else a question."""
+    """Layer 0 again with the vocabulary, layer 1, layer 2; else a question."""
     with run.step("intent"):
         found = early or (hard_rules(run.message, has_history=bool(run.history), vocabulary=known) if known else None)
     if found is None and vector is not None:

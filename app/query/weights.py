@@ -16,15 +16,15 @@ WEIGHTS: Final[Mapping[QueryType, FusionWeights]] = {
     "ANALYTICAL": FusionWeights(0.5, 0.5, "HYBRID"),
     "UNKNOWN": FusionWeights(0.6, 0.4, "HYBRID"),
 }
-"""A6.01; what is called vector there is text here, both of its legs together."""
+"""CogniDoc's table; its "vector" is text here, both legs together."""
 SURE: Final = 0.7
-"""Confidence above which a factual question does without the graph (A6.02)."""
+"""Confidence above which a factual question does without the graph."""
 
 
 def fusion_weights(classification: Classification, entities: Sequence[str], *, has_graph: bool) -> FusionWeights:
-    """A6.01 with the overrides of A6.02. A collection without a graph has text alone.
+    """By type of question, with overrides. A collection without a graph has text alone.
 
-    EXPLORATORY is graph only (0/1): whoever retrieves runs the text legs all the same when the graph finds little (T6).
+    EXPLORATORY is graph only (0/1): whoever retrieves runs the text legs all the same when the graph finds little.
     """
     if not has_graph:
         return FusionWeights(1.0, 0.0, "TEXT_ONLY")

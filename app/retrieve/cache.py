@@ -21,7 +21,7 @@ _TRAILING = "?.!,;: "
 
 
 def normalise_query(query: str) -> str:
-    """Lower case, single spaces, no trailing ?.!,;: (A7.02); no stemming, no stop words.
+    """Lower case, single spaces, no trailing ?.!,;:; no stemming, no stop words.
 
     A query of nothing but such signs stays as it is: all of them would be the same otherwise.
     """
@@ -42,7 +42,7 @@ def address(
 ) -> CacheAddress:
     """Where the result of this search belongs.
 
-    The key is A7.02's (query, top_k, reranking, strategy) with what it lacks (T14): tenant, collections, embedding
+    The key is CogniDoc's (query, top_k, reranking, strategy) with what it lacks: tenant, collections, embedding
     models, settings revision, legs, grouping, expansion and reranker. `reranker` is the name of the one that will run,
     `serving` the ids of the models whose vectors are compared in each collection. Epochs are no part of it: they are
     compared when the entry is read. Parts of identifiers and names stand beside the query, because the lexical leg takes

@@ -1,6 +1,6 @@
 """Search with the retrieval cache before it and behind it: look up -> embed -> (similar) -> search -> store.
 
-A cache that does not work never fails a search: it is reported in `degraded`, and the search goes on (W7).
+A cache that does not work never fails a search: it is reported in `degraded`, and the search goes on.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ async def cached_search(
 ) -> SearchResult:
     """Like `search`, from the cache where the same was searched before and nothing has changed since.
 
-    `strategy` is part of the key (A7.02). `routed`: the caller brings a route of its own, which bypasses the cache
-    like filters do (A7.03); so does `request.model`, because its vectors may still be in the making, and `request.cache`
+    `strategy` is part of the key. `routed`: the caller brings a route of its own, which bypasses the cache
+    like filters do; so does `request.model`, because its vectors may still be in the making, and `request.cache`
     False, which uses no query embeddings either. Raises what `search` raises.
     """
     asked = _Search(retriever, principal, request, settings, run_id or new_id(), Stopwatch(), [])

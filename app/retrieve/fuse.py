@@ -1,4 +1,4 @@
-"""Merging the legs into one list of passages. Pure; neither form depends on the order of the legs (W3).
+"""Merging the legs into one list of passages. Pure; neither form depends on the order of the legs.
 
 Two forms, chosen by `retrieve.fusion`: reciprocal ranks, as the source documents describe it, and relative scores, the
 default by measurement (docs/adr/0008-fusion.md). The graph, which starts from what the text legs found, is added to either
@@ -34,7 +34,7 @@ def fuse(legs: Mapping[Leg, LegResult], settings: Settings) -> list[Fused]:
 
 
 def reciprocal_rank_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, float], k: int = 60) -> list[Fused]:
-    """score(d) = sum over legs of weight / (k + rank), ranks from 1 (A3.02, A3.03; Cormack et al. 2009).
+    """score(d) = sum over legs of weight / (k + rank), ranks from 1 (Cormack et al. 2009).
 
     A leg that does not hold d contributes 0; a leg without a weight counts 1; ties are broken by id.
     """
@@ -77,7 +77,7 @@ def with_graph(text: Sequence[Fused], graph: LegResult, weight: float = 1.0) -> 
 
 
 def with_graph_capped(text: Sequence[Fused], graph: LegResult, weights: FusionWeights, places: int) -> list[Fused]:
-    """The same passages by quota (A6.05): of `places` each side brings its share, text first, then the rest as they were.
+    """The same passages by quota: of `places` each side brings its share, text first, then the rest as they were.
 
     Scores only tell the order: 1 / rank.
     """

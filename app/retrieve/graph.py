@@ -120,7 +120,7 @@ async def search(connection: Any, principal: Principal, query: GraphQuery, text:
 async def _symbols(
     connection: Any, principal: Principal, query: GraphQuery, wanted: Sequence[SymbolQuery]
 ) -> list[SymbolPassage]:
-    """Passages of symbols of code that the query names in full (A6.09); under conditions none, as they know of none."""
+    """Passages of symbols of code that the query names in full; under conditions none, as they know of none."""
     if not wanted or query.request.filters or query.conditions:
         return []
     symbols = await find_symbols(connection, principal, query.collections, wanted, limit=MOST_SYMBOLS, partial=False)

@@ -100,7 +100,7 @@ class QueryVectors:
             self._retriever.embeddings.put(self._principal, model, self._text, vector, self._capacity)
 
     async def _known(self, model: EmbeddingModel) -> HalfVector | None:
-        """From the cache, which never fails a search (W7)."""
+        """From the cache, which never fails a search."""
         try:
             return await self._retriever.embeddings.get(self._principal, model, self._text, self._capacity)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Reranking the fused shortlist. On any failure the fused order stays, and the reason is reported (W7)."""
+"""Reranking the fused shortlist. On any failure the fused order stays, and the reason is reported."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def rerank(
 
 
 def relevant(passages: Sequence[Passage], settings: RetrieveSettings) -> list[Passage]:
-    """What an answer is made of when a reranker failed (A3.11): passages whose fused score reaches the threshold.
+    """What an answer is made of when a reranker failed: passages whose fused score reaches the threshold.
 
     At least the first; all under `rrf`, whose scores are ranks and say nothing of relevance.
     """

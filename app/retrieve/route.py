@@ -1,4 +1,4 @@
-"""Whether a search follows the graph, and how much what it finds counts against the text legs. Pure (A6.01 to A6.05)."""
+"""Whether a search follows the graph, and how much what it finds counts against the text legs. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def routed(request: SearchRequest, settings: Settings) -> SearchRequest:
     """The request with the legs that run. Its query has no operators any more.
 
     By names, the graph is left out where the query names nothing and the caller did not choose the legs. By type, the
-    side with a weight below SKIP is left out (A6.03).
+    side with a weight below SKIP is left out.
     """
     text = tuple(leg for leg in request.legs if leg != "graph")
     if text == request.legs or not text:
@@ -43,7 +43,7 @@ def routed(request: SearchRequest, settings: Settings) -> SearchRequest:
 
 
 def unsure(request: SearchRequest, ran: SearchRequest, legs: Mapping[Leg, LegResult]) -> bool:
-    """Whether text legs that were left out have to run all the same: the graph found too little (T6)."""
+    """Whether text legs that were left out have to run all the same: the graph found too little."""
     found = legs.get("graph")
     return ran.legs == ("graph",) != request.legs and (found is None or found.confidence < CONFIDENCE_THRESHOLD)
 

@@ -1,6 +1,6 @@
-"""Text against graph after both were searched: confidence shifts the weights (A6.04), and weights cap what each brings (A6.05).
+"""Text against graph after both were searched: confidence shifts the weights, and weights cap what each brings.
 
-Pure. Used where a graph leg exists; a collection without a graph has text = 1 from the start (design section 5).
+Pure. Used where a graph leg exists; a collection without a graph has text = 1 from the start.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from typing import Final
 from app.domain.plan import FusionWeights
 
 CONFIDENCE_THRESHOLD: Final = 0.3
-"""A leg that is less sure than this gives weight away (A6.04)."""
+"""A leg that is less sure than this gives weight away."""
 SKIP: Final = 0.15
-"""A side with less weight is not asked (A6.03)."""
+"""A side with less weight is not asked."""
 MAX_SHIFT: Final = 0.3
-"""What a leg gives away that found nothing (A6.04)."""
+"""What a leg gives away that found nothing."""
 
 
 def confidence_shift(confidence: float, threshold: float = CONFIDENCE_THRESHOLD) -> float:
-    """Weight that a leg of this confidence (0..1) gives away, 0 to MAX_SHIFT (A6.04): .30 -> 0, .25 -> .05, 0 -> .30."""
+    """Weight that a leg of this confidence (0..1) gives away, 0 to MAX_SHIFT: .30 -> 0, .25 -> .05, 0 -> .30."""
     if confidence >= threshold:
         return 0.0
     return MAX_SHIFT * (1 - max(confidence, 0.0) / threshold)
@@ -40,5 +40,5 @@ def shifted(
 
 
 def cap(found: int, weight: float) -> int:
-    """How many of `found` a leg of this weight may bring (A6.05): its share, at least one; none at weight 0."""
+    """How many of `found` a leg of this weight may bring: its share, at least one; none at weight 0."""
     return max(1, int(found * weight + 0.5)) if weight > 0 and found > 0 else 0

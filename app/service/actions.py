@@ -53,7 +53,7 @@ from app.wiring import Services
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 SESSION_ID = re.compile(r"[^/\n]{1,128}")
 MAX_EXTERNAL_ID = 512
-"""Characters; a longer one would not fit into the unique index (T27)."""
+"""Characters; a longer one would not fit into the unique index."""
 
 
 # --- checks -----------------------------------------------------------------------------------------------------------

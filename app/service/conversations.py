@@ -18,7 +18,7 @@ RESERVED = frozenset({"history", "stream"})
 
 
 def new_session() -> str:
-    """The id of a conversation whose client named none (A13.02)."""
+    """The id of a conversation whose client named none."""
     return str(new_id())
 
 
@@ -33,7 +33,7 @@ def checked_chat(chat_id: str) -> str:
 
 
 def chat_collection(chat_id: str) -> str:
-    """The collection that holds the documents of one chat, apart from all others (A14.01). Raises InputError."""
+    """The collection that holds the documents of one chat, apart from all others. Raises InputError."""
     return f"chat_{checked_chat(chat_id)}"
 
 

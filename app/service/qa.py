@@ -19,13 +19,13 @@ from app.wiring import Services
 STRONG: Final = 0.5
 """Cosine distance under which a result is a strong one."""
 HIGH, MEDIUM = 0.3, 0.6
-"""Distance of the best result, and MOST_STRONG of them, for high confidence; under MEDIUM and one for medium (A9.07)."""
+"""Distance of the best result, and MOST_STRONG of them, for high confidence; under MEDIUM and one for medium."""
 MOST_STRONG: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class SearchQuality:
-    """A9.07: which legs have searched, how many passages they found and how many the answer was made of."""
+    """Which legs have searched, how many passages they found and how many the answer was made of."""
 
     semantic: bool
     lexical: bool

@@ -1,6 +1,6 @@
 """settings.json as a typed, immutable value, and the environment.
 
-The file has Thoth's `rag` block (A15.02, same camelCase keys) and one section per room. It is read at start and again
+The file has Thoth's `rag` block (same camelCase keys) and one section per room. It is read at start and again
 whenever it changes; a file that cannot be used (unknown key, wrong type, empty, half-written) never replaces the
 settings in force: `SettingsStore.problem` says what is wrong, for the log and /health/ready. One request uses one
 snapshot: take `store.current` once.

@@ -17,16 +17,16 @@ class AgentSettings(Section):
         0, ge=0, description="Most money, by answer.prices; 0: no limit. Models without a price are free."
     )
     tool_calls: int = Field(20, ge=1, le=500, description="Calls of tools that do something; repeated ones are free.")
-    tool_seconds: float = Field(30, gt=0, description="Longest one call of a tool may take (A8.06).")
+    tool_seconds: float = Field(30, gt=0, description="Longest one call of a tool may take.")
     call_seconds: float = Field(60, gt=0, description="Longest the model may think about one step.")
-    reflect_seconds: float = Field(30, gt=0, description="Longest a reflection may take (A8.07).")
-    max_steps: int = Field(7, ge=1, le=50, description="Steps of react; then it must conclude (A8.01).")
-    temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature of a step (A8.01).")
+    reflect_seconds: float = Field(30, gt=0, description="Longest a reflection may take.")
+    max_steps: int = Field(7, ge=1, le=50, description="Steps of react; then it must conclude.")
+    temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature of a step.")
     step_tokens: int = Field(1024, ge=64, description="Most tokens of a step or a reflection; some models think first.")
 
 
 class PlannedSettings(Section):
-    """How the planned strategy works: by a plan, with searches and openings that are counted (A10.04)."""
+    """How the planned strategy works: by a plan, with searches and openings that are counted."""
 
     tool_calls: int = Field(5, ge=1, le=50, description="Searches and openings of a run (MAX_TOOL_CALLS).")
     most_tool_calls: int = Field(
@@ -40,18 +40,16 @@ class PlannedSettings(Section):
     citation_chars: int = Field(2000, ge=200, description="Characters of each (MAX_CITATION_TEXT_FOR_LLM).")
     question_chars: int = Field(1000, ge=1, description="Longest question of /api/agent (MAX_QUESTION_LENGTH).")
     plan_seconds: float = Field(300, gt=0, description="Longest the model may plan; agents.seconds limits the run.")
-    call_seconds: float = Field(600, gt=0, description="Longest it may think about one action (A10.16).")
+    call_seconds: float = Field(600, gt=0, description="Longest it may think about one action.")
 
 
 class IterativeSettings(Section):
     """How the iterative strategy fetches what an answer says is missing (A9), and what its sessions keep."""
 
-    max_passes: int = Field(3, ge=1, le=10, description="Answers of a run, each with what is missing (A9.01).")
-    targeted_top_k: int = Field(3, ge=1, le=50, description="Passages that a search for one gap brings (A9.04).")
+    max_passes: int = Field(3, ge=1, le=10, description="Answers of a run, each with what is missing.")
+    targeted_top_k: int = Field(3, ge=1, le=50, description="Passages that a search for one gap brings.")
     min_confidence: float = Field(0.3, ge=0, le=1, description="Least confidence with which a search has found a gap.")
-    idle_minutes: int = Field(
-        30, ge=1, description="Sessions are forgotten when they were not used for so long (A9.05)."
-    )
+    idle_minutes: int = Field(30, ge=1, description="Sessions are forgotten when they were not used for so long.")
     session_nodes: int = Field(
         50, ge=1, le=1000, description="Passages that a session keeps; the least recently read go."
     )

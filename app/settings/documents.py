@@ -11,9 +11,9 @@ from app.settings.section import Section
 
 class ChunkingSettings(Section):
     strategy: Literal["parent_child", "tokens"] = Field("parent_child", description="How documents are cut.")
-    passage_size: int = Field(2000, ge=200, le=20000, description="Characters per passage (parent), A4.01.")
+    passage_size: int = Field(2000, ge=200, le=20000, description="Characters per passage (parent).")
     passage_overlap: int = Field(200, ge=0, le=4000, description="Characters shared by neighbouring passages.")
-    chunk_size: int = Field(400, ge=50, le=8000, description="Characters per chunk (child), A4.01.")
+    chunk_size: int = Field(400, ge=50, le=8000, description="Characters per chunk (child).")
     chunk_overlap: int = Field(50, ge=0, le=2000, description="Characters shared by neighbouring chunks.")
 
 

@@ -12,7 +12,7 @@ from app.errors import SettingsError
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What the process is told from outside (design section 7). Unset database URL: the embedded server."""
+    """What the process is told from outside. Unset database URL: the embedded server."""
 
     database_url: str | None
     app_database_url: str | None

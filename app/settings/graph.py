@@ -80,10 +80,10 @@ class GraphSettings(Section):
     )
     routing: Literal["names", "type"] = Field(
         "names",
-        description="What decides about the graph: whether the question names something, or its type (A6.01 to A6.04).",
+        description="What decides about the graph: whether the question names something, or its type.",
     )
     fusion: Literal["relative", "capped"] = Field(
-        "relative", description="How the graph joins the text legs: by scores, or each brings its share (A6.05)."
+        "relative", description="How the graph joins the text legs: by scores, or each brings its share."
     )
     weight: float = Field(
         0.5, gt=0, le=0.95, description="Share of the graph against text, where no type of question decides."

@@ -1,4 +1,4 @@
-"""The `rag` block, with the keys of A15.02."""
+"""The `rag` block, with the keys of Thoth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class QaSettings(Section):
 
 
 class AgenticSettings(Section):
-    """Thoth's agentic block (A15.02); read by the corrective strategy."""
+    """Thoth's agentic block; read by the corrective strategy."""
 
     enabled: bool = Field(
         False,

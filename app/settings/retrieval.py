@@ -44,24 +44,24 @@ class RetrieveSettings(Section):
     fusion: Literal["relative_score", "rrf"] = Field(
         "relative_score", description="How the legs are merged: by scores relative to each leg's best, or by ranks."
     )
-    rrf_k: int = Field(60, ge=1, description="Constant k of reciprocal rank fusion (A3.02).")
-    rerank_candidates: int = Field(50, ge=1, le=200, description="Fused passages that are reranked at most (A3.01).")
+    rrf_k: int = Field(60, ge=1, description="Constant k of reciprocal rank fusion.")
+    rerank_candidates: int = Field(50, ge=1, le=200, description="Fused passages that are reranked at most.")
     rerank_seconds: float = Field(10, gt=0, description="Longest a reranking may take; then the fused order stays.")
     reranker_download: bool = Field(
         False, description="Fetch a cross-encoder that is named and not on disk from the Hugging Face hub."
     )
     relevance_threshold: float = Field(
-        0.3, ge=0, le=1, description="Answers after a failed reranking: least relative fused score of a source (A3.11)."
+        0.3, ge=0, le=1, description="Answers after a failed reranking: least relative fused score of a source."
     )
     statement_timeout_ms: int = Field(15000, ge=100, description="Longest a retrieval statement may run.")
 
 
 class CacheSettings(Section):
     enabled: bool = Field(True, description="Answer repeated searches from the retrieval cache.")
-    capacity: int = Field(50, ge=1, le=10_000, description="Entries per tenant; the least recently used goes (A7.01).")
-    ttl_seconds: float = Field(300, gt=0, description="An entry answers no longer than this, seconds (A7.01).")
-    semantic: bool = Field(False, description="Also answer from entries of nearly the same query (A7.06).")
+    capacity: int = Field(50, ge=1, le=10_000, description="Entries per tenant; the least recently used goes.")
+    ttl_seconds: float = Field(300, gt=0, description="An entry answers no longer than this, seconds.")
+    semantic: bool = Field(False, description="Also answer from entries of nearly the same query.")
     semantic_threshold: float = Field(0.95, gt=0, le=1, description="Least cosine of two queries that count as one.")
     query_embeddings: int = Field(
-        1000, ge=0, description="Embeddings of queries kept per tenant, and in each process (A3.14); 0: none."
+        1000, ge=0, description="Embeddings of queries kept per tenant, and in each process; 0: none."
     )

@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 FLUSH_SECONDS = 1.0
 """Counters of other processes are at most this old."""
 TOUCH_SECONDS = 30.0
-"""A process writes the use of an entry at most so often (design section 3), unless an insert needs the order."""
+"""A process writes the use of an entry at most so often, unless an insert needs the order."""
 
 
 @dataclass(slots=True)

@@ -51,7 +51,7 @@ async def results(connection: Any, principal: Principal, run_id: UUID) -> list[E
 async def agentic_rates(
     connection: Any, principal: Principal, run_ids: Sequence[UUID], since: datetime
 ) -> dict[str, float | None]:
-    """How often the runs, all begun `since`, corrected themselves (A16.01); empty where none of them tells."""
+    """How often the runs, all begun `since`, corrected themselves; empty where none of them tells."""
     row = await connection.fetchrow(SQL["agentic_rates"], principal.tenant_id, list(run_ids), since)
     return dict(row) if row else {}
 

@@ -1,4 +1,4 @@
-"""Embeddings of repeated queries (A3.14): an LRU in the process, and behind it rag.query_embeddings for all processes."""
+"""Embeddings of repeated queries: an LRU in the process, and behind it rag.query_embeddings for all processes."""
 
 from __future__ import annotations
 

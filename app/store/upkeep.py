@@ -9,7 +9,7 @@ from app.db.queries import load_queries
 SQL = load_queries("upkeep")
 
 EXPECTED_SCAN = "relaxed_order"
-"""With any other hnsw.iterative_scan, filtered vector search silently returns too few rows (T5)."""
+"""With any other hnsw.iterative_scan, filtered vector search silently returns too few rows."""
 
 
 async def iterative_scan(connection: Any) -> str:

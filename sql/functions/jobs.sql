@@ -3,7 +3,7 @@
 
 -- Claims the oldest runnable job of these kinds: queued and due, or running with a lease that is over. The attempt is
 -- counted here, before any work, so that a job which kills its worker is parked after max_attempts instead of looping.
--- All times are the database's, so workers with wrong clocks cannot claim twice (T33).
+-- All times are the database's, so workers with wrong clocks cannot claim twice.
 CREATE OR REPLACE FUNCTION rag.claim_job(worker text, kinds text[], lease interval)
 RETURNS TABLE (tenant_id bigint, id uuid)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -56,7 +56,7 @@ $$;
 COMMENT ON FUNCTION rag.claim_job(text, text[], interval) IS
     'Claims the oldest runnable job of any tenant for a worker; no row when there is none.';
 
--- For readiness and metrics: a runnable job that nobody takes for a minute means that no worker lives (T10).
+-- For readiness and metrics: a runnable job that nobody takes for a minute means that no worker lives.
 CREATE OR REPLACE FUNCTION rag.queue_state()
 RETURNS TABLE (queued bigint, running bigint, runnable bigint, oldest_runnable_seconds double precision)
 LANGUAGE sql STABLE SECURITY DEFINER

@@ -38,7 +38,7 @@ WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed'
 SELECT id, external_id FROM rag.documents WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed'
 
 -- name: agentic_rates
--- A16.01 over some runs, as analyst.agentic_rates has them by day; no row where none of them tells how it went.
+-- Rates of self-correction over some runs, as analyst.agentic_rates has them by day; no row where none of them tells how it went.
 SELECT count(*)::double precision AS runs,
        avg((f.hallucination_retries > 0)::integer)::double precision AS retry_rate,
        avg((f.rewrites > 0)::integer)::double precision AS rewrite_rate,

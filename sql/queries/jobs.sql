@@ -1,5 +1,5 @@
 -- Jobs within one tenant; claiming across tenants is rag.claim_job (sql/functions/jobs.sql).
--- No statement takes an instant from the app: leases, delays and stamps are reckoned on the database's clock (T33).
+-- No statement takes an instant from the app: leases, delays and stamps are reckoned on the database's clock.
 -- Statements of a worker are fenced by (worker, attempts): once a job was taken over, its old worker changes nothing.
 
 -- name: enqueue

@@ -1,4 +1,4 @@
--- Sessions of the iterative strategy (A9.05): what was read is at hand for the next question, what was not found is not
+-- Sessions of the iterative strategy: what was read is at hand for the next question, what was not found is not
 -- looked for again until a document of the collection changes.
 
 -- name: expire

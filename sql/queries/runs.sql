@@ -1,4 +1,4 @@
--- Resumable runs and their events. Every instant is the database's own (T33).
+-- Resumable runs and their events. Every instant is the database's own.
 
 -- name: open
 -- No row: the id is taken, by a resumable run or in a trace.

@@ -106,7 +106,7 @@ JOIN rag.chunks k ON k.tenant_id = $1 AND k.passage_id = s.passage_id
 GROUP BY k.collection_id
 
 -- name: configure
--- For this transaction (W5); answers with the values in force. The vector comes first, because settings named hnsw.* are
+-- For this transaction; answers with the values in force. The vector comes first, because settings named hnsw.* are
 -- taken unseen until the library is loaded.
 SELECT '[1]'::public.vector IS NOT NULL AS loaded, set_config('hnsw.ef_search', $1, true) AS ef_search,
   set_config('hnsw.max_scan_tuples', $2, true) AS max_scan_tuples,

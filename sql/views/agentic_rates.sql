@@ -1,5 +1,5 @@
 -- What correcting itself costs and yields: one row per day and strategy, out of the traces of runs that say how they went
--- (A16.01). A rate is a share of runs; null where nothing counts for it.
+--. A rate is a share of runs; null where nothing counts for it.
 CREATE OR REPLACE VIEW analyst.agentic_rates AS
 SELECT t.name AS tenant,
        (r.started_at AT TIME ZONE 'UTC')::date AS day,
@@ -26,7 +26,7 @@ WHERE r.kind = 'query' AND r.outcome = 'ok' AND jsonb_typeof(r.plan -> 'agentic'
 GROUP BY t.name, day, r.strategy;
 
 COMMENT ON VIEW analyst.agentic_rates IS
-    'How often strategies that correct themselves had to, by day and strategy (A16.01): retries, rewrites, grades, rounds.';
+    'How often strategies that correct themselves had to, by day and strategy: retries, rewrites, grades, rounds.';
 COMMENT ON COLUMN analyst.agentic_rates.tenant IS 'Name of the tenant that asked.';
 COMMENT ON COLUMN analyst.agentic_rates.day IS 'Day on which the runs began (UTC).';
 COMMENT ON COLUMN analyst.agentic_rates.strategy IS 'The strategy that answered.';

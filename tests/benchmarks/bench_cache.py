@@ -1,4 +1,4 @@
-"""What an answer from the retrieval cache costs over HTTP: against an empty request and against a search (A7.04)."""
+"""What an answer from the retrieval cache costs over HTTP: against an empty request and against a search."""
 
 from __future__ import annotations
 

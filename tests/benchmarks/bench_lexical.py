@@ -3,7 +3,7 @@
     pytest -s tests/benchmarks/bench_lexical.py      (BENCH_PASSAGES=100000, BENCH_QUERIES=60)
 
 One synthetic collection (80 words per passage, Zipf over 30,000 words), queries are spans of 6 to 11 words of a passage, the
-three forms take turns in one session. Goals at 100,000 passages (performance.md B): p50 at most 1/30 of OR + ts_rank_cd,
+three forms take turns in one session. Goals at 100,000 passages: p50 at most 1/30 of OR + ts_rank_cd,
 and at most 1/3 of the full scan with equal lists.
 """
 
@@ -86,7 +86,7 @@ async def timed(work: Callable[[], Awaitable[Any]]) -> tuple[float, Any]:
 
 
 async def test_lexical_search_against_ts_rank_and_full_scan(corpus: Any) -> None:
-    """W1, T5: BM25 with pruning is the fast form as well as the good one."""
+    """BM25 with pruning is the fast form as well as the good one."""
     collection = UUID(await corpus.fetchval("SELECT md5('c')"))
     times: dict[str, list[float]] = {"pruned": [], "full": [], "ts_rank_cd": []}
     exact = 0

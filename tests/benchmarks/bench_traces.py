@@ -3,7 +3,7 @@
     pytest -s tests/benchmarks/bench_traces.py      (BENCH_ROUNDS=40, BENCH_DOCUMENTS=300)
 
 A block with traces ends when they are written, so background work is paid by the block that caused it. The report is the
-median over rounds of time with / time without; the goal is under 1.05 (design section 3, "Traces").
+median over rounds of time with / time without; the goal is under 1.05.
 """
 
 from __future__ import annotations

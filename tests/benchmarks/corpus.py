@@ -131,7 +131,7 @@ class Language:
         return self._around(np.repeat(centres, SECTION_CHUNKS, axis=0)[:count], SPREAD)
 
     def query(self, loadable: Loadable, place: int) -> Query:
-        """6 to 11 words of the chunk (performance.md: known-item queries)."""
+        """6 to 11 words of the chunk (known-item queries)."""
         words = loadable.document.chunks[place].content.replace(".", "").replace("#", "").split()
         length = int(self.random.integers(6, 12))
         start = int(self.random.integers(0, max(1, len(words) - length)))

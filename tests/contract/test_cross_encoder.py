@@ -1,4 +1,4 @@
-"""The local cross-encoder over a real ONNX session: scores, batches, where models are found (A5.01, A5.04)."""
+"""The local cross-encoder over a real ONNX session: scores, batches, where models are found."""
 
 from __future__ import annotations
 

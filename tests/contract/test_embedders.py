@@ -1,4 +1,4 @@
-"""What every Embedder promises (protocols.Embedder), shown of each implementation; A3.06 builds on these vectors."""
+"""What every Embedder promises (protocols.Embedder), shown of each implementation."""
 
 from __future__ import annotations
 

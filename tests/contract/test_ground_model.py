@@ -1,4 +1,4 @@
-"""The model's layer of groundedness over real HTTP: it decides the middle, and where it fails the sentences do (T11, W7)."""
+"""The model's layer of groundedness over real HTTP: it decides the middle, and where it fails the sentences do."""
 
 from __future__ import annotations
 

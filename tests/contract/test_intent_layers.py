@@ -1,4 +1,4 @@
-"""Layers 1 and 2 of the intent router: the real embedding model, and a chat model behind real HTTP (A1.18, A1.20)."""
+"""Layers 1 and 2 of the intent router: the real embedding model, and a chat model behind real HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reranking by a chat model: batches, replies as models write them, passages that try to give orders (A5.02)."""
+"""Reranking by a chat model: batches, replies as models write them, passages that try to give orders."""
 
 from __future__ import annotations
 

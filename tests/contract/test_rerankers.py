@@ -1,4 +1,4 @@
-"""What every Reranker promises (protocols.Reranker; A5.01 to A5.04), and what becomes of wrong answers over HTTP."""
+"""What every Reranker promises (protocols.Reranker), and what becomes of wrong answers over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewriting, splitting and rephrasing by a chat model over HTTP: what passes, and what is refused (A2.01 to A2.03)."""
+"""Rewriting, splitting and rephrasing by a chat model over HTTP: what passes, and what is refused."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ async def test_other_searches_go_leg_by_leg(services: Services, changes: dict[st
 
 
 async def test_legs_that_fail_are_named_though_they_ran_together(services: Services, psql: Any, database: str) -> None:
-    """W7: the vector leg misses a column; what the lexical one finds is there, and the reason why the other is not."""
+    """The vector leg misses a column; what the lexical one finds is there, and the reason why the other is not."""
     await fill(services, 5)
     psql("ALTER TABLE rag.chunks RENAME passage_id TO gone", database=database.split("/")[3].split("?")[0])
     result = await find(services, "granite cairn", cache=False)

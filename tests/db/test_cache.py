@@ -1,4 +1,4 @@
-"""The retrieval cache over a real database: it answers what it may, and nothing that is no longer true (C3, A7)."""
+"""The retrieval cache over a real database: it answers what it may, and nothing that is no longer true (A7)."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def entries(services: Services) -> list[str]:
 
 
 async def test_a7_04_a_hit_is_the_stored_result_and_computes_nothing(library: Services) -> None:
-    """A7.04: same passages, scores, ranks and confidence; no leg, no embedding, another trace id."""
+    """Same passages, scores, ranks and confidence; no leg, no embedding, another trace id."""
     first = await warm(library)
     again = await find(library, f"  {QUERY.upper()} ?!")
     assert again.from_cache
@@ -117,7 +117,7 @@ async def test_a_hit_costs_no_embedding(library: Services) -> None:
 
 
 async def test_c3_processes_share_the_cache(library: Services, second: Services) -> None:
-    """C3: persistent and shared by workers."""
+    """Persistent and shared by workers."""
     first = await find(library, QUERY)
     found = await find(second, QUERY)
     assert found.from_cache
@@ -127,7 +127,7 @@ async def test_c3_processes_share_the_cache(library: Services, second: Services)
 
 
 async def test_questions_use_it_too_and_not_the_entries_of_searches(library: Services) -> None:
-    """A7.02: the strategy is part of the key."""
+    """The strategy is part of the key."""
 
     async def answer() -> Answered:
         run = Question(QUERY, "test", new_id())
@@ -148,7 +148,7 @@ async def test_questions_use_it_too_and_not_the_entries_of_searches(library: Ser
 
 
 async def test_c3_a_committed_document_is_seen_at_once(library: Services) -> None:
-    """C3: commit a document -> the next identical query misses."""
+    """Commit a document -> the next identical query misses."""
     await warm(library)
     await index_texts(library, {"new": "Marble stones mark the trail."})
     result = await find(library, QUERY)
@@ -157,7 +157,7 @@ async def test_c3_a_committed_document_is_seen_at_once(library: Services) -> Non
 
 
 async def test_c3_what_was_rolled_back_changes_nothing(library: Services) -> None:
-    """C3: rollback -> still hits."""
+    """Rollback -> still hits."""
     await warm(library)
     target = (await get_collection(library, "test")).id
     (document, *_) = await list_documents(library, "test")
@@ -312,7 +312,7 @@ async def test_other_settings_or_another_model_do_not_share(library: Services) -
 
 
 async def test_c2_tenants_do_not_share(library: Services, other_tenant: Services) -> None:
-    """C2, T14: the same collection name, query and text of another tenant are another search."""
+    """The same collection name, query and text of another tenant are another search."""
     await warm(library)
     await index_texts(other_tenant, {"cairns": "A cairn of basalt stones marks the trail."})
     result = await find(other_tenant, QUERY)
@@ -336,7 +336,7 @@ async def test_row_security_guards_the_cache_even_against_a_wrong_key(
 
 
 async def test_c3_no_reader_ever_gets_less_than_what_was_acknowledged(services: Services, second: Services) -> None:
-    """C3: a writer commits 200 versions while readers in two processes ask the same question.
+    """A writer commits 200 versions while readers in two processes ask the same question.
 
     Each answer, cached or not, is the version of the epoch that it names, and no older than the last version that was
     acknowledged before the question was asked.
@@ -374,7 +374,7 @@ async def test_c3_no_reader_ever_gets_less_than_what_was_acknowledged(services: 
 
 
 async def test_a7_01_the_least_recently_used_entry_goes(library: Services) -> None:
-    """A7.01: a hit moves an entry to the end, also one of a moment ago; overflow drops the first."""
+    """A hit moves an entry to the end, also one of a moment ago; overflow drops the first."""
     small = with_settings(library, cache=CacheSettings(capacity=3))
     for query in ("one", "two", "three"):
         await find(small, query)
@@ -404,7 +404,7 @@ async def test_a7_01_entries_expire_when_they_are_read_and_go_with_the_next_inse
 
 
 async def test_a7_03_filters_and_routes_bypass(library: Services) -> None:
-    """A7.03: neither read nor written, and counted."""
+    """Neither read nor written, and counted."""
     for _ in range(2):
         assert not (await find(library, QUERY, filters={"year": 1999})).from_cache
     request = SearchRequest(QUERY, ("test",))
@@ -430,7 +430,7 @@ async def test_switched_off_it_does_nothing(library: Services) -> None:
 
 
 async def test_a7_05_counts_of_all_processes_are_exact(library: Services, second: Services) -> None:
-    """A7.05: hits, misses and bypassed of many searches at once, from two processes."""
+    """Hits, misses and bypassed of many searches at once, from two processes."""
     await find(library, QUERY)
     await asyncio.gather(*(find(who, QUERY) for who in (library, second) for _ in range(30)))
     await find(second, QUERY, filters={"a": 1})
@@ -482,7 +482,7 @@ async def test_w7_a_failed_leg_is_not_remembered(library: Services) -> None:
 async def test_w7_a_broken_cache_is_reported_and_the_search_goes_on(
     library: Services, database: str, psql: object, table: str, named: str
 ) -> None:
-    """W7: the table is gone; results are those of a search without a cache."""
+    """The table is gone; results are those of a search without a cache."""
     psql(f"DROP TABLE rag.{table} CASCADE", database=database.split("/")[3].split("?")[0])  # type: ignore[operator]
     result = await find(library, QUERY)
     assert result.passages[0].external_id == "cairns"
@@ -505,7 +505,7 @@ async def test_a_locked_cache_does_not_hold_searches_up(library: Services) -> No
 
 
 async def test_a3_14_a_repeated_query_costs_no_embedding_in_any_process(library: Services, second: Services) -> None:
-    """A3.14: with the model down, a query that was embedded before is searched by its vector; the cache is bypassed."""
+    """With the model down, a query that was embedded before is searched by its vector; the cache is bypassed."""
     first = await find(library, QUERY, filters={})
     await cache_stats(library)
     for who in (library, second):
@@ -535,7 +535,7 @@ def semantic(library: Services) -> Services:
 
 
 async def test_a7_06_nearly_the_same_query_is_answered(semantic: Services) -> None:
-    """A7.06, off by default."""
+    """Off by default."""
     first = await find(semantic, "How do hikers find the trail in fog?")
     again = await find(semantic, "How can hikers find the trail in fog?")
     assert again.from_cache

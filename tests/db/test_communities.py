@@ -1,4 +1,4 @@
-"""Communities follow the documents of a collection: found, kept, summed up in their words, and gone with them (A6.08)."""
+"""Communities follow the documents of a collection: found, kept, summed up in their words, and gone with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators and filters over collections that an HNSW index serves: min(k, visible) rows, and the exact ones (C9)."""
+"""Operators and filters over collections that an HNSW index serves: min(k, visible) rows, and the exact ones."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def regimes(services: Services, found: SearchResult) -> set[str]:
 
 @pytest.mark.parametrize("regime", ["shared", "dedicated"])
 async def test_c9_conditions_give_the_nearest_of_what_they_leave(small: Services, regime: str) -> None:
-    """C9: as many rows as there are up to k, the same as a comparison with every vector outside the database."""
+    """As many rows as there are up to k, the same as a comparison with every vector outside the database."""
     if regime == "dedicated":
         small = await indexed(scaled(small, dedicated_above=100))
         assert await states(small) == {"notes": "ready"}

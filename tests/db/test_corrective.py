@@ -135,7 +135,7 @@ async def test_a2_05_a_rewrite_of_what_was_retrieved_helps(services: Services, t
     assert steps.count("retrieve") == 2
     (_, asked), *_ = talking.heard["requery"]
     assert "Passages that help:\n(none)" in asked
-    assert "Days of leave, part" in asked, "irrelevant passages tell what the documents hold (A2.05)"
+    assert "Days of leave, part" in asked, "irrelevant passages tell what the documents hold"
     graded = [line.split(": ", 1)[1] for user in seen for line in user.split("Passages:\n")[1].split("\n")]
     assert len(graded) == len(set(graded)), "no passage is graded twice"
 

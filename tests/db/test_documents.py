@@ -1,4 +1,4 @@
-"""A document becomes searchable, is replaced and disappears in one transaction (design section 3, C1)."""
+"""A document becomes searchable, is replaced and disappears in one transaction."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_equal_text_under_another_identity_costs_no_embedding(services: Se
 
 
 async def test_deletion_leaves_nothing_behind(services: Services) -> None:
-    """C1: 0 rows mention the document in any table; what a trace quoted is blanked, its id stays."""
+    """0 rows mention the document in any table; what a trace quoted is blanked, its id stays."""
     marker = "xylophonist"
     outcome = indexed((await index_now(services, "test", [text_source("secret-id", f"The {marker} met a cairn.")]))[0])
     await index_texts(services, {"other": "An unrelated text about rivers."})
@@ -174,7 +174,7 @@ async def test_a_failed_replacement_keeps_the_indexed_version(services: Services
 
 
 async def test_tenants_do_not_share_anything(services: Services, other_tenant: Services) -> None:
-    """C2: the same collection name and document id in two tenants are two worlds."""
+    """The same collection name and document id in two tenants are two worlds."""
     await index_texts(services, {"a": "granite of tenant one"})
     await index_texts(other_tenant, {"a": "granite of tenant two"})
     assert [p.content for p in (await find(services, "granite")).passages] == ["granite of tenant one"]

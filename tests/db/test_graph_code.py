@@ -1,4 +1,4 @@
-"""Symbols of an indexed repository: found by name, with definitions, neighbours and lines (A6.09, A9.04)."""
+"""Symbols of an indexed repository: found by name, with definitions, neighbours and lines."""
 
 from __future__ import annotations
 
@@ -76,7 +76,6 @@ def related(symbol: Symbol, relation: str, *, incoming: bool) -> list[tuple[str,
 async def test_a_named_symbol_is_found_exactly_with_its_lines(
     services: Services, question: str, name: str, lines: tuple[int, int]
 ) -> None:
-    """A6.09, A9.04"""
     await index(services, FILES)
     found = await look_up(services, *wanted_symbols(question))
     assert found, question

@@ -1,5 +1,5 @@
 """What is deleted takes exactly its part along: every table of the schema, found in the catalog, is as in a database that
-never had it (design section 3 "Deletion"; issue 5 item 2)."""
+never had it."""
 
 from __future__ import annotations
 

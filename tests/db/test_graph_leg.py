@@ -146,7 +146,7 @@ async def test_merged_entities_are_one(services: Services) -> None:
 
 
 async def test_a_graph_that_fails_leaves_the_other_legs(services: Services, psql: Any, database: str) -> None:
-    """W7: told in legs_failed and degraded; alone it is an error."""
+    """Told in legs_failed and degraded; alone it is an error."""
     await index_texts(services, FILM)
     psql("ALTER TABLE rag.mentions RENAME entity_id TO gone", database=database.split("/")[3].split("?")[0])
     result = await find(services, QUESTION, legs=ALL, cache=False)
@@ -165,7 +165,7 @@ async def test_settings_decide_whether_searches_follow_it(services: Services) ->
         assert default_legs(Settings(graph=off)) == ("vector", "lexical")
     capped = replace(services, settings=SettingsStore(initial=Settings(graph=GraphSettings(fusion="capped"))))
     result = await find(capped, QUESTION, legs=ALL, top_k=5, cache=False)
-    assert "director" in places(result), "A6.05: the graph brings its share"
+    assert "director" in places(result), "the graph brings its share"
 
 
 async def test_the_trace_tells_what_the_graph_found(services: Services, psql: Any, database: str) -> None:
@@ -206,7 +206,7 @@ async def test_the_cache_knows_the_graph(services: Services) -> None:
 
 
 async def test_answers_come_with_what_the_graph_says(services: Services) -> None:
-    """A6.06: entities and relations of the passages that the graph brought, from the cache too."""
+    """Entities and relations of the passages that the graph brought, from the cache too."""
     await index_texts(services, FILM | NOISE)
     retriever, principal, settings = services.retriever, services.principal, services.settings.current
     request = SearchRequest(QUESTION, ("test",), top_k=5, legs=ALL)

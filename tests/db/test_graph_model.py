@@ -1,4 +1,4 @@
-"""Extraction with a chat model: a job after indexing, whose part of the graph comes and goes with its document (C7)."""
+"""Extraction with a chat model: a job after indexing, whose part of the graph comes and goes with its document."""
 
 from __future__ import annotations
 

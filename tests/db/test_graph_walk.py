@@ -144,7 +144,7 @@ async def test_what_is_not_there_is_not_walked(services: Services) -> None:
 
 
 async def test_tenants_walk_their_own_graph(services: Services, other_tenant: Services) -> None:
-    """C2: with the ids of another tenant's entities and collection nothing is found."""
+    """With the ids of another tenant's entities and collection nothing is found."""
     document = with_graph(plain("a", "Ada met Ben."), [["Ada", "Ben"]], [[("Ada", "met", "Ben")]])
     await publish(services, "c", document)
     assert len((await walk(services, {"Ada": 1.0})).entities) == 2

@@ -1,4 +1,4 @@
-"""A document brings exactly its part of the graph, and takes exactly that along (design section 3; issue 5, item 2)."""
+"""A document brings exactly its part of the graph, and takes exactly that along."""
 
 from __future__ import annotations
 

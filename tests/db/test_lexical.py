@@ -136,7 +136,7 @@ async def assert_statistics_exact(services: Services, collection: str = "test") 
 
 
 async def test_scores_equal_reference_right_after_weighting(services: Services) -> None:
-    """T5: true BM25; relative error below 1e-5, the same order, and repeated query words count as often."""
+    """True BM25; relative error below 1e-5, the same order, and repeated query words count as often."""
     await index_texts(services, make_texts(300))
     collection = await get_collection(services, "test")
     async with services.database.transaction(services.principal) as connection:
@@ -203,7 +203,7 @@ async def test_passages_that_cannot_win_do_not_change_the_list(services: Service
 
 
 async def test_capped_candidates_are_reported(services: Services) -> None:
-    """W7: a list that may miss a passage says so."""
+    """A list that may miss a passage says so."""
     texts = {f"d{i}": "common words everywhere " + ("rare" if i == 5 else "") for i in range(1200)}
     await index_texts(services, texts)
     collection = await get_collection(services, "test")
@@ -215,7 +215,7 @@ async def test_capped_candidates_are_reported(services: Services) -> None:
 
 
 async def test_statistics_exact_after_any_mix_of_writes(services: Services) -> None:
-    """C6: inserts, replacements and deletions, one after the other."""
+    """Inserts, replacements and deletions, one after the other."""
     texts = make_texts(60)
     outcomes = await index_texts(services, texts)
     await assert_statistics_exact(services)

@@ -1,4 +1,4 @@
-"""A12.01, A12.03: conversations keep their order and their sources, and really go when they are deleted."""
+"""Conversations keep their order and their sources, and really go when they are deleted."""
 
 from __future__ import annotations
 
@@ -82,7 +82,6 @@ async def only_document(services: Services, collection: str = "handbook") -> UUI
 
 
 async def test_an_exchange_is_saved_with_its_sources(services: Services) -> None:
-    """A12.03"""
     await index(services)
     answered = await talk(services, "How many days of annual leave are there?")
     user, assistant = await get_history(services, "s1")
@@ -104,7 +103,7 @@ async def test_an_exchange_is_saved_with_its_sources(services: Services) -> None
 
 
 async def test_recall_gives_the_last_messages_oldest_first(services: Services) -> None:
-    """A12.01: router 3, rewrite 5, generation 5, context handlers 4."""
+    """Router 3, rewrite 5, generation 5, context handlers 4."""
     await index(services)
     said = [f"What are rule {n} of annual leave?" for n in range(4)]
     for text in said:
@@ -168,7 +167,6 @@ def asked(session: str = "s1") -> Question:
 
 
 async def test_the_question_of_a_failed_run_is_kept_with_the_error(services: Services) -> None:
-    """A12.03"""
     from app.domain.event import Failed
 
     async def failing(question: Question) -> AsyncIterator[Event]:
@@ -186,7 +184,6 @@ async def test_the_question_of_a_failed_run_is_kept_with_the_error(services: Ser
 
 
 async def test_the_question_of_a_run_that_its_reader_left_is_kept(services: Services) -> None:
-    """A12.03"""
     await index(services)
     question = asked()
     async with aclosing(ask(services, question)) as events:  # type: ignore[type-var]

@@ -1,4 +1,4 @@
-"""Changing the embedding model of a collection without downtime (A14.05). The second model is an OpenAI-compatible server."""
+"""Changing the embedding model of a collection without downtime. The second model is an OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ async def two_models(services: Services) -> Services:
 
 
 async def test_a7_a_search_over_two_models_is_cached(services: Services, second_model: ScriptedServer) -> None:
-    """A7.02: the entry is that of both models, a hit asks neither, and another process sees it."""
+    """The entry is that of both models, a hit asks neither, and another process sees it."""
     await two_models(services)
     (first, found), asked = await cached(services), len(second_model.requests)
     again, same = await cached(services)
@@ -280,7 +280,7 @@ async def test_a7_a_search_over_two_models_is_cached(services: Services, second_
 
 
 async def test_c3_flip_and_rollback_invalidate_what_they_concern(services: Services) -> None:
-    """C3: no entry outlives the model that it was found with; entries of other collections stay."""
+    """No entry outlives the model that it was found with; entries of other collections stay."""
     await two_models(services)
     job = await run(services, await model_actions.start_backfill(services, "second", OTHER))
     assert job.status == "succeeded"

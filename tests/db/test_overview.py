@@ -1,4 +1,4 @@
-"""Overviews of a collection that is too large to be read are made from its communities (A6.08; ADR 24, 26)."""
+"""Overviews of a collection that is too large to be read are made from its communities (ADR 24, 26)."""
 
 from __future__ import annotations
 

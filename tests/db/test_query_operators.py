@@ -69,7 +69,7 @@ async def test_every_leg_keeps_to_the_operators(services: Services, legs: tuple[
 
 
 async def test_stop_words_and_operator_debris_restrict_nothing(services: Services) -> None:
-    """W2: no text makes a search fail."""
+    """No text makes a search fail."""
     await index_texts(services, STONES)
     assert await names(services, "rock -the", legs=("lexical",)) == {"granite", "basalt", "obsidian", "cairn"}
     for query in (

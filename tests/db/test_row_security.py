@@ -1,4 +1,4 @@
-"""W6, C2, T1, T6: every row belongs to a tenant and nobody sees another's. Asked of the catalog, with no list by hand.
+"""Every row belongs to a tenant and nobody sees another's. Asked of the catalog, with no list by hand.
 
 The database is one release ahead: it has a table, a view and functions that a later release might add, so that the same
 questions hold for what does not exist yet.
@@ -42,7 +42,7 @@ async def analyst(secured: Callable[..., str], tenant: int) -> Any:
 
 
 async def test_every_table_of_tenants_has_forced_row_security_and_its_policies(admin: Any) -> None:
-    """C2, W6: partitions included."""
+    """Partitions included."""
     lacking = """
         SELECT c.oid::regclass FROM pg_class AS c
         WHERE c.relnamespace = 'rag'::regnamespace AND c.relkind IN ('r', 'p')
@@ -71,7 +71,7 @@ async def test_every_table_of_tenants_has_forced_row_security_and_its_policies(a
 
 
 async def test_roles_are_below_row_security_and_apart(admin: Any) -> None:
-    """W6: neither superuser nor BYPASSRLS nor owner of a table, and none is a member of another."""
+    """Neither superuser nor BYPASSRLS nor owner of a table, and none is a member of another."""
     strong = "SELECT rolname FROM pg_roles WHERE rolname = ANY ($1) AND (rolsuper OR rolbypassrls OR rolcanlogin)"
     assert await rows(admin, strong, ROLES) == []
     owners = (
@@ -151,7 +151,7 @@ async def test_views_belong_to_their_role(admin: Any) -> None:
 
 
 async def test_the_app_sees_nothing_without_a_tenant_and_its_own_with_one(admin: Any, app: Any) -> None:
-    """T1: for every table that it may read."""
+    """For every table that it may read."""
     tables = [name for name in await rows(admin, TENANT_TABLES) if name != "rag.analyst_grant"]
     for tenant, expected in (("", 0), ("1", 1), ("2", 1), ("4", 0)):
         await app.execute("SELECT set_config('app.tenant', $1, false)", tenant)
@@ -163,7 +163,7 @@ async def test_the_app_sees_nothing_without_a_tenant_and_its_own_with_one(admin:
 
 @pytest.mark.parametrize("tenant", ["", "1"])
 async def test_the_app_writes_no_row_of_another_tenant(admin: Any, app: Any, tenant: str) -> None:
-    """T1: 42501, before any key is looked at."""
+    """42501, before any key is looked at."""
     await app.execute("SELECT set_config('app.tenant', $1, false)", tenant)
     for table in await rows(admin, TENANT_TABLES):
         columns = [tuple(row) for row in await admin.fetch(COLUMNS, table)]
@@ -183,7 +183,7 @@ async def test_definer_functions_ask_for_the_tenant(app: Any) -> None:
 
 
 async def test_analysts_see_their_tenants_only(admin: Any, secured: Callable[..., str]) -> None:
-    """T6: in every view; naming another tenant in app.tenant changes nothing."""
+    """In every view; naming another tenant in app.tenant changes nothing."""
     views = await rows(
         admin, "SELECT oid::regclass FROM pg_class WHERE relnamespace = 'analyst'::regnamespace AND relkind = 'v'"
     )
@@ -237,7 +237,7 @@ async def test_the_owner_of_the_database_is_an_analyst_of_its_tenants(admin: Any
     ],
 )
 async def test_analysts_can_do_nothing_else(secured: Callable[..., str], statement: str) -> None:
-    """T6: 42501 for each."""
+    """42501 for each."""
     connection = await analyst(secured, 3)
     try:
         with pytest.raises(asyncpg.InsufficientPrivilegeError):

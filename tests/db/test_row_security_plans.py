@@ -1,4 +1,4 @@
-"""W6: row security takes GIN from the planner; functions of cairn_definer get it back (docs/adr/0005)."""
+"""Row security takes GIN from the planner; functions of cairn_definer get it back (docs/adr/0005)."""
 
 from __future__ import annotations
 

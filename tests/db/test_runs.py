@@ -174,7 +174,7 @@ async def test_a1_15_enhanced_retrieves_and_reads_half_as_much_again(services: S
     fast = await answered(services, "Which hill has a cairn?", strategy="fast")
     enhanced = await answered(services, "Which hill has a cairn?", strategy="enhanced")
     assert (fast.route["effective_top_k"], len(fast.sources)) == (10, 5)
-    assert (enhanced.route["effective_top_k"], len(enhanced.sources)) == (15, 8)  # 7.5 rounded half up (T13)
+    assert (enhanced.route["effective_top_k"], len(enhanced.sources)) == (15, 8)  # 7.5 rounded half up
 
 
 async def test_each_part_of_a_question_is_searched_and_answered(services: Services, owner: Any) -> None:

@@ -64,7 +64,7 @@ async def test_meaning_finds_what_words_do_not(library: Services) -> None:
 
 
 async def test_hybrid_fuses_both_legs(library: Services) -> None:
-    """A3.03 over the database: share/(60 + rank) summed over the legs; relative scores are the default."""
+    """Over the database: share/(60 + rank) summed over the legs; relative scores are the default."""
     result = await find(library, "cairn trail fog")
     best = result.passages[0]
     assert best.external_id == "cairns"
@@ -79,7 +79,7 @@ async def test_hybrid_fuses_both_legs(library: Services) -> None:
 
 @pytest.mark.parametrize("leg", ["vector", "lexical"])
 async def test_filters_match_metadata_by_containment(services: Services, leg: str) -> None:
-    """A3.07, and always min(k, visible) rows."""
+    """Always min(k, visible) rows."""
     sources = [text_source(f"d{i}", f"granite text number {i}", year=2000 + i % 4, tags=["a", "b"]) for i in range(40)]
     await index_now(services, "test", sources)
     result = await find(services, "granite", legs=(leg,), filters={"year": 2001}, top_k=50)
@@ -90,7 +90,7 @@ async def test_filters_match_metadata_by_containment(services: Services, leg: st
 
 
 async def test_the_index_never_returns_fewer_than_there_are(services: Services) -> None:
-    """C9: with the HNSW index in use (no exact scan below any size), a rare filter still yields all its rows."""
+    """With the HNSW index in use (no exact scan below any size), a rare filter still yields all its rows."""
     sources = [text_source(f"d{i}", f"granite text number {i} about walking", rare=i % 50 == 0) for i in range(300)]
     await index_now(services, "test", sources)
     indexed = with_settings(services, Settings(vector=VectorSettings(exact_below=0)))
@@ -121,7 +121,7 @@ async def test_group_by_document_keeps_the_best_passage_of_each(services: Servic
 
 
 async def test_expand_parents_false_gives_the_chunk(services: Services) -> None:
-    """A4.03: children are searched, parents shown, unless the caller wants the child."""
+    """Children are searched, parents shown, unless the caller wants the child."""
     text = "\n\n".join(f"Paragraph {i} speaks of bread and butter at some length, as it must. " * 4 for i in range(6))
     await index_texts(services, {"a": text + "\n\nA cairn of granite marks the trail."})
     whole = (await find(services, "granite cairn", legs=("vector",))).passages[0]
@@ -132,7 +132,7 @@ async def test_expand_parents_false_gives_the_chunk(services: Services) -> None:
 
 
 async def test_a_failed_leg_is_reported_and_the_other_answers(library: Services, psql: object, database: str) -> None:
-    """W7, T10: the lexical function is gone; the search still answers and says what failed."""
+    """The lexical function is gone; the search still answers and says what failed."""
     psql("DROP FUNCTION rag.lexical_search", database=database.split("/")[3].split("?")[0])  # type: ignore[operator]
     result = await find(library, "cairn trail")
     assert result.legs_used == ("vector",)
@@ -168,7 +168,7 @@ async def test_several_collections_are_searched_together(services: Services) -> 
 
 
 async def test_the_trace_tells_why_each_candidate_was_kept_or_dropped(library: Services) -> None:
-    """C4: every candidate of every leg with raw score, rank and share."""
+    """Every candidate of every leg with raw score, rank and share."""
     result = await find(library, "cairn trail", top_k=1)
     trace = await get_trace(library, result.trace_id)
     assert trace.question == "cairn trail"
@@ -193,7 +193,7 @@ async def test_failed_searches_leave_a_trace_too(library: Services) -> None:
 
 
 async def test_hybrid_off_means_the_vector_leg_only(library: Services) -> None:
-    """A15.02 hybridSearchEnabled."""
+    """The setting hybridSearchEnabled."""
     from app.retrieve.route import default_legs
 
     off = Settings(rag=RagSettings(hybrid_search_enabled=False))

@@ -287,7 +287,7 @@ async def test_a8_06_a_tool_that_breaks_or_hangs_says_so_without_internals(
 
 
 async def test_t7_a_search_is_answered_from_the_cache_until_its_collection_changes(services: Services) -> None:
-    """A7.07: across runs; the entry dies with the epoch."""
+    """Across runs; the entry dies with the epoch."""
 
     async def cached() -> bool:
         box = await toolbox(services)

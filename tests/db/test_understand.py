@@ -165,7 +165,7 @@ async def test_restrictions_are_of_one_tenant(asking: Asking, other_tenant: Serv
 
 
 async def test_nothing_is_embedded_twice(asking: Asking) -> None:
-    """The vector that the intent is recognised by is the one that retrieval asks for (A3.14)."""
+    """The vector that the intent is recognised by is the one that retrieval asks for."""
     await asking.exemplars.warm()
     await asking("Who designed the Eiffel Tower?")
     found = asking.services

@@ -1,4 +1,4 @@
-"""The three regimes of the vector leg, the jobs behind them, and the recall self-check (C9, C12, T9, W5)."""
+"""The three regimes of the vector leg, the jobs behind them, and the recall self-check."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ IDS = [UUID(int=n) for n in range(6)]
 
 
 def test_small_sets_are_scanned_exactly_even_with_an_index() -> None:
-    """C9: a filter that leaves few chunks makes any collection a small set."""
+    """A filter that leaves few chunks makes any collection a small set."""
     chosen = choose_parts([Searched(IDS[0], 50, TINY)], {(IDS[0], 1)}, SMALL)
     assert chosen == [Part("exact", TINY, (IDS[0],), 50)]
 
@@ -158,7 +158,7 @@ async def test_the_same_is_found_by_every_regime(services: Services) -> None:
 
 
 async def test_a_rare_filter_is_exact_and_a_common_one_complete(services: Services) -> None:
-    """C9: always min(k, visible) rows."""
+    """Always min(k, visible) rows."""
     small = scaled(services)
     await fill(small, "large", 600)
     await small.worker().run_until_idle()
@@ -170,7 +170,7 @@ async def test_a_rare_filter_is_exact_and_a_common_one_complete(services: Servic
 
 
 async def test_only_the_largest_have_an_index_and_the_number_is_bounded(services: Services) -> None:
-    """C12: indexes cost every statement on the table, so there are at most maxDedicatedIndexes, over all tenants."""
+    """Indexes cost every statement on the table, so there are at most maxDedicatedIndexes, over all tenants."""
     small = scaled(services)
     for name, size in {"a": 110, "b": 130, "c": 120, "tiny": 20}.items():
         await fill(small, name, size)
@@ -321,7 +321,7 @@ async def test_two_workers_take_turns(services: Services, other_tenant: Services
 
 
 async def test_ef_search_in_force_is_that_of_the_settings(services: Services) -> None:
-    """T9: a setting; W5: local to the transaction, so it does not leak through the pool."""
+    """A setting, local to the transaction, so it does not leak through the pool."""
     wide = scaled(services, ef_search=333)
     await fill(wide, "large", 120)
     result = await find(wide, "granite", "large", legs=("vector",))
@@ -334,7 +334,7 @@ async def test_ef_search_in_force_is_that_of_the_settings(services: Services) ->
 
 
 async def test_a_recall_check_is_stored_and_shown(services: Services) -> None:
-    """C9: compared with the exact scan, the vector itself left out; shown to analysts, the API and Prometheus."""
+    """Compared with the exact scan, the vector itself left out; shown to analysts, the API and Prometheus."""
     small = scaled(services)
     await fill(small, "large", 120)
     await order_upkeep(small)

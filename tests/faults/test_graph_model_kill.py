@@ -1,4 +1,4 @@
-"""kill -9 of `cairn worker` while a chat model extracts: another worker goes on with the batch that was being asked (T9)."""
+"""kill -9 of `cairn worker` while a chat model extracts: another worker goes on with the batch that was being asked."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """kill -9 of the server and of PostgreSQL while documents are being indexed: what was acknowledged is there, whole, and
-nothing is there by half (C1, T7, T8). The embedded server is used, as a newcomer would."""
+nothing is there by half. The embedded server is used, as a newcomer would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""T21: a migration that is killed at any step is finished by the next start."""
+"""A migration that is killed at any step is finished by the next start."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ async def until(connection: Any, query: str, *arguments: Any, seconds: float = 3
 
 @pytest.mark.parametrize("step", [in_a_revision, in_a_concurrent_index, in_sql_files])
 async def test_a_killed_migration_is_finished_by_the_next_start(step: Any, database: str, tmp_path: Path) -> None:
-    """T21"""
     release = Release.copy(tmp_path / "release")
     reached = step(release)
     admin = await asyncpg.connect(database)

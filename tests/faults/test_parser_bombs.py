@@ -1,4 +1,4 @@
-"""Files made to break a parser cost this document, within its limits, and nothing else (T28)."""
+"""Files made to break a parser cost this document, within its limits, and nothing else."""
 
 from __future__ import annotations
 

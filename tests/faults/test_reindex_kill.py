@@ -1,5 +1,5 @@
 """kill -9 of `cairn worker` while it cuts a collection anew or makes vectors of another model: the old index serves all the
-time, another worker takes the job over, and in the end all is as if nothing had happened (T7, T9, A14.05)."""
+time, another worker takes the job over, and in the end all is as if nothing had happened."""
 
 from __future__ import annotations
 

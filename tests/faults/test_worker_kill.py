@@ -1,4 +1,4 @@
-"""Workers that are killed, stopped, frozen or cut off: every job still ends exactly as it should (T7 to T10)."""
+"""Workers that are killed, stopped, frozen or cut off: every job still ends exactly as it should."""
 
 from __future__ import annotations
 

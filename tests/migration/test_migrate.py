@@ -1,4 +1,4 @@
-"""A15.01, A15.07: migrations at start-up are automatic, idempotent, keep what is there, and stop on any failure."""
+"""Migrations at start-up are automatic, idempotent, keep what is there, and stop on any failure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ async def revision(dsn: str) -> str:
 
 
 async def test_an_empty_database_is_migrated_once(empty_database: str) -> None:
-    """A15.01"""
     assert (await migrate(empty_database)).action == "migrated"
     before = await fetch(empty_database, "SELECT name, hash, applied_at FROM rag.schema_objects ORDER BY name")
     again = await migrate(empty_database)
@@ -66,7 +65,6 @@ def test_the_lineage_read_from_files_is_alembics(release: Release) -> None:
 
 
 async def test_an_upgrade_keeps_rows_and_backfills_them(database: str, release: Release) -> None:
-    """A15.07"""
     await value(database, "SELECT rag.ensure_tenant('kept')")
     release.add_revision(
         "t1",
@@ -165,7 +163,7 @@ async def test_a_lock_that_is_not_given_back_is_named(empty_database: str) -> No
 
 
 async def test_an_invalid_index_is_made_again(database: str, release: Release) -> None:
-    """T21: what an interrupted CREATE INDEX CONCURRENTLY leaves would satisfy IF NOT EXISTS for ever."""
+    """What an interrupted CREATE INDEX CONCURRENTLY leaves would satisfy IF NOT EXISTS for ever."""
     index = "CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS twice_idx ON rag.twice (id)"
     await fetch(database, "CREATE TABLE rag.twice AS SELECT 1 AS id FROM generate_series(1, 2)")
     with pytest.raises(asyncpg.UniqueViolationError):

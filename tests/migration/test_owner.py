@@ -87,7 +87,7 @@ async def test_without_createrole_the_message_is_all_an_administrator_needs(bare
 
 
 async def test_the_next_release_and_its_backfill(bare_server: EmbeddedServer, tmp_path: Path) -> None:
-    """A15.07 under FORCE ROW LEVEL SECURITY: the owner's UPDATE reaches the rows of every tenant."""
+    """Under FORCE ROW LEVEL SECURITY: the owner's UPDATE reaches the rows of every tenant."""
     dsn = await database_of(bare_server, "owner", "CREATEROLE")
     await migrate(dsn)
     await run(

@@ -1,4 +1,4 @@
-"""T20: any number of processes may start at once."""
+"""Any number of processes may start at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.migration_support import Release
 
 
 async def test_twenty_starts_leave_one_migrated_database(empty_database: str, tmp_path: Path) -> None:
-    """T20, with an index built concurrently: waiting inside pg_advisory_lock would hang all of them."""
+    """With an index built concurrently: waiting inside pg_advisory_lock would hang all of them."""
     release = Release.copy(tmp_path / "release").add_revision(
         "t1", concurrently=("CREATE INDEX CONCURRENTLY IF NOT EXISTS t1_idx ON rag.passages (page)",)
     )

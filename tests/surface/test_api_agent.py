@@ -1,4 +1,4 @@
-"""/api/agent as its clients see it: exact fields in camelCase, and a trace that is the run's (A10.11 to A10.13)."""
+"""/api/agent as its clients see it: exact fields in camelCase, and a trace that is the run's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever arrives, the answer is a success or a 4xx that says what is wrong: never a 500 (T24 to T27, T29)."""
+"""Whatever arrives, the answer is a success or a 4xx that says what is wrong: never a 500."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def stats(api: Api) -> dict[str, Any]:
 
 
 def test_a7_a_repeated_search_is_answered_from_the_cache(api: Api) -> None:
-    """A7.02, A7.04: same results under another trace id, and the trace says so."""
+    """Same results under another trace id, and the trace says so."""
     first, again = search(api), search(api, "What  marks the trail ?!")
     assert (first["from_cache"], again["from_cache"]) == (False, True)
     same = ("results", "legs_used", "legs_failed", "exact", "confidence", "degraded")
@@ -56,7 +56,7 @@ def test_a7_a_repeated_search_is_answered_from_the_cache(api: Api) -> None:
 
 
 def test_a7_05_statistics(api: Api) -> None:
-    """A7.05: size, hits, misses and hit rate."""
+    """Size, hits, misses and hit rate."""
     before = stats(api)
     search(api)
     search(api)

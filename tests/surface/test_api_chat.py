@@ -1,4 +1,4 @@
-"""A12.03, A13.01 to A13.05, A13.08, A14.01: the chat routes, field by field."""
+"""The chat routes, field by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes of the knowledge graph (design section 7), over HTTP."""
+"""The routes of the knowledge graph, over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/qa as its clients see it (A9.06, A9.07, A13.08)."""
+"""/qa as its clients see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every route does what design section 7 promises, over real HTTP."""
+"""Every route does what the API promises, over real HTTP."""
 
 from __future__ import annotations
 

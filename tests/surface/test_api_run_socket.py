@@ -1,4 +1,4 @@
-"""Progress over a WebSocket (A13.07), and feedback."""
+"""Progress over a WebSocket, and feedback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stored events say goes with the document that they quote, and with the conversation (design section 3)."""
+"""What stored events say goes with the document that they quote, and with the conversation."""
 
 from __future__ import annotations
 

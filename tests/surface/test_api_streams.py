@@ -1,4 +1,4 @@
-"""Streams end once, on every path; a client that leaves ends its run (T16, T19, T32)."""
+"""Streams end once, on every path; a client that leaves ends its run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cairn eval agents` as its users meet it (A16.01, A16.02)."""
+"""`cairn eval agents` as its users meet it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cairn eval` as its users meet it (A16.01 to A16.03): a small BEIR folder, a real database, the real embedding model."""
+"""`cairn eval` as its users meet it: a small BEIR folder, a real database, the real embedding model."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_another_collection_can_be_searched_as_it_stands(cairn: Cairn, gear: Pat
 
 
 def test_a_leg_that_fails_is_said_and_stored(cairn: Cairn, gear: Path, rows: Rows) -> None:
-    """T10: figures of half a search must not look like those of a whole one."""
+    """Figures of half a search must not look like those of a whole one."""
     assert cairn("retrieval", gear).code == 0
     rows("DROP FUNCTION rag.lexical_search CASCADE")
     done = cairn("retrieval", gear, "--no-index")
@@ -337,7 +337,7 @@ def test_unknown_runs_and_an_empty_list(cairn: Cairn) -> None:
     assert cairn("compare", "%", "_").code == 2
 
 
-# --- A16.03 -----------------------------------------------------------------------------------------------------------
+# --- optimize --------------------------------------------------------------------------------------------------------
 
 
 def test_a16_03_relevance_latency_and_the_fusion_that_suits(cairn: Cairn, gear: Path, tmp_path: Path) -> None:

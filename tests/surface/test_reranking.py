@@ -1,4 +1,4 @@
-"""Reranking as users of the API meet it: order, fallback that says so, providers chosen while running (A5, W7)."""
+"""Reranking as users of the API meet it: order, fallback that says so, providers chosen while running (A5)."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_rerank_false_and_reranking_disabled_ask_nobody(with_cohere: Api, calls:
 
 
 def test_only_the_first_candidates_are_reranked(with_cohere: Api, calls: list[Any]) -> None:
-    """A3.01: at most retrieve.rerankCandidates; the others keep their place behind them."""
+    """At most retrieve.rerankCandidates; the others keep their place behind them."""
     use(with_cohere, rerankCandidates=2)
     fused = order(search(with_cohere, rerank=False))
     found = order(search(with_cohere))

@@ -1,4 +1,4 @@
-"""Keys, scopes and guards of the retrieval cache (A7.02, T14)."""
+"""Keys, scopes and guards of the retrieval cache."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def where(
     "same", ["what is a cairn", "  What\tis \n a  CAIRN ?! ", "what is a cairn?.!,;:", "WHAT IS A CAIRN ."]
 )
 def test_a7_02_spelling_that_means_the_same_shares_a_key(same: str) -> None:
-    """A7.02: lower case, white space collapsed, trailing ?.!,;: stripped."""
+    """Lower case, white space collapsed, trailing ?.!,;: stripped."""
     assert where(replace(REQUEST, query=same)) == replace(where(), guards=guards(same))
 
 
@@ -71,7 +71,7 @@ CHANGES: dict[str, CacheAddress] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_t14_whatever_decides_the_result_is_in_the_key_and_in_the_scope(change: str) -> None:
-    """T14: no leak between tenants, collections, models, settings or parameters."""
+    """No leak between tenants, collections, models, settings or parameters."""
     assert CHANGES[change].key != where().key
     assert CHANGES[change].scope != where().scope
 
@@ -144,7 +144,7 @@ def test_swapped_words_are_another_question() -> None:
 
 
 def test_what_failed_in_part_is_not_stored() -> None:
-    """A failed leg or reranker, which may work the next time (W7)."""
+    """A failed leg or reranker, which may work the next time."""
     whole = SearchResult(
         (), uuid4(), ("vector", "lexical"), {}, True, (), {}, {}, {"stones": 1}, 0, snapshot={uuid4(): 1}
     )

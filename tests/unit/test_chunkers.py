@@ -1,4 +1,4 @@
-"""Passages and chunks: exact spans, full cover, limits, headings (A4.01, A4.04, A4.05, A4.08)."""
+"""Passages and chunks: exact spans, full cover, limits, headings."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def assert_sound(text: str, passages: Sequence[PassageDraft]) -> None:
 @settings(max_examples=300)
 @given(texts, markups)
 def test_parent_child_spans_are_exact_within_limits_and_cover_all(text: str, markup: Markup) -> None:
-    """A4.01: the limits hold, every chunk lies inside its passage, nothing but white space is left out."""
+    """The limits hold, every chunk lies inside its passage, nothing but white space is left out."""
     passages = split(text, markup, language="python" if markup == "code" else None, chunking=SMALL)
     assert_sound(text, passages)
     assert all(p.end - p.start <= 200 for p in passages)
@@ -106,7 +106,7 @@ def test_parent_child_spans_are_exact_within_limits_and_cover_all(text: str, mar
 @settings(max_examples=200)
 @given(texts, markups)
 def test_token_chunks_are_exact_within_limits_and_cover_all(text: str, markup: Markup) -> None:
-    """A4.04: no chunk over its tokens; each passage is its own only chunk."""
+    """No chunk over its tokens; each passage is its own only chunk."""
     passages = split(text, markup, strategy="tokens", rag=SMALL_RAG, language="go" if markup == "code" else None)
     assert_sound(text, passages)
     for passage in passages:
@@ -125,7 +125,7 @@ def test_cut_never_exceeds_size_and_overlap(text: str, size: int, overlap: int) 
 
 
 def test_defaults_are_those_of_the_specification() -> None:
-    """A4.01: passages 2000/200, chunks 400/50."""
+    """Passages 2000/200, chunks 400/50."""
     text = "\n".join(f"Sentence number {i} of a long text without any headings." for i in range(400))
     passages = split(text, "plain")
     assert max(p.end - p.start for p in passages) > 1900
@@ -179,7 +179,7 @@ def test_a_lone_tiny_section_between_large_ones_is_not_a_passage_of_its_own() ->
 
 
 def test_token_chunks_keep_heading_paths_to_level_three() -> None:
-    """A4.04, A4.05: #, ## and ### are kept with each chunk; #### is text."""
+    """#, ## and ### are kept with each chunk; #### is text."""
     text = "# A\n\none\n\n## B\n\ntwo\n\n### C\n\nthree\n\n#### D\n\nfour"
     passages = split(text, strategy="tokens")
     assert [p.headings for p in passages] == [("A",), ("A", "B"), ("A", "B", "C")]
@@ -187,7 +187,7 @@ def test_token_chunks_keep_heading_paths_to_level_three() -> None:
 
 
 def test_token_chunks_overlap_by_tokens() -> None:
-    """A4.04: neighbours share at most the overlap, and do share."""
+    """Neighbours share at most the overlap, and do share."""
     text = " ".join(f"w{i}" for i in range(3000))
     passages = split(text, "plain", strategy="tokens", rag=RagSettings())
     shared = [PieceTokens().count(text[b.start : a.end]) for a, b in pairwise(passages)]
@@ -197,7 +197,7 @@ def test_token_chunks_overlap_by_tokens() -> None:
 
 
 def test_pages_are_those_of_the_first_character() -> None:
-    """A14.01: page metadata; an empty page shares its start with the next."""
+    """Page metadata; an empty page shares its start with the next."""
     text = ("p" * 99 + " ") * 10 + ("q" * 99 + " ") * 30
     pages = (PageStart(0, 1), PageStart(1000, 2), PageStart(1000, 3))
     passages = split(text, "plain", pages=pages, chunking=SMALL)
@@ -207,7 +207,7 @@ def test_pages_are_those_of_the_first_character() -> None:
 
 
 def test_more_than_a_hundred_pages_give_hundreds_of_chunks() -> None:
-    """A4.08: a document of 120 pages is handled, every page is found again, in seconds."""
+    """A document of 120 pages is handled, every page is found again, in seconds."""
     page = "\n".join(f"Line {i} of the page says something that is worth a line." for i in range(45))
     text = "\n\n".join([page] * 120)
     pages = tuple(PageStart(i * (len(page) + 2), i + 1) for i in range(120))
@@ -240,6 +240,6 @@ def test_one_tokenizer_call_per_document() -> None:
 
 
 def test_the_separators_are_those_of_the_specification() -> None:
-    """A4.01: paragraph, line, sentence, word, in this order."""
+    """Paragraph, line, sentence, word, in this order."""
     order = [next(i for i, p in enumerate(SEPARATOR_PATTERNS) if re.fullmatch(p, s)) for s in ("\n\n", "\n", ". ", " ")]
     assert order == sorted(order)

@@ -1,4 +1,4 @@
-"""What prompts demand (A10.01, A10.02)."""
+"""What prompts demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several questions in one message (A2.03), in four languages; names and terms that hold an "and" are not cut."""
+"""Several questions in one message, in four languages; names and terms that hold an "and" are not cut."""
 
 from __future__ import annotations
 

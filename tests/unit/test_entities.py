@@ -1,4 +1,4 @@
-"""What a question names (A1.08: entities are counted)."""
+"""What a question names (entities are counted)."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ async def test_a_sentence_cut_off_by_its_passage_is_no_answer() -> None:
 
 async def test_a3_10_no_answer_says_so_and_what_is_missing() -> None:
     draft = await ask("Who painted the Zorblax ceiling in 1777?", passage(TRAIL))
-    assert draft.text == "I don't know based on the provided documents."  # A10.15
+    assert draft.text == "I don't know based on the provided documents."
     assert (draft.found, draft.citations) == (False, ())
     assert draft.confidence < 0.35
     assert "Zorblax" in draft.insufficiencies[1]

@@ -1,4 +1,4 @@
-"""Restrictions that a message states (A2.04): only where it speaks of documents, only what one value means."""
+"""Restrictions that a message states: only where it speaks of documents, only what one value means."""
 
 from __future__ import annotations
 

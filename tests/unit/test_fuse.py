@@ -22,7 +22,7 @@ def leg(name: Leg, scores: dict[int, float], complete: bool = False) -> LegResul
 
 
 def test_a3_02_rrf_of_ranks_three_and_five() -> None:
-    """A3.02: ranks 3 and 5 with k = 60 give .0159 + .0154 = .0313; ranks start at 1."""
+    """Ranks 3 and 5 with k = 60 give .0159 + .0154 = .0313; ranks start at 1."""
     legs: dict[Leg, LegResult] = {
         "vector": leg("vector", {1: 0.9, 2: 0.8, 7: 0.7}),
         "lexical": leg("lexical", {3: 9, 4: 8, 5: 7, 6: 6, 7: 5}),
@@ -34,7 +34,7 @@ def test_a3_02_rrf_of_ranks_three_and_five() -> None:
 
 
 def test_a3_03_weighted_rrf_and_missing_legs_contribute_nothing() -> None:
-    """A3.03: weight / (60 + rank); a document of one leg only gets that leg's share."""
+    """Weight / (60 + rank); a document of one leg only gets that leg's share."""
     legs: dict[Leg, LegResult] = {"vector": leg("vector", {1: 0.9, 2: 0.8}), "lexical": leg("lexical", {2: 5})}
     scores = {item.passage_id.int: item.score for item in reciprocal_rank_fusion(legs, {"vector": 0.7, "lexical": 0.3})}
     assert scores == {1: pytest.approx(0.7 / 61), 2: pytest.approx(0.7 / 62 + 0.3 / 61)}

@@ -1,4 +1,4 @@
-"""Entities and relations of documents by rules (A6.08), without a model."""
+"""Entities and relations of documents by rules, without a model."""
 
 from __future__ import annotations
 

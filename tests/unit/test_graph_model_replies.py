@@ -1,4 +1,4 @@
-"""What a chat model may add to the graph: only what stands in the passage, whatever form its reply has (C7)."""
+"""What a chat model may add to the graph: only what stands in the passage, whatever form its reply has."""
 
 from __future__ import annotations
 

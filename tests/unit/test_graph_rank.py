@@ -1,4 +1,4 @@
-"""Passages that the graph finds: their ranking and how they join what the text legs found (A6.05, W11)."""
+"""Passages that the graph finds: their ranking and how they join what the text legs found."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_graph_without_hits_changes_no_order() -> None:
 
 
 def test_a6_05_caps_give_each_side_its_places() -> None:
-    """A6.05: of five places text .6 brings three, the graph .4 two; what is left follows in its own order."""
+    """Of five places text .6 brings three, the graph .4 two; what is left follows in its own order."""
     found = with_graph_capped(
         fused(0.9, 0.8, 0.7, 0.6), graph({9: 0.5, 4: 0.4, 8: 0.1}), FusionWeights(0.6, 0.4, "HYBRID"), 5
     )

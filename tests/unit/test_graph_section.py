@@ -1,4 +1,4 @@
-"""The two sections of a prompt's context (A6.06)."""
+"""The two sections of a prompt's context."""
 
 from __future__ import annotations
 

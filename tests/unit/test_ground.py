@@ -124,7 +124,7 @@ async def test_a11_01_the_bands() -> None:
 
 
 async def test_a_high_fast_score_does_not_decide_against_a_contradiction() -> None:
-    """A11.01 alone would pass it: every word but one and every trigram is there."""
+    """The fast layer alone would pass it: every word but one and every trigram is there."""
     found = await check("Paris is the capital of Germany.")
     assert found.fast_score == pytest.approx(0.8)
     assert (found.grounded, found.layer) == (False, "sentences")

@@ -1,4 +1,4 @@
-"""The fast check, against numbers worked out by hand (A11.01)."""
+"""The fast check, against numbers worked out by hand."""
 
 from __future__ import annotations
 

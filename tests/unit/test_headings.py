@@ -1,4 +1,4 @@
-"""The Markdown scanner: sections, heading paths, and what is not a heading (A4.04)."""
+"""The Markdown scanner: sections, heading paths, and what is not a heading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions that go through other ones (A1.26)."""
+"""Questions that go through other ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layer 0 of the intent router, and how replies of the intent model are read (A1.18 to A1.22, T3)."""
+"""Layer 0 of the intent router, and how replies of the intent model are read."""
 
 from __future__ import annotations
 

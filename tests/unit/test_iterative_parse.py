@@ -1,4 +1,4 @@
-"""What a pass of the iterative strategy says (A9.03, A9.04)."""
+"""What a pass of the iterative strategy says."""
 
 from __future__ import annotations
 

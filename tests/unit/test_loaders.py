@@ -1,4 +1,4 @@
-"""Bytes to text: what a file is, what its loader makes of it, how it fails (A14.01, A4.05, T24)."""
+"""Bytes to text: what a file is, what its loader makes of it, how it fails."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read(content: bytes | str, name: str, media_type: str | None = None) -> Load
     ],
 )
 def test_the_kind_follows_content_then_name(name: str, content: bytes, media_type: str | None, expected: str) -> None:
-    """A14.01: PDF, text, Markdown, Word and more; content decides before the extension."""
+    """PDF, text, Markdown, Word and more; content decides before the extension."""
     assert sniff(name, content, media_type).format.name == expected
 
 
@@ -118,7 +118,6 @@ def test_only_formats_with_a_parser_of_their_own_need_a_process() -> None:
     ],
 )
 def test_text_is_decoded_from_its_encoding(text: str, encoding: str) -> None:
-    """T24."""
     encoded = text.encode(encoding)
     if encoding.endswith(("-le", "-be")):
         assert len(encoded) == 2 * len(text)  # no byte order mark
@@ -127,7 +126,7 @@ def test_text_is_decoded_from_its_encoding(text: str, encoding: str) -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_give_storable_text_or_a_typed_refusal(content: bytes) -> None:
-    """T24: no NUL, no lone surrogate, no other exception."""
+    """No NUL, no lone surrogate, no other exception."""
     for name in ("a.txt", "a.md", "a.html", "a.py", "noname"):
         try:
             text = read(content, name).text
@@ -139,7 +138,7 @@ def test_any_bytes_give_storable_text_or_a_typed_refusal(content: bytes) -> None
 
 
 def test_stray_nul_and_surrogates_are_replaced() -> None:
-    """T24: a text of the API may hold them."""
+    """A text of the API may hold them."""
     assert read("a\x00b \ud800 c".encode("utf-8", "surrogatepass"), "x.txt").text == "a\ufffdb \ufffd c"
 
 
@@ -175,7 +174,6 @@ def test_code_languages_are_those_of_the_splitter() -> None:
     ],
 )
 def test_images_are_stripped(text: str, expected: str) -> None:
-    """A4.05."""
     assert strip_images(text) == expected
 
 

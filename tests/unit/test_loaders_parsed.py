@@ -1,4 +1,4 @@
-"""What the loaders with a parser make of HTML, Word and PDF, in the process and in its child (A14.01)."""
+"""What the loaders with a parser make of HTML, Word and PDF, in the process and in its child."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_an_empty_pdf_page_is_empty_and_a_drawing_has_no_text_layer() -> None:
 
 
 def test_pages_count_from_one_and_begin_where_they_say(shared_data: Path) -> None:
-    """A14.01: page metadata."""
+    """Page metadata."""
     loaded = read((shared_data / "docs/files/multi_page.pdf").read_bytes(), "a.pdf")
     assert [page.number for page in loaded.pages] == [1, 2, 3, 4, 5]
     assert loaded.pages[0].start == 0
@@ -223,7 +223,7 @@ def reduced(text: str) -> set[str]:
 
 
 async def test_the_corpus_of_real_files_is_read_as_its_manifest_says(shared_data: Path) -> None:
-    """A14.01: 40 real PDF, Word, HTML and Markdown files, damaged, encrypted and scanned ones among them."""
+    """40 real PDF, Word, HTML and Markdown files, damaged, encrypted and scanned ones among them."""
     manifest = (shared_data / "docs/manifest.jsonl").read_text().splitlines()
     wrong = [problem for row in map(json.loads, manifest) if (problem := await problem_with(shared_data, row))]
     assert len(manifest) >= 40

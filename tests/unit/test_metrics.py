@@ -1,4 +1,4 @@
-"""Metrics of rankings (A16.02): equal to ir-measures, which asks trec_eval; intervals that say how sure a mean is."""
+"""Metrics of rankings: equal to ir-measures, which asks trec_eval; intervals that say how sure a mean is."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_operators(query: str, left: str, must: tuple[Condition, ...], must_not:
     ],
 )
 def test_whatever_is_no_operator_stays_text(query: str) -> None:
-    """W2 and the trap of questions with quotes: 12 of 18 real ones need a passage without the phrase."""
+    """Dashes, and the trap of questions with quotes: 12 of 18 real ones need a passage without the phrase."""
     parsed = parse_operators(query)
     assert parsed.text == query
     assert parsed.conditions is None
@@ -84,7 +84,7 @@ def test_never_fails_and_never_loses_everything(query: str) -> None:
 
 @pytest.mark.parametrize("unit", ['"', ' "', " -aa", '\n -a"', "a-", ' "a', " -a.b.c", " title:", "-"])
 def test_time_is_linear(unit: str) -> None:
-    """W2: 20,000 characters of anything take a moment."""
+    """20,000 characters of anything take a moment."""
     begun = time.perf_counter()
     parse_operators(" -" + unit * (20_000 // len(unit)))
     assert time.perf_counter() - begun < 10

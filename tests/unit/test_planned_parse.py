@@ -1,4 +1,4 @@
-"""Plans and actions as models write them (A10.03, A10.05)."""
+"""Plans and actions as models write them."""
 
 from __future__ import annotations
 

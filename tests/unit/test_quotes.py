@@ -1,4 +1,4 @@
-"""Quotations must stand in the sources as they are written (A10.07: QUOTE_NOT_VERBATIM)."""
+"""Quotations must stand in the sources as they are written (QUOTE_NOT_VERBATIM)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading what models say in the text format of react (A8.04)."""
+"""Reading what models say in the text format of react."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A follow-up becomes a question that stands alone (A2.01, T3), and a new question stays as it is: the worst error is to
+"""A follow-up becomes a question that stands alone, and a new question stays as it is: the worst error is to
 carry the conversation into it."""
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ def test_long_messages_take_bounded_time(piece: str) -> None:
     assert time.perf_counter() - started < 5
 
 
-# --- A2.05 ------------------------------------------------------------------------------------------------------------------
+# --- rewriting after a search ------------------------------------------------------------------------------------------------------------
 
 
 def passage(title: str, content: str, *headings: str) -> Passage:

@@ -70,10 +70,10 @@ def test_by_names_the_graph_is_followed_where_the_query_names_something() -> Non
     ("kind", "confidence", "legs"),
     [
         ("FACTUAL", 0.6, LEGS),
-        ("FACTUAL", 0.71, TEXT),  # A6.02: 1/0
+        ("FACTUAL", 0.71, TEXT),
         ("RELATIONAL", 0.6, LEGS),
         ("COMPARATIVE", 0.6, LEGS),
-        ("EXPLORATORY", 0.6, ("graph",)),  # A6.02: 0/1
+        ("EXPLORATORY", 0.6, ("graph",)),
         ("PROCEDURAL", 0.6, LEGS),
         ("ANALYTICAL", 0.6, LEGS),
         ("UNKNOWN", 0.6, LEGS),
@@ -93,7 +93,7 @@ def test_a6_03_the_threshold_is_fifteen_hundredths(share: float, legs: tuple[Leg
 
 
 def test_a_graph_that_finds_little_calls_the_text_legs() -> None:
-    """T6, with the threshold of A6.04."""
+    """With the threshold of confidence."""
     request = asked("Tell me about it", kind="EXPLORATORY")
     ran = routed(request, TYPE)
     assert unsure(request, ran, {"graph": graph(0.29)})

@@ -1,4 +1,4 @@
-"""Types of questions, complexity, questions about the collection, weights (A1.02 to A1.15, A6.01, A6.02, T4, T6, T13)."""
+"""Types of questions, complexity, questions about the collection, weights."""
 
 from __future__ import annotations
 

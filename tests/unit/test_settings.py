@@ -1,4 +1,4 @@
-"""settings.json: its shape (A15.02, A15.03), what is refused, and reloading while running (A15.01)."""
+"""settings.json: its shape, what is refused, and reloading while running."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a15_02_the_rag_block_has_the_documented_keys_and_defaults() -> None:
 
 
 def test_a15_03_the_shipped_file_is_the_defaults() -> None:
-    """Sections of the rooms with their constants: parent 2000/200, child 400/50 (A4.01), k = 60 (A3.02), 50 (A3.01)."""
+    """Sections of the rooms with their constants: parent 2000/200, child 400/50, k = 60, 50."""
     shipped = parse_settings((ROOT / "settings.json").read_bytes())
     assert shipped == Settings()
     chunking = shipped.chunking
@@ -77,7 +77,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a15_01_a_bad_file_changes_nothing_and_says_why(tmp_path: Path, name: str) -> None:
-    """T22: the old settings stay in force; a good file heals it."""
+    """The old settings stay in force; a good file heals it."""
     content, problem = BAD[name]
     file = tmp_path / "settings.json"
     file.write_text('{"rag": {"topK": 9}}')

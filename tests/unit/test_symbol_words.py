@@ -1,4 +1,4 @@
-"""Which symbols a question names, and what it asks of them (A6.09, A9.04)."""
+"""Which symbols a question names, and what it asks of them."""
 
 from __future__ import annotations
 

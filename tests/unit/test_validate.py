@@ -1,4 +1,4 @@
-"""The gate before a planned answer: each check and its code (A10.07, A10.08, T15)."""
+"""The gate before a planned answer: each check and its code."""
 
 from __future__ import annotations
 

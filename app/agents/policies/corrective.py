@@ -1,4 +1,4 @@
-"""Retrieval that corrects itself (A11.04, A11.05): what was found is graded and the answer is checked; where either is not
+"""Retrieval that corrects itself: what was found is graded and the answer is checked; where either is not
 good enough, another query is made of what was found, and it is looked for again.
 
     expand, decompose, filters -> retrieve -> grade -> rerank -> generate -> check
@@ -46,7 +46,7 @@ NO_MODEL: Final = "no chat model: passages are graded by scores, queries rewritt
 
 
 async def corrective(run: Run) -> AsyncIterator[Piece]:
-    """Progress (A13.07), sources, tokens and an Outcome. Raises CairnError."""
+    """Progress, sources, tokens and an Outcome. Raises CairnError."""
     steps, budget = run.settings.rag.agentic_retrieval, run.record.open_budget(run.settings)
     for step in _preparation(run):
         yield step
@@ -116,7 +116,7 @@ async def _material(run: Run, hunt: Hunt, answers: Answers) -> Material:
 
 
 def _moved(before: tuple[Passage, ...], after: list[Passage]) -> float:
-    """How many places a passage was moved by reranking, on average (A16.01: avg_rerank_delta)."""
+    """How many places a passage was moved by reranking, on average (avg_rerank_delta)."""
     place = {passage.passage_id: at for at, passage in enumerate(before)}
     return sum(abs(place[passage.passage_id] - at) for at, passage in enumerate(after)) / len(after)
 
@@ -226,7 +226,7 @@ async def _outcome(run: Run, hunt: Hunt, answers: Answers) -> Outcome:
 
 
 async def _nothing_relevant(run: Run, hunt: Hunt) -> Outcome:
-    """What was read does not answer, and says so (A10.15)."""
+    """What was read does not answer, and says so."""
     draft = await refused(run, not_found(run.plan.text, hunt.found))
     run.record.merged = hunt.trace((), 0)
     return Outcome(draft, "fixed", (), hunt.confidence, coverage(len(hunt.found), hunt.visible))

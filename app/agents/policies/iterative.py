@@ -4,7 +4,7 @@
     pass 2, 3   what the answer before said is missing: symbols by name with their neighbours, all else by a small search
 
 It stops when nothing is missing, when all that is missing was looked for in vain, or after `iterative.maxPasses`. New gaps
-are fetched before they are noted as not found (T1), and nothing is fetched after the last pass. Each pass is a Progress
+are fetched before they are noted as not found, and nothing is fetched after the last pass. Each pass is a Progress
 whose `detail` has its answer and its gaps.
 """
 

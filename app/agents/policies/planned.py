@@ -5,8 +5,8 @@
         final       validated and checked: accepted, or sent back with what is wrong and what may still be done
     -> where that does not end in an accepted answer, it is written from what was opened, and says what is missing
 
-What the prompt demands beyond the budget raises the budget, up to a limit, or is disclosed (T8). Each step is a Progress
-whose `detail` has the fields of A10.13.
+What the prompt demands beyond the budget raises the budget, up to a limit, or is disclosed. Each step is a Progress
+whose `detail` has the fields that /api/agent/stream shows.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SUMMARY_CHARS: Final = 200
 """Of a failed call, in the trace."""
 
 Item = dict[str, Any]
-"""One line of the trace (A10.13)."""
+"""One line of the trace."""
 
 
 async def planned(run: Run) -> AsyncIterator[Piece]:
@@ -192,7 +192,7 @@ async def _accepted(work: Work, verdict: Checked) -> AsyncIterator[Piece]:
 
 
 async def _forced(work: Work) -> AsyncIterator[Piece]:
-    """Written from what was opened or found, since no answer passed (A10.09); a plain search where nothing was found."""
+    """Written from what was opened or found, since no answer passed; a plain search where nothing was found."""
     reason = work.over() or "no accepted answer"
     state = work.snapshot()
     unmet = validate(work.last, work.constraints, state) if work.last else ()

@@ -191,7 +191,7 @@ def _doing(decision: Decision) -> str:
 
 
 async def _act(work: Work, actions: tuple[Action, ...]) -> list[ToolResult]:
-    """Results in order; two tools run side by side (A8.06)."""
+    """Results in order; two tools run side by side."""
     work.parallel_steps += len(actions) > 1
     return list(await asyncio.gather(*(use(work.toolbox, one.tool, one.arguments) for one in actions)))
 
@@ -206,7 +206,7 @@ def _record(work: Work, run: Run, decision: Decision, calls: int) -> None:
 
 
 async def _reflect(work: Work, run: Run) -> bool:
-    """Whether what was gathered is enough; binding (A8.08). A reflection that fails decides nothing and is reported."""
+    """Whether what was gathered is enough; binding. A reflection that fails decides nothing and is reported."""
     assert run.deps.chat is not None
     gathered = "\n".join(
         [*work.toolbox.facts, *(p.content for p in windows(work.gathered, GATHERED_CHARS)), *work.notes]

@@ -1,4 +1,4 @@
-"""Finding places and opening them, by the names of A10.06: docId is a document, chunkId a passage of it, chunkIndex its
+"""Finding places and opening them, by the names of DocuChat: docId is a document, chunkId a passage of it, chunkIndex its
 place. Ids are checked before they come near SQL, and open only what the question may see."""
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ from app.domain.passage import Passage
 from app.store import tools
 
 FOUND = 5
-"""A10.06."""
 SNIPPET = 300
 OPENED = 2000
-"""Characters of an opened place that a model reads (A10.04)."""
+"""Characters of an opened place that a model reads."""
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
 

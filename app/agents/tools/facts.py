@@ -1,4 +1,4 @@
-"""Facts that SQL counts completely: what there is, and how many (A8.13). Statements are ours; a model fills in values."""
+"""Facts that SQL counts completely: what there is, and how many. Statements are ours; a model fills in values."""
 
 from __future__ import annotations
 

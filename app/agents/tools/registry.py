@@ -1,4 +1,4 @@
-"""All tools, by name (A8.02, A10.06). A new one is a function in app/agents/tools/ and a line in its TOOLS.
+"""All tools, by name. A new one is a function in app/agents/tools/ and a line in its TOOLS.
 
 `toolbox = open_toolbox(run, ["search_docs"])`, then `result = await use(toolbox, "search_docs", {"query": "leave"})`.
 """
@@ -27,7 +27,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
 }  # fmt: skip
 PLANNED: Final = ("search_docs", "open_citation")
 REACT_TOOLS: Final = tuple(name for name in TOOLS if name not in PLANNED)
-"""The nine of A8.02, with exhaustive_search and aggregate (A8.13)."""
+"""Those of CogniDoc, with exhaustive_search and aggregate."""
 
 
 def open_toolbox(run: Run, names: Iterable[str] = REACT_TOOLS) -> Toolbox:

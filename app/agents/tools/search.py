@@ -23,7 +23,7 @@ SHOWN = 8
 """Documents of an exhaustive search whose passages are quoted; the others are named."""
 NAMED = 40
 WEAK = 0.3
-"""Confidence of the retrieval under which what was found may well be about something else (A3.11)."""
+"""Confidence of the retrieval under which what was found may well be about something else."""
 
 
 class Query(Arguments):
@@ -48,7 +48,7 @@ async def retrieve_vector(toolbox: Toolbox, asked: Query) -> ToolResult:
 
 
 async def exhaustive_search(toolbox: Toolbox, asked: Words) -> ToolResult:
-    """Every document that holds all the words in any inflection, by the lexical index (A8.13)."""
+    """Every document that holds all the words in any inflection, by the lexical index."""
     wanted = topic(asked.query) or asked.query.split()
     total = (await toolbox.run.deps.library.holdings(toolbox.collection, filters=toolbox.filters)).documents
     passages, full = await documents_with(toolbox, wanted)

@@ -89,7 +89,7 @@ async def _quoted(toolbox: Toolbox, question: str, passages: list[Passage]) -> s
 
 
 async def verify_claim(toolbox: Toolbox, asked: Claim) -> ToolResult:
-    """Whether passages that a search for it finds support a claim (A11.06)."""
+    """Whether passages that a search for it finds support a claim."""
     run = toolbox.run
     found = await run.search(asked.claim, CHECKED, purpose="tool", filters=toolbox.filters)
     if not found.passages:

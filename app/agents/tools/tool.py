@@ -65,7 +65,7 @@ Count = Annotated[int, BeforeValidator(_clamped), Field(ge=1, le=MOST_FOUND)]
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A8.03. `observation` is what the model reads; what is quoted in it stands in JSON strings, which are data. `data` is
+    """`observation` is what the model reads; what is quoted in it stands in JSON strings, which are data. `data` is
     the same for programs: empty (None, []) where there is nothing. `passages`: what was found, best first; `[n]` in the
     observation are their numbers in the toolbox. `fact`: a statement of SQL that is complete and needs no citation."""
 
@@ -77,7 +77,7 @@ class ToolResult:
 
 
 Kind = Literal["search", "entity", "facts", "text", "end"]
-"""search and entity look for something and may find nothing, which is a dead end (A8.10); facts come from SQL; text is
+"""search and entity look for something and may find nothing, which is a dead end; facts come from SQL; text is
 made of what was found; end ends the run."""
 
 

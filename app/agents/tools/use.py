@@ -30,7 +30,7 @@ REPEATED_CHARS: Final = 400
 
 async def use(toolbox: Toolbox, name: str, arguments: Mapping[str, Any]) -> ToolResult:
     """The tool's result, or a failed one that says what to do instead. At most `agents.toolSeconds`, and no longer than
-    the budget. A call that was made before is not made again, and says so (W13)."""
+    the budget. A call that was made before is not made again, and says so."""
     began = time.perf_counter()
     tool = toolbox.tools.get(name.strip().lower())
     if tool is None:
@@ -82,7 +82,7 @@ async def _called(toolbox: Toolbox, tool: Tool, checked: Arguments) -> tuple[Too
 
 def _checked(tool: Tool, arguments: Mapping[str, Any]) -> Arguments | str:
     """The arguments, or what is wrong with them. Where one text is required and one is given under another name, that is
-    what is meant (as with A8.05)."""
+    what is meant."""
     try:
         return tool.arguments.model_validate(dict(arguments))
     except ValidationError as error:

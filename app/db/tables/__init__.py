@@ -1,6 +1,6 @@
 """The tables as SQLAlchemy metadata: what Alembic compares the database with, and where each column is explained.
 
-Rules of the house (design section 3): `tenant_id` is the first column of every key of tenant data; ids are UUIDv7 made by
+Rules of the house: `tenant_id` is the first column of every key of tenant data; ids are UUIDv7 made by
 the app; vectors are `halfvec` without a fixed dimension, so that one table can hold several embedding models. Row
 security, grants and policies are in sql/roles.sql, which applies to every table that has a `tenant_id`.
 """

@@ -19,7 +19,7 @@ retrieval_cache = Table(
     "retrieval_cache",
     metadata,
     tenant_id(),
-    col("key", Text, "MD5 over query, parameters, collections, model and settings (A7.02)."),
+    col("key", Text, "MD5 over query, parameters, collections, model and settings."),
     col("scope", Text, "MD5 over the same without the query: entries that may answer for one another."),
     col("query", Text, "Normalised query."),
     col("query_vector", HALFVEC, "Its embedding, for the semantic level; null where that is off.", nullable=True),
@@ -57,5 +57,5 @@ query_embeddings = Table(
     col("embedding", HALFVEC, "Its vector."),
     moment("used_at", "When it was last used, to 30 s.", server_default=NOW),
     PrimaryKeyConstraint("tenant_id", "model_id", "query_hash"),
-    comment="Embeddings of repeated queries (A3.14).",
+    comment="Embeddings of repeated queries.",
 )

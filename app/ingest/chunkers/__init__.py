@@ -25,7 +25,7 @@ def chunk(
 ) -> tuple[PassageDraft, ...]:
     """Passages in document order that cover all text but white space; each with the chunks that cover it.
 
-    `settings.strategy` decides: parent_child (A4.01), or tokens (A4.04), where each passage is its own only chunk.
+    `settings.strategy` decides: parent_child, or tokens, where each passage is its own only chunk.
     Nothing but white space gives no passage.
     """
     if not document.text.strip():

@@ -1,4 +1,4 @@
-"""Passages of whole sections, and chunks inside them (A4.01): the default.
+"""Passages of whole sections, and chunks inside them: the default.
 
 A passage is what people read and BM25 ranks, so it begins at a heading where it can: small neighbouring sections share
 a passage, a large one is cut with overlap. A chunk is what vectors rank.

@@ -16,7 +16,7 @@ from typing import Any, Literal
 Span = tuple[int, int]
 
 SEPARATORS = ("\n\n", "\n", ". ", "。", " ")
-"""A4.01, and the full stop of Chinese and Japanese, which write no spaces."""
+"""Paragraphs, lines, sentences, words, and the full stop of Chinese and Japanese, which write no spaces."""
 SEPARATOR_PATTERNS = ("\n\n+", "\n+", r"\. +", "。", " +")
 """The same as patterns for the splitter: a run of white space is one separator, not a piece per character."""
 
@@ -37,7 +37,7 @@ def trim(text: str, span: Span) -> Span:
 
 def pieces(text: str, span: Span, limit: int, language: str | None = None) -> list[Span]:
     """Neighbouring spans of at most `limit` characters that cover everything but long gaps, cut at the coarsest
-    separator that does (A4.01), or along the structure of a programming language."""
+    separator that does, or along the structure of a programming language."""
     return [
         piece
         for island in _islands(text, span)

@@ -1,4 +1,4 @@
-"""Chunks measured in tokens of the embedding model, cut under each Markdown heading (A4.04, A4.05)."""
+"""Chunks measured in tokens of the embedding model, cut under each Markdown heading."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from app.settings import RagSettings
 
 _HEADING_LEVELS = 3
-"""#, ## and ### (A4.04)."""
+"""#, ## and ###."""
 _LONG_RUN = re.compile(r"\S{200}")  # tokenizers take quadratic time over words without end
 _CHARS_PER_TOKEN = 8
 """How far back overlap is looked for; more than any tokenizer's mean."""

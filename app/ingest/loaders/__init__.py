@@ -1,4 +1,4 @@
-"""Bytes of a file -> LoadedDocument (A14.01). What a file is follows from its content first, its name second.
+"""Bytes of a file -> LoadedDocument. What a file is follows from its content first, its name second.
 
 A new format is one module with `load(content, kind, limits)` in this package and one row of FORMATS.
 """

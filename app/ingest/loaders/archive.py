@@ -1,4 +1,4 @@
-"""A zipped document is checked before any parser unpacks it (T28)."""
+"""A zipped document is checked before any parser unpacks it."""
 
 from __future__ import annotations
 

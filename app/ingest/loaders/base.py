@@ -25,7 +25,7 @@ class Format:
     """One row of the table of formats; the loader is `load` in the module of the same name in this package.
 
     `recognises` looks at content alone and wins over every name; `isolated` formats have a parser that an attacker
-    can make misbehave, so they are read in a subprocess (T28).
+    can make misbehave, so they are read in a subprocess.
     """
 
     name: str

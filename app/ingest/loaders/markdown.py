@@ -1,4 +1,4 @@
-"""Markdown: images stripped first (A4.05), the rest as it stands."""
+"""Markdown: images stripped first, the rest as it stands."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
 
 
 def strip_images(text: str) -> str:
-    """Without images, except where image syntax is quoted inside a fenced block (A4.05)."""
+    """Without images, except where image syntax is quoted inside a fenced block."""
     parts: list[str] = []
     position, fence = 0, ""
     for match in _FENCED.finditer(text):

@@ -1,4 +1,4 @@
-"""Plain text, and the decoding of bytes that every textual format shares (T24)."""
+"""Plain text, and the decoding of bytes that every textual format shares."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
 
 
 def decode(content: bytes) -> str:
-    """Text of `content`: byte order mark, UTF-8, bare UTF-16, best guess, else cp1252. Never fails (T24)."""
+    """Text of `content`: byte order mark, UTF-8, bare UTF-16, best guess, else cp1252. Never fails."""
     mark = _marked_encoding(content)
     if mark:
         return content.decode(mark, "replace")

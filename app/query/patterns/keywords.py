@@ -1,5 +1,5 @@
-"""Words that speak of more than looking something up, in five families and four languages (A1.09), and questions about
-the collection itself (A1.11), over folded text (keywords.toml)."""
+"""Words that speak of more than looking something up, in five families and four languages, and questions about
+the collection itself, over folded text (keywords.toml)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEYWORDS: Final[Mapping[tuple[Family, Language], tuple[re.Pattern[str], ...]]] =
 ABOUT_COLLECTION: Final = tuple(
     compiled(*table("keywords")["about_collection"][language], german=language == "de") for language in LANGUAGES
 )
-"""DATABASE_META_PATTERNS of A1.11, without what.*doc (T4)."""
+"""Questions about the collection itself. `what ... doc` is too common to be one."""
 
 VAGUE: Final = folded_set(
     "thing things stuff info information help issue problem details detail example topic subject truc trucs chose "

@@ -29,7 +29,7 @@ QUESTION_WORDS: Final[Mapping[Language, frozenset[str]]] = {
         "wohin woher womit wodurch wozu woran worin wofür wovon worauf worüber woraus worum wonach wobei wogegen weswegen"
     ),
 }
-"""A1.04 with inflections. "por" stands for "por qué"."""
+"""With inflections. "por" stands for "por qué"."""
 
 STOP_WORDS: Final[Mapping[Language, frozenset[str]]] = {
     "en": folded_set(
@@ -74,7 +74,7 @@ STOP_WORDS: Final[Mapping[Language, frozenset[str]]] = {
         "wessen wie wieder wieso will wir wird wirklich wo woher wohin wozu wurde wurden würde würden zu zum zur zwischen"
     ),
 }
-"""Whole messages of these say nothing by themselves (A1.19)."""
+"""Whole messages of these say nothing by themselves."""
 ALL_STOP_WORDS: Final = frozenset[str]().union(*STOP_WORDS.values())
 ALL_QUESTION_WORDS: Final = frozenset[str]().union(*QUESTION_WORDS.values()) - {"que", "por", "qu", "was"}
 

@@ -18,9 +18,8 @@ PATTERNS: Final[Mapping[Language, Mapping[QueryType, re.Pattern[str]]]] = {
     language: {kind: compiled(*table("types")[language][kind], german=language == "de") for kind in TYPES}
     for language in LANGUAGES
 }
-"""A1.03, A1.05."""
 
 ASKED_VALUE: Final[Mapping[Language, re.Pattern[str]]] = {
     language: compiled(*table("types")["asked"][language], german=language == "de") for language in LANGUAGES
 }
-"""Questions for a date or a number (T6)."""
+"""Questions for a date or a number."""

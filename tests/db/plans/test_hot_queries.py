@@ -294,7 +294,7 @@ AVOIDED = {"must": [], "must_not": [{"field": "text", "value": "w7000"}], "inclu
 async def test_w1_operators_read_passages_through_gin_on_the_generated_column(
     connection: Any, conditions: dict[str, Any]
 ) -> None:
-    """W1: the generated tsvector is indexed, and phrases and exclusions use that index in spite of row security."""
+    """The generated tsvector is indexed, and phrases and exclusions use that index in spite of row security."""
     found = await collection(connection, "c1")
     asked = json.dumps(conditions)
     rows = await connection.fetch("SELECT * FROM rag.scope_passages($1, $2::jsonb)", [found], asked)
@@ -310,7 +310,7 @@ async def test_w1_operators_read_passages_through_gin_on_the_generated_column(
 
 
 async def test_w1_scope_statement_is_planned_with_the_gin_index(connection: Any) -> None:
-    """W1: the statement of rag.scope_passages, explained as its owner."""
+    """The statement of rag.scope_passages, explained as its owner."""
     found = await collection(connection, "c1")
     await connection.execute("RESET ROLE")
     await connection.execute("SET LOCAL ROLE cairn_definer")

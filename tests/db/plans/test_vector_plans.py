@@ -1,4 +1,4 @@
-"""Ten thousand small collections and a large one with an index of its own: each regime touches what it should (C12)."""
+"""Ten thousand small collections and a large one with an index of its own: each regime touches what it should."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def tenant_of(connection: Any) -> int:
 
 
 async def test_a_small_collection_among_ten_thousand_reads_its_own_rows(connection: Any) -> None:
-    """C12: flat in the number of collections: the rows touched are those of the one searched."""
+    """Flat in the number of collections: the rows touched are those of the one searched."""
     tenant = await tenant_of(connection)
     small = await connection.fetchval("SELECT id FROM rag.collections WHERE name = 'c7777'")
     nodes = await plan(connection, VECTORS["search_exact"].format(model=1), tenant, [small], QUERY, 50)
