@@ -264,7 +264,7 @@ def test_long_messages_take_bounded_time(piece: str) -> None:
     assert time.perf_counter() - started < 5
 
 
-# --- rewriting after a search ------------------------------------------------------------------------------------------------------------
+# --- rewriting after a search -----------------------------------------------------------------------------------------
 
 
 def passage(title: str, content: str, *headings: str) -> Passage:
