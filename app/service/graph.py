@@ -34,7 +34,7 @@ from app.graph.resolve import key_of
 from app.graph.standing import collection_of, standing_of
 from app.graph.traverse import traverse
 from app.language.text import normalise
-from app.service.actions import get_collection
+from app.service.documents import get_collection
 from app.store import communities, graph, graph_view, passages
 from app.wiring import Services
 

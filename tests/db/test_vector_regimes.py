@@ -21,15 +21,9 @@ from app.db.vector_ddl import vector_ddl
 from app.domain.vector_index import PlannedIndex
 from app.jobs import vector_indexes as handlers
 from app.retrieve.vector import Part, Searched, choose_parts
-from app.service.actions import (
-    delete_collection,
-    get_collection,
-    get_recall,
-    get_trace,
-    index_now,
-    order_upkeep,
-    recall_by_collection,
-)
+from app.service.documents import delete_collection, get_collection, get_recall, index_now, recall_by_collection
+from app.service.jobs import order_upkeep
+from app.service.search import get_trace
 from app.settings import Settings, SettingsStore, VectorSettings
 from app.store import vector_indexes
 from app.store.vectors import EmbeddingModel
