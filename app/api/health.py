@@ -18,6 +18,7 @@ from app.api.models import example
 from app.api.running import Running, RunningDep, ServicesDep
 from app.domain.job import QueueState
 from app.errors import CairnError, NotFoundError
+from app.extensions import broken_extensions
 from app.jobs.outcome import describe
 from app.service.documents import recall_by_collection
 from app.store import jobs, upkeep
@@ -125,6 +126,7 @@ def _report(
     circuits = services.circuits.all()
     warnings = [f"settings: {problem}"] if problem else []
     warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
+    warnings += [str(broken) for broken in broken_extensions()]
     return Ready(
         status="ready" if not blocking else "not ready",
         problems=blocking + warnings,
