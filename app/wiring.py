@@ -41,8 +41,8 @@ from app.providers.openai_chat import DEFAULT_CHAT_MODEL, OpenAIChat
 from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.protocols import ChatModel, Embedder, Reranker
 from app.query.exemplars import Exemplars
+from app.retrieve.context import SearchDeps
 from app.retrieve.rerank import Choice
-from app.retrieve.search import Retriever
 from app.runs.registry import Runs
 from app.settings import Environment, Settings, SettingsStore
 from app.store import vectors
@@ -63,7 +63,7 @@ class Services:
     principal: Principal
     database: Database
     owner_dsn: str
-    retriever: Retriever
+    search_deps: SearchDeps
     traces: TraceWriter
     chat_for: Callable[[Settings], ChatModel | None]
     exemplars: Exemplars
@@ -72,7 +72,7 @@ class Services:
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
-        found = self.retriever
+        found = self.search_deps
         now = self.settings.current
         has_chat = now.graph.model.enabled and self.extracting_chat(now) is not None
         return Target(principal, collection_id, found.embedder, found.model, now, found.embedders, has_chat)
@@ -90,14 +90,14 @@ class Services:
         self.chat_for(self.settings.current)
         # a daemon: a process that is told to stop meanwhile does not wait for it
         threading.Thread(target=langid.warm, name="langid", daemon=True).start()
-        if isinstance(self.retriever.embedder, MiniLM):
-            await self.retriever.embedder.warm()
+        if isinstance(self.search_deps.embedder, MiniLM):
+            await self.search_deps.embedder.warm()
             await self.exemplars.warm()
 
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
         name = f"{name}:{self.settings.current.vector.precision}" if name == LOCAL_MODEL else name
-        await ensure_model(self.owner_dsn, name, await _dimensions(self.retriever.embedders.get(name)))
+        await ensure_model(self.owner_dsn, name, await _dimensions(self.search_deps.embedders.get(name)))
         async with self.database.connection() as connection:
             found = await vectors.model(connection, name)
         if found is None:
@@ -160,7 +160,7 @@ async def open_services(
         ledger, embeddings = CacheLedger(database), QueryEmbeddings(database)
         stack.push_async_callback(ledger.close)
         stack.push_async_callback(embeddings.close)
-        retriever = Retriever(database, embedder, model, reranker, ledger, embeddings, embedders)
+        search_deps = SearchDeps(database, embedder, model, reranker, ledger, embeddings, embedders)
         exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
         stack.push_async_callback(runs.close)
         yield Services(
@@ -169,7 +169,7 @@ async def open_services(
             principal,
             database,
             owner_dsn,
-            retriever,
+            search_deps,
             traces,
             chats.get,
             exemplars,

@@ -44,8 +44,8 @@ async def query(services: Services, sql: str) -> list[Any]:
 
 async def links(services: Services, question: str, least: float) -> list[tuple[str, str]]:
     collection = await get_collection(services, "test")
-    [made] = await services.retriever.embedder.embed([question])
-    meaning = Meaning(services.retriever.model.id, HalfVector(made.astype(np.float16)), least)
+    [made] = await services.search_deps.embedder.embed([question])
+    meaning = Meaning(services.search_deps.model.id, HalfVector(made.astype(np.float16)), least)
     async with services.database.transaction(services.principal, readonly=True) as connection:
         found = await find_entities(connection, services.principal, collection.id, question, meaning=meaning)
     return [(link.name, link.how) for link in found]
