@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.db.schema_source import SchemaSource
+from app.db.schema import SchemaSource
 
 REPO = Path(__file__).resolve().parent.parent
 

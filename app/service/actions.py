@@ -19,12 +19,11 @@ from app.domain.document import Collection, Document, Outcome, Source
 from app.domain.event import TERMINAL, Event
 from app.domain.graph_view import Refreshed
 from app.domain.ids import new_id
-from app.domain.job import Job
+from app.domain.job import Job, RecallCheck
 from app.domain.passage import CacheStats, Passage, SearchRequest, SearchResult
 from app.domain.plan import QueryPlan, Vocabulary
 from app.domain.question import Question, Turn
 from app.domain.trace import RunTrace
-from app.domain.vector_index import RecallCheck
 from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
 from app.graph.refresh import due, follow, refresh
 from app.ingest.pipeline import OnOutcome, ingest
