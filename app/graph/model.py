@@ -129,7 +129,7 @@ def from_json(stored: Mapping[str, Any]) -> Said:
     return Said(Extraction(tuple(entities), tuple(relations), tuple(aliases)), stored["dropped"])
 
 
-# --- the checks ---------------------------------------------------------------------------------------------------------
+# --- reading the reply -------------------------------------------------------------------------------------------------
 
 
 def _entries(found: Iterable[Any]) -> Iterator[dict[str, Any]]:
