@@ -20,7 +20,7 @@ from app.domain.job import QueueState
 from app.errors import CairnError, NotFoundError
 from app.extensions import broken_extensions
 from app.jobs.outcome import describe
-from app.service import actions
+from app.service.documents import recall_by_collection
 from app.store import jobs, upkeep
 from app.wiring import Services
 
@@ -160,7 +160,7 @@ async def metrics(services: ServicesDep, running: RunningDep) -> Response:
     _, queue = await _look(services, [])
     found.queue(queue)
     with suppress(CairnError):
-        found.recall(await actions.recall_by_collection(services, limit=100))
+        found.recall(await recall_by_collection(services, limit=100))
     found.settings_failed.set(services.settings.problem is not None)
     found.tokenizer_fallback.set(services.retriever.embedder.tokens.name == "estimate-v1")
     found.traces_dropped.set(services.traces.dropped)

@@ -12,7 +12,7 @@ from app.domain.question import Strategy
 from app.evals import report
 from app.evals.agents import AgentBench, AgentsRun, evaluate
 from app.evals.answers import load_answers
-from app.service import actions
+from app.service.ask import ask
 from app.wiring import Services
 
 
@@ -25,7 +25,7 @@ async def agents(corpora: Corpora, strategy: str, name: str, json: Path | None) 
             _switch_on(opened)
         bench, chat = bench_of(opened), opened.chat_for(opened.settings.current)
         asking = AgentBench(
-            bench, lambda question: actions.ask(opened, question), opened.traces.flush, chat.name if chat else None
+            bench, lambda question: ask(opened, question), opened.traces.flush, chat.name if chat else None
         )
         for data, expected, collection in sets:
             await prepare(opened, bench, data, collection, corpora)

@@ -33,7 +33,7 @@ from app.graph.overview import communities_for
 from app.graph.resolve import collection_of, resolve_entity
 from app.graph.walk import find_ways, traverse
 from app.language.text import normalise
-from app.service.actions import get_collection
+from app.service.documents import get_collection
 from app.store import communities, graph, graph_view, passages
 from app.wiring import Services
 

@@ -16,7 +16,7 @@ from app.graph.code.outline import outline_of
 from app.graph.code.symbols import find_symbols, wanted_symbols
 from app.ingest.pipeline import ingest
 from app.ingest.prepare import prepare
-from app.service import actions
+from app.service.documents import ensure_collection
 from app.settings import IngestSettings, Settings
 from app.wiring import Services
 from tests.benchmarks.corpus import DIMENSIONS, Loadable, WordCount, normalised
@@ -49,7 +49,7 @@ async def test_ingestion_with_and_without_symbols(dsn: str) -> None:
     rates: dict[str, list[float]] = {"with": [], "without": []}
     async with opened(dsn) as services:
         await services.retriever.embedder.embed(["warm"])
-        found = {name: await actions.ensure_collection(services, name) for name in rates}
+        found = {name: await ensure_collection(services, name) for name in rates}
         for turn in range(ROUNDS + 1):
             for name, settings in (("with", WITH), ("without", WITHOUT)):
                 given = sources(f"{name} {turn}", turn * FILES, FILES)
@@ -68,7 +68,7 @@ async def test_ingestion_with_and_without_symbols(dsn: str) -> None:
 
 async def test_look_ups_in_a_repository(dsn: str) -> None:
     async with opened(dsn) as services:
-        collection = await actions.ensure_collection(services, "repository")
+        collection = await ensure_collection(services, "repository")
         count = sum(path.stat().st_size > 0 for path in (REPO / "app").rglob("*.py"))
         for source in sources("", 0, count):
             await publish(services, collection.id, loadable(source))

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.graph import DocumentGraph
-from app.service import actions
+from app.service.documents import get_collection
 from app.store import extractions, graph_stage
 from app.store.extractions import PendingDocument
 from app.wiring import Services
@@ -17,7 +17,7 @@ from tests.db.test_graph_writing import FRESH
 
 
 async def merge(services: Services, document_id: UUID, version: int, graph: DocumentGraph) -> bool:
-    found = await actions.get_collection(services, "c")
+    found = await get_collection(services, "c")
     async with services.database.transaction(services.principal) as connection:
         rows = await extractions.passages(connection, services.principal, document_id)
         await graph_stage.stage(connection, found.id, graph, by_model=True)
@@ -38,7 +38,7 @@ async def random_graph(services: Services, document_id: UUID, chance: random.Ran
 
 
 async def assert_counted(services: Services) -> None:
-    found = await actions.get_collection(services, "c")
+    found = await get_collection(services, "c")
     async with services.database.transaction(services.principal, readonly=True) as connection:
         for table, recount in FRESH.items():
             columns = ["passage_count", "implied_count"] if table == "entities" else ["evidence_count", "strength"]
@@ -78,7 +78,7 @@ async def test_any_mix_of_writes_and_merges_is_counted_exactly(services: Service
     for one in stored.values():
         assert await merge(services, one.document_id, one.version, DocumentGraph())
     await assert_counted(services)
-    collection = await actions.get_collection(services, "c")
+    collection = await get_collection(services, "c")
     without = await contents(services, collection.id)
     for name, one in stored.items():
         await remove(services, "c", one.document_id)
@@ -91,7 +91,7 @@ async def test_nothing_is_merged_into_another_version_or_other_passages(services
     first = await publish(services, "c", random_document("a", chance))
     graph = await random_graph(services, first.document_id, chance)
     second = await publish(services, "c", random_document("a", chance))
-    collection = await actions.get_collection(services, "c")
+    collection = await get_collection(services, "c")
     before = await contents(services, collection.id)
     assert not await merge(services, first.document_id, first.version, graph)
     async with services.database.transaction(services.principal) as connection:
