@@ -14,9 +14,8 @@ from uuid import UUID
 
 from app.db.embedded import ensure_running
 from app.db.migrate import migrate
-from app.db.models import ensure_model
 from app.db.pool import Database
-from app.db.vector_ddl import vector_ddl
+from app.db.vector_indexes import ensure_model, vector_ddl
 from app.domain.principal import Principal
 from app.errors import MigrationError
 from app.graph.refresh import KIND as COMMUNITIES

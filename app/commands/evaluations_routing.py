@@ -10,7 +10,7 @@ from app.commands.evaluations import check_plot, write, write_json
 from app.commands.terminal import count, note, progress, quiet_logs, say
 from app.errors import InputError
 from app.evals import routing_report
-from app.evals.routing import Labelled, RoutingReport, load_messages, route
+from app.evals.routing import LabelledMessage, RoutingReport, load_messages, route
 from app.settings import SettingsStore, read_environment
 
 
@@ -32,7 +32,7 @@ async def routing(paths: Sequence[Path], limit: int | None, json: Path | None, p
     return 0
 
 
-async def _routed(sets: Sequence[tuple[str, Sequence[Labelled]]]) -> list[RoutingReport]:
+async def _routed(sets: Sequence[tuple[str, Sequence[LabelledMessage]]]) -> list[RoutingReport]:
     from app.wiring import open_models
 
     environment = read_environment()
