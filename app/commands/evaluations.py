@@ -68,7 +68,7 @@ async def compare(first: str, second: str, json: Path | None) -> int:
     async with services() as opened:
         before, after = await _stored(opened, first), await _stored(opened, second)
     try:
-        result = report.versus(*before, *after)
+        result = report.compare_runs(*before, *after)
     except ValueError:
         raise InputError("the two runs have no query in common") from None
     if json:

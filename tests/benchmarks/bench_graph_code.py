@@ -12,8 +12,8 @@ import numpy as np
 
 from app.domain.code import Symbol, SymbolQuery
 from app.domain.document import Indexed, LoadedDocument, Source
-from app.graph.code import outline_of
-from app.graph.symbols import find_symbols, wanted_symbols
+from app.graph.code.outline import outline_of
+from app.graph.code.symbols import find_symbols, wanted_symbols
 from app.ingest.pipeline import ingest
 from app.ingest.prepare import prepare
 from app.service.documents import ensure_collection
@@ -27,7 +27,7 @@ from tests.conftest import REPO
 FILES = int(os.environ.get("BENCH_CODE_FILES", "12"))
 WITH, WITHOUT = Settings(), Settings(ingest=IngestSettings(code_symbols=False))
 QUESTIONS = (
-    "Who calls fold?", "`find_symbols` in `app/graph/symbols.py`", "What does Database.transaction do?",
+    "Who calls fold?", "`find_symbols` in `app/graph/code/symbols.py`", "What does Database.transaction do?",
     "Which classes inherit from CairnError?", "Who imports app/errors.py?", "Where is ingest defined?",
     "What does search in app/retrieve/search.py call?", "Who calls key_of?",
 )  # fmt: skip

@@ -13,7 +13,7 @@ import asyncpg
 import numpy as np
 from pgvector import HalfVector
 
-from app.db.models import ensure_model
+from app.db.vector_indexes import ensure_model
 from app.ingest.pipeline import STORING
 from app.service.documents import ensure_collection
 from app.service.jobs import order_upkeep

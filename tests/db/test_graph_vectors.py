@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pgvector import HalfVector
 
-from app.graph.find import Meaning, find_entities
+from app.graph.link import Meaning, find_entities
 from app.service import jobs as job_actions
 from app.service.documents import delete_document, get_collection, list_documents
 from app.settings import SettingsStore, parse_settings

@@ -16,7 +16,7 @@ from typing import Final
 
 from app.domain.code import SEPARATOR, SymbolQuery
 from app.language.tokens import fold
-from app.store.graph_code import Named
+from app.store.graph_code import NamedSymbol
 
 _ENTRIES: Final = frozenset({"__init__", "index", "mod", "lib"})
 """Files that stand for their folder."""
@@ -30,11 +30,11 @@ Parts = tuple[str, ...]
 class Meeting:
     """References that mean a definition. `unsure`: others by its name that may mean another one."""
 
-    met: tuple[Named, ...]
-    unsure: tuple[Named, ...] = ()
+    met: tuple[NamedSymbol, ...]
+    unsure: tuple[NamedSymbol, ...] = ()
 
     @classmethod
-    def of(cls, definition: Named, named: Iterable[Named], offered: Sequence[Parts] = ()) -> Meeting:
+    def of(cls, definition: NamedSymbol, named: Iterable[NamedSymbol], offered: Sequence[Parts] = ()) -> Meeting:
         """`named`: everything by the same name; `offered`: other full names of the definition."""
         named = list(named)
         others = {one.id for one in named if one.family == "code"} - {definition.id}

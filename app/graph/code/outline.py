@@ -20,9 +20,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from app.domain.code import CodeReference, Definition, Outline, SymbolKind
-from app.graph.code_names import Names, Scope
-from app.graph.code_text import parts_of
-from app.graph.languages import Language, language_of, written
+from app.graph.code.languages import Language, language_of, written
+from app.graph.code.names import NameResolver, Scope, parts_of
 
 MOST_DEFINITIONS: Final = 20_000
 MOST_REFERENCES: Final = 100_000
@@ -45,7 +44,7 @@ def outline_of(text: str, language: str, path: str) -> Outline | None:
     scopes = _scopes(matches, known)
     starts = [scope.start for scope in scopes]
     file = file_parts(path)
-    names = Names(known, module_parts(path, known), scopes)
+    names = NameResolver(known, module_parts(path, known), scopes)
     for match in matches:
         if "import" in match:
             names.bring(known.imports(match["import"][0], file))
@@ -182,7 +181,7 @@ def _capital(target: str) -> bool:
 
 
 def _calls(
-    matches: Iterable[Match], scopes: Sequence[Scope], starts: Sequence[int], names: Names
+    matches: Iterable[Match], scopes: Sequence[Scope], starts: Sequence[int], names: NameResolver
 ) -> Iterator[CodeReference]:
     made = 0
     for match in matches:

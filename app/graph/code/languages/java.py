@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.languages import Imported, Language, words, written
+from app.graph.code.languages import Imported, Language, words, written
 
 QUERY = """
 (class_declaration name: (_) @name) @class

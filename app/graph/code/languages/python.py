@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.languages import Imported, Language, written
+from app.graph.code.languages import Imported, Language, written
 
 QUERY = """
 (class_definition name: (identifier) @name) @class

@@ -23,7 +23,7 @@ from app.domain.graph import (
     EvidenceRow,
     MentionRow,
 )
-from app.graph.resolve import key_of
+from app.graph.keys import key_of
 
 LONGEST_NAME: Final = 400
 """Code points of path and name; what is longer is left out."""

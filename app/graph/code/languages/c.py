@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.graph.languages import Imported, Language, words, written
+from app.graph.code.languages import Imported, Language, words, written
 
 _COMMON = """
 (function_definition declarator: (function_declarator declarator: (_) @name)) @function

@@ -1,6 +1,6 @@
 """How each language writes definitions, calls, bases and imports: a tree-sitter query and a few facts per family.
 
-Captures of a query, which app/graph/code.py reads:
+Captures of a query, which app/graph/code/outline.py reads:
 
     @class @function   a definition, @scope what only names what is in it (namespace, impl); with @name, and @receiver (Go)
     @call              a call, with @callee, what is called as it is written, and @object where that stands apart (Java)

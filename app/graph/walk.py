@@ -1,8 +1,5 @@
-"""How two entities are related: the best ways from one to the other, with what proves each step.
-
-A walk from the first and one from the second meet: two hops and one, so ways of three relations are found without
-expanding three hops, and a hub at one end is entered from the other.
-"""
+"""Walking the graph: from some entities to what is related to them, with the path to each and what proves its
+steps; and the ways between two."""
 
 from __future__ import annotations
 
@@ -12,10 +9,50 @@ from itertools import pairwise
 from typing import Any, Final
 from uuid import UUID
 
-from app.domain.graph import EntitySummary, WalkLimits, WalkStep
+from app.domain.graph import (
+    EntitySummary,
+    Neighbourhood,
+    Reached,
+    WalkEdge,
+    WalkLimits,
+    WalkStep,
+)
 from app.domain.graph_view import Way
 from app.domain.principal import Principal
 from app.store import graph, graph_view
+
+DEFAULT_LIMITS = WalkLimits()
+
+
+async def traverse(
+    connection: Any, collection_id: UUID, seeds: Mapping[UUID, float], limits: WalkLimits = DEFAULT_LIMITS
+) -> Neighbourhood:
+    """What surrounds the seeds (entity id to weight), best first; the seeds are in it. One statement."""
+    return neighbourhood(await graph.walk(connection, collection_id, seeds, limits), limits.top)
+
+
+def neighbourhood(steps: Iterable[WalkStep], top: int) -> Neighbourhood:
+    """The best way to each entity, of the rows of a walk. Pure."""
+    rows = {(step.entity_id, step.hop): step for step in steps}
+    best: dict[UUID, WalkStep] = {}
+    for step in sorted(rows.values(), key=lambda step: (-step.score, step.hop, step.entity_id)):
+        best.setdefault(step.entity_id, step)
+    reached = tuple(Reached(step.entity_id, step.score, _path(step, rows)) for step in list(best.values())[:top])
+    return Neighbourhood(reached, any(step.truncated for step in rows.values()))
+
+
+def _path(step: WalkStep, rows: Mapping[tuple[UUID, int], WalkStep]) -> tuple[WalkEdge, ...]:
+    """From its seed to the entity: a predecessor stands at the hop before."""
+    edges: list[WalkEdge] = []
+    while step.predecessor_id is not None and step.relation_id is not None:
+        edges.append(
+            WalkEdge(step.relation_id, step.predecessor_id, step.entity_id, bool(step.outgoing), step.passage_id)
+        )
+        step = rows[step.predecessor_id, step.hop - 1]
+    return tuple(reversed(edges))
+
+
+# --- How two entities are related: the best ways from one to the other, with what proves each step ---
 
 CONSIDERED: Final = 1000
 """Ways that are looked at."""
@@ -30,7 +67,7 @@ class Trail:
     score: float
 
 
-async def ways_between(
+async def find_ways(
     connection: Any,
     principal: Principal,
     collection_id: UUID,
@@ -46,7 +83,7 @@ async def ways_between(
     code at both of them refers to."""  # fmt: skip
     there = await graph.walk(connection, collection_id, {source: 1.0}, _limits(hops - 1))
     back = await graph.walk(connection, collection_id, {target: 1.0}, _limits(1))
-    trails = meeting(there, back, hops)[:CONSIDERED]
+    trails = join_trails(there, back, hops)[:CONSIDERED]
     names = await graph.named(connection, principal, list({node for trail in trails for node in trail.nodes}))
     joining = {one.id for one in names.values() if not one.reference and (most is None or one.passage_count <= most)}
     trails = [one for one in trails if joining.issuperset(one.nodes[1:-1])]
@@ -59,7 +96,7 @@ def _limits(hops: int) -> WalkLimits:
     )
 
 
-def meeting(there: Iterable[WalkStep], back: Iterable[WalkStep], hops: int) -> list[Trail]:
+def join_trails(there: Iterable[WalkStep], back: Iterable[WalkStep], hops: int) -> list[Trail]:
     """What two walks make together: ways of at most so many steps on which nothing stands twice. Pure."""
     ahead = {(step.entity_id, step.hop): step for step in there}
     behind = {(step.entity_id, step.hop): step for step in back}

@@ -17,11 +17,17 @@ from uuid import UUID
 
 from app.domain.code import SEPARATOR, Match, Neighbour, Symbol, SymbolPlace, SymbolQuery
 from app.domain.principal import Principal
-from app.graph.resolve import key_of
-from app.graph.symbol_names import Meeting, Parts, fits, is_entry, qualified
-from app.graph.symbol_words import is_file, wanted_symbols
+from app.graph.code.matching import (
+    Meeting,
+    Parts,
+    fits,
+    is_entry,
+    qualified,
+)
+from app.graph.code.questions import is_file, wanted_symbols
+from app.graph.keys import key_of
 from app.store import graph_code
-from app.store.graph_code import Named, Spot, Tie
+from app.store.graph_code import NamedSymbol, SymbolRelation, SymbolSpan
 
 __all__ = ["SymbolPassage", "find_symbols", "symbol_passages", "wanted_symbols"]
 
@@ -93,7 +99,7 @@ class _Reader:
     principal: Principal
     collections: Sequence[UUID]
 
-    async def called(self, names: Iterable[str], path: str = "") -> list[Named]:
+    async def called(self, names: Iterable[str], path: str = "") -> list[NamedSymbol]:
         forms = {key_of(name) or name for name in names if name}
         if not forms:
             return []
@@ -101,7 +107,7 @@ class _Reader:
             self.connection, self.principal, self.collections, sorted(forms), path, MOST_NAMED
         )
 
-    async def neighbours(self, ids: Iterable[UUID]) -> tuple[list[Tie], bool]:
+    async def neighbours(self, ids: Iterable[UUID]) -> tuple[list[SymbolRelation], bool]:
         wanted = list(ids)
         if not wanted:
             return [], True
@@ -128,7 +134,7 @@ async def _find(reader: _Reader, query: SymbolQuery, limit: int, partial: bool) 
     return [await _symbol(reader, one, named, match) for one in unique[:limit]]
 
 
-async def _symbol(reader: _Reader, one: Named, named: Sequence[Named], match: Match) -> Symbol:
+async def _symbol(reader: _Reader, one: NamedSymbol, named: Sequence[NamedSymbol], match: Match) -> Symbol:
     """With its definitions and neighbours."""
     meeting = await _meeting(reader, one, named)
     ties, complete = await reader.neighbours([one.id, *(met.id for met in meeting.met)])
@@ -148,7 +154,7 @@ async def _symbol(reader: _Reader, one: Named, named: Sequence[Named], match: Ma
     )  # fmt: skip
 
 
-async def _meeting(reader: _Reader, one: Named, named: Sequence[Named]) -> Meeting:
+async def _meeting(reader: _Reader, one: NamedSymbol, named: Sequence[NamedSymbol]) -> Meeting:
     """References that mean a definition, under all of its names."""
     bare = qualified(one.normal)[-1]
     same = [other for other in named if other.form == (key_of(bare) or bare)] or await reader.called([bare])
@@ -160,7 +166,7 @@ async def _meeting(reader: _Reader, one: Named, named: Sequence[Named]) -> Meeti
     return Meeting.of(one, same, names)
 
 
-async def _offered(reader: _Reader, one: Named) -> list[Parts]:
+async def _offered(reader: _Reader, one: NamedSymbol) -> list[Parts]:
     """Names by which packages offer a definition: those whose own file imports its module."""
     path, separator, name = one.normal.rpartition(SEPARATOR)
     if not separator:
@@ -172,7 +178,7 @@ async def _offered(reader: _Reader, one: Named) -> list[Parts]:
     return [(*qualified(entry), *name.split(".")) for entry in sorted(entries)]
 
 
-async def _inherited(reader: _Reader, method: Named, known: set[str]) -> list[Parts]:
+async def _inherited(reader: _Reader, method: NamedSymbol, known: set[str]) -> list[Parts]:
     """Names of a method as a member of classes that inherit it, `known` definitions aside."""
     owner, _, bare = method.normal.rpartition(".")
     called = await reader.called([qualified(owner)[-1]])
@@ -189,16 +195,16 @@ async def _inherited(reader: _Reader, method: Named, known: set[str]) -> list[Pa
     return names
 
 
-async def _resolved(reader: _Reader, ties: Sequence[Tie]) -> dict[UUID, Named]:
+async def _resolved(reader: _Reader, ties: Sequence[SymbolRelation]) -> dict[UUID, NamedSymbol]:
     """References to the definition that each means, where one can be told."""
     if not ties:
         return {}
     wanted = {tie.neighbour_id for tie in ties}
-    alike: dict[str, list[Named]] = {}
+    alike: dict[str, list[NamedSymbol]] = {}
     for one in await reader.called({tie.normal.rpartition(".")[2] for tie in ties}):
         if one.family == "code" or one.id in wanted:
             alike.setdefault(one.form, []).append(one)
-    met: dict[UUID, Named] = {}
+    met: dict[UUID, NamedSymbol] = {}
     for same in alike.values():
         if any(one.family == "reference" for one in same):
             for one in same:
@@ -206,19 +212,21 @@ async def _resolved(reader: _Reader, ties: Sequence[Tie]) -> dict[UUID, Named]:
     return met
 
 
-async def _places(reader: _Reader, spots: Sequence[Spot]) -> dict[Spot, SymbolPlace]:
+async def _places(reader: _Reader, spots: Sequence[SymbolSpan]) -> dict[SymbolSpan, SymbolPlace]:
     last = {spot: max(spot.end - 1, spot.start) for spot in spots}
     at = [(spot.document_id, place) for spot in spots for place in (spot.start, last[spot])]
     lines = await graph_code.lines(reader.connection, reader.principal, at)
 
-    def place(spot: Spot) -> SymbolPlace:
+    def place(spot: SymbolSpan) -> SymbolPlace:
         first, end = lines[spot.document_id, spot.start], lines[spot.document_id, last[spot]]
         return SymbolPlace(spot.passage_id, spot.document_id, spot.path, first, end, spot.start, spot.end)
 
     return {spot: place(spot) for spot in spots}
 
 
-def _neighbours(ties: Iterable[Tie], met: dict[UUID, Named], at: dict[Spot, SymbolPlace]) -> Iterator[Neighbour]:
+def _neighbours(
+    ties: Iterable[SymbolRelation], met: dict[UUID, NamedSymbol], at: dict[SymbolSpan, SymbolPlace]
+) -> Iterator[Neighbour]:
     """By relation, then by file and line; each passage that proves one once."""
     seen: set[tuple[Any, ...]] = set()
     made = []
