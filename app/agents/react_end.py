@@ -16,8 +16,8 @@ from app.agents.react_state import (
     cut,
     windows,
 )
+from app.answer.cite import unmarked
 from app.answer.context import Context, assemble
-from app.answer.marks import unmarked
 from app.answering.check import (
     Checked,
     as_sources,

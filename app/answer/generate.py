@@ -10,9 +10,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from app.answer.cite import Cited, cite
+from app.answer.cite import Cited, cite, unmarked
 from app.answer.context import Context
-from app.answer.marks import unmarked
 from app.answer.refusal import is_refusal, refusal
 from app.answer.reply import Spoken, complete_part, loop_start, tidy
 from app.domain.answer import Draft

@@ -14,7 +14,7 @@ from app.domain.answer import Citation, Draft
 from app.domain.code import Neighbour, Symbol, SymbolPlace, SymbolQuery
 from app.domain.event import Progress, Token
 from app.domain.passage import Passage
-from app.graph.symbols import wanted_symbols
+from app.graph.code.symbols import wanted_symbols
 
 NOUNS: Final[Mapping[tuple[str, bool], str]] = {
     ("calls", True): "callers",

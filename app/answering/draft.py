@@ -18,11 +18,9 @@ from functools import partial
 from typing import Any, Final
 
 from app.answer.advice import known_language, rephrase
-from app.answer.context import Context
-from app.answer.extract import ENOUGH, extract
+from app.answer.context import Context, assemble_with_graph
+from app.answer.extract import ENOUGH, AnsweredPart, extract, join_parts, repeats_only
 from app.answer.generate import generate
-from app.answer.graph_section import assembled
-from app.answer.parts import Part, joined, repeats
 from app.answering.check import (
     Checked,
     as_sources,
@@ -76,7 +74,7 @@ class Material:
 
 async def answer_from(run: Run, material: Material) -> Outcome:
     """Written by the model from the passages, else quoted from them. Raises CairnError."""
-    context = assembled(
+    context = assemble_with_graph(
         material.passages, material.graph, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
     )
     run.emit(SourcesFound(context.passages))
@@ -213,16 +211,16 @@ async def quote_from(run: Run, material: Material) -> Outcome:
 
 async def _extracted(run: Run, material: Material) -> Draft:
     """Each sub-question from its own passages; the question as a whole where there are none, or none is answered."""
-    parts: list[Part] = []
+    parts: list[AnsweredPart] = []
     cited: list[Citation] = []
     for text, passages in material.parts:
         draft = await _extract(run, material, text, passages, len(cited) + 1)
-        if draft.found and repeats(draft, cited):
+        if draft.found and repeats_only(draft, cited):
             continue
-        parts.append(Part(text, draft))
+        parts.append(AnsweredPart(text, draft))
         cited += draft.citations
     if any(part.draft.found for part in parts):
-        return joined(parts)
+        return join_parts(parts)
     return await _extract(run, material, material.question, material.passages, 1)
 
 

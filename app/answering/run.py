@@ -27,7 +27,7 @@ from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunSt
 from app.domain.plan import QueryPlan
 from app.domain.question import Question
 from app.errors import CairnError
-from app.graph.symbols import wanted_symbols
+from app.graph.code.symbols import wanted_symbols
 
 log = structlog.get_logger(__name__)
 

@@ -18,8 +18,9 @@ from app.api.models import example
 from app.api.running import Running, RunningDep, ServicesDep
 from app.domain.job import QueueState
 from app.errors import CairnError, NotFoundError
+from app.extensions import broken_extensions
 from app.jobs.outcome import describe
-from app.service import actions
+from app.service.documents import recall_by_collection
 from app.store import jobs, upkeep
 from app.wiring import Services
 
@@ -125,6 +126,7 @@ def _report(
     circuits = services.circuits.all()
     warnings = [f"settings: {problem}"] if problem else []
     warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
+    warnings += [str(broken) for broken in broken_extensions()]
     return Ready(
         status="ready" if not blocking else "not ready",
         problems=blocking + warnings,
@@ -158,7 +160,7 @@ async def metrics(services: ServicesDep, running: RunningDep) -> Response:
     _, queue = await _look(services, [])
     found.queue(queue)
     with suppress(CairnError):
-        found.recall(await actions.recall_by_collection(services, limit=100))
+        found.recall(await recall_by_collection(services, limit=100))
     found.settings_failed.set(services.settings.problem is not None)
     found.tokenizer_fallback.set(services.retriever.embedder.tokens.name == "estimate-v1")
     found.traces_dropped.set(services.traces.dropped)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.graph import EntityKind
-from app.graph.resolve import compatible
+from app.graph.keys import compatible
 from app.language.tokens import folded_words
 
 BLOCK: Final = 500

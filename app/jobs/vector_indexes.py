@@ -14,8 +14,8 @@ from uuid import UUID
 import structlog
 from pgvector import HalfVector
 
+from app.domain.job import PlannedIndex
 from app.domain.principal import Principal
-from app.domain.vector_index import PlannedIndex
 from app.ingest.reweight import PLAN_INDEXES as PLAN
 from app.jobs.context import Handler, JobContext
 from app.retrieve.vector import Part, Searched, choose_parts

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from app.domain.passage import Passage, SearchRequest
 from app.errors import ProviderError
-from app.providers.protocols import Reranker
+from app.providers.protocols import RerankerChoice
 from app.providers.retry import before, now
 from app.settings import RetrieveSettings, Settings
 
@@ -16,30 +15,6 @@ _ASKED = (
     "rerank asked for, but no reranker is configured: set COHERE_API_KEY, a chat model (OPENAI_API_KEY or "
     "OPENAI_BASE_URL) or a local cross-encoder, and rag.rerankerProvider to other than none"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The reranker in force under one state of the settings.
-
-    `problem`: why the provider that the settings name cannot be used. `on_request`: too slow for every search; it runs
-    for answers, and for searches that ask for it.
-    """
-
-    reranker: Reranker | None = None
-    problem: str | None = None
-    on_request: bool = False
-
-
-class Rerankers(Protocol):
-    """Chooses by settings, which may name another provider while running."""
-
-    @property
-    def name(self) -> str | None:
-        """Of the one in force now."""
-        ...
-
-    def get(self, settings: Settings) -> Choice: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +26,7 @@ class Reranked:
     reranker: str | None = None
 
 
-def wanted(choice: Choice, request: SearchRequest, settings: Settings, *, answering: bool) -> bool:
+def wanted(choice: RerankerChoice, request: SearchRequest, settings: Settings, *, answering: bool) -> bool:
     """Whether to rerank: as the request says, else as rag.rerankingEnabled says, for answers or by a quick reranker."""
     if request.rerank is not None:
         return request.rerank
@@ -59,7 +34,7 @@ def wanted(choice: Choice, request: SearchRequest, settings: Settings, *, answer
 
 
 async def rerank(
-    choice: Choice, request: SearchRequest, shortlist: Sequence[Passage], settings: RetrieveSettings
+    choice: RerankerChoice, request: SearchRequest, shortlist: Sequence[Passage], settings: RetrieveSettings
 ) -> Reranked:
     """The first `rerank_candidates` passages in the reranker's order, those it left out, then the rest.
 

@@ -10,8 +10,7 @@ from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest
 from app.domain.plan import Conditions
 from app.domain.principal import Principal
 from app.errors import NotFoundError
-from app.providers.protocols import Embedder, Embedders
-from app.retrieve.rerank import Rerankers
+from app.providers.protocols import Embedder, Embedders, Rerankers
 from app.retrieve.stopwatch import Stopwatch
 from app.settings import Settings
 from app.store import vectors

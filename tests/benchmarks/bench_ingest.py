@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from app.domain.document import Indexed, Source
 from app.ingest.pipeline import STORING
-from app.service import actions
+from app.service.documents import get_collection, index_now
 from app.wiring import Services
 from tests.benchmarks.corpus import Corpus, Loadable
 from tests.benchmarks.loading import bulk_load, opened, publish_all, statistics_are_exact
@@ -30,7 +30,7 @@ EMBEDDED = int(os.environ.get("BENCH_EMBED", "300"))
 async def test_storage_online_and_in_bulk(dsn: str, processor: Callable[[], float]) -> None:
     async with opened(dsn) as services:
         bulk = await bulk_load(services, "bench", Corpus(PRESENT).documents())
-        collection = await actions.get_collection(services, "bench")
+        collection = await get_collection(services, "bench")
         online: dict[int, list[float]] = {1: [], STORING: []}
         stored, used = 0, 0.0
         for number in range(ROUNDS):
@@ -95,7 +95,7 @@ async def _index(services: Services, documents: list[Loadable]) -> float:
     """Chunks per second from the text of documents to searchable."""
     sources: list[Source] = [loadable.document.source for loadable in documents]
     started = time.perf_counter()
-    outcomes = await actions.index_now(services, "bench", sources)
+    outcomes = await index_now(services, "bench", sources)
     seconds = time.perf_counter() - started
     assert all(isinstance(outcome, Indexed) and not outcome.duplicate for outcome in outcomes)
     return sum(outcome.chunk_count for outcome in outcomes if isinstance(outcome, Indexed)) / seconds

@@ -13,9 +13,10 @@ import asyncpg
 import numpy as np
 from pgvector import HalfVector
 
-from app.db.models import ensure_model
+from app.db.vector_indexes import ensure_model
 from app.ingest.pipeline import STORING
-from app.service import actions
+from app.service.documents import ensure_collection
+from app.service.jobs import order_upkeep
 from app.settings import SettingsStore, read_environment
 from app.store import documents
 from app.wiring import Services, open_services
@@ -73,7 +74,7 @@ async def publish_all(
 
 async def bulk_load(services: Services, name: str, loadables: Iterable[Loadable]) -> Load:
     """Everything into one collection without the HNSW index, which is built afterwards."""
-    collection = await actions.ensure_collection(services, name)
+    collection = await ensure_collection(services, name)
     model = services.retriever.model
     connection = await asyncpg.connect(services.owner_dsn)
     try:
@@ -101,7 +102,7 @@ def with_ready_vectors(services: Services, corpus: Corpus) -> Services:
 
 async def settled(services: Services) -> None:
     """What the worker of a serving process does after a load: the vector index that a large collection gets of its own."""
-    await actions.order_upkeep(services)
+    await order_upkeep(services)
     await services.worker().run_until_idle()
 
 

@@ -20,15 +20,10 @@ from app.domain.question import Question
 from app.evals.datasets import load
 from app.evals.retrieval import Bench, evaluate
 from app.jobs import vector_indexes
-from app.service.actions import (
-    ask,
-    get_collection,
-    get_trace,
-    index_now,
-    refresh_communities,
-    run_search,
-)
+from app.service.ask import ask
+from app.service.documents import get_collection, index_now, refresh_communities
 from app.service.runs import judge
+from app.service.search import get_trace, run_search
 from app.store import lexical
 from app.wiring import Services
 from tests.documents import text_source

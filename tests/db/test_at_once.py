@@ -17,13 +17,8 @@ from app.retrieve import at_once, leg_by_leg
 from app.retrieve.query_vectors import QueryVectors
 from app.retrieve.retriever import Asked, Found
 from app.retrieve.stopwatch import Stopwatch
-from app.service.actions import (
-    create_collection,
-    delete_document,
-    get_trace,
-    index_now,
-    list_documents,
-)
+from app.service.documents import create_collection, delete_document, index_now, list_documents
+from app.service.search import get_trace
 from app.settings import RagSettings, RetrieveSettings, Settings, SettingsStore, VectorSettings
 from app.wiring import Services
 from tests.documents import find, text_source

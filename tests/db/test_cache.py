@@ -19,19 +19,16 @@ from app.ingest.reweight import reweight_if_drifted
 from app.retrieve.cache import address
 from app.retrieve.cached import cached_search
 from app.retrieve.search import search
-from app.service.actions import (
-    ask,
-    cache_stats,
-    clear_cache,
+from app.service.ask import ask
+from app.service.documents import (
     delete_collection,
     delete_document,
     ensure_collection,
     get_collection,
-    get_trace,
     index_now,
     list_documents,
-    run_search,
 )
+from app.service.search import cache_stats, clear_cache, get_trace, run_search
 from app.settings import CacheSettings, Environment, LexicalSettings, RagSettings, Settings, SettingsStore
 from app.store import cache, collections, documents
 from app.wiring import Services, open_services

@@ -13,12 +13,8 @@ import pytest
 from app.domain.passage import SearchRequest, SearchResult
 from app.jobs import vector_indexes
 from app.retrieve.operators import parse_operators
-from app.service.actions import (
-    get_collection,
-    get_trace,
-    index_now,
-    run_search,
-)
+from app.service.documents import get_collection, index_now
+from app.service.search import get_trace, run_search
 from app.wiring import Services
 from tests.db.test_vector_regimes import scaled, states
 from tests.documents import text_source

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from pgvector import HalfVector
 
-from app.graph.find import Meaning, find_entities
-from app.service import actions
+from app.graph.link import Meaning, find_entities
 from app.service import jobs as job_actions
+from app.service.documents import delete_document, get_collection, list_documents
 from app.settings import SettingsStore, parse_settings
 from app.store import graph
 from app.wiring import Services
@@ -43,7 +43,7 @@ async def query(services: Services, sql: str) -> list[Any]:
 
 
 async def links(services: Services, question: str, least: float) -> list[tuple[str, str]]:
-    collection = await actions.get_collection(services, "test")
+    collection = await get_collection(services, "test")
     [made] = await services.retriever.embedder.embed([question])
     meaning = Meaning(services.retriever.model.id, HalfVector(made.astype(np.float16)), least)
     async with services.database.transaction(services.principal, readonly=True) as connection:
@@ -83,7 +83,7 @@ async def test_merges_are_guarded_logged_and_never_repeated(services: Services) 
     )  # fmt: skip
     assert merge["reason"] == "embedding"
     assert {merge["name"], merge["into"]} == {"Castle Studio", "Castle Studios"}
-    collection = await actions.get_collection(on, "test")
+    collection = await get_collection(on, "test")
     async with on.database.transaction(on.principal) as connection:
         assert await graph.unmerge(connection, collection.id, merge["id"])
     await index_texts(on, {"c": "Lena Fischer is at Castle Studios."})
@@ -96,6 +96,6 @@ async def test_vectors_go_with_their_entities_and_are_bounded(services: Services
     await index_texts(on, TEXTS)
     assert (await work(on))["embedded"] == 2
     assert len(await query(on, "SELECT FROM rag.entity_vectors")) == 2
-    for document in await actions.list_documents(on, "test"):
-        await actions.delete_document(on, "test", document.id)
+    for document in await list_documents(on, "test"):
+        await delete_document(on, "test", document.id)
     assert await query(on, "SELECT FROM rag.entity_vectors") == []

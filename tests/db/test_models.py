@@ -20,16 +20,9 @@ from app.evals.datasets import load
 from app.evals.optimize import fetch_legs
 from app.evals.retrieval import Bench
 from app.service import models as model_actions
-from app.service.actions import (
-    cancel_job,
-    delete_document,
-    get_collection,
-    get_job,
-    get_trace,
-    index_now,
-    list_documents,
-    run_search,
-)
+from app.service.documents import delete_document, get_collection, index_now, list_documents
+from app.service.jobs import cancel_job, get_job
+from app.service.search import get_trace, run_search
 from app.settings import Environment, JobsSettings, Settings, SettingsStore, read_environment
 from app.store import models
 from app.wiring import Services, open_services

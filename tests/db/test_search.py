@@ -8,7 +8,8 @@ import pytest
 
 from app.domain.passage import SearchRequest
 from app.errors import NotFoundError
-from app.service.actions import get_collection, get_trace, index_now
+from app.service.documents import get_collection, index_now
+from app.service.search import get_trace
 from app.settings import RagSettings, RetrieveSettings, Settings, VectorSettings
 from app.wiring import Services
 from tests.documents import find, index_texts, text_source, unreachable_embedder
@@ -161,7 +162,7 @@ async def test_unknown_collections_are_named(library: Services) -> None:
 async def test_several_collections_are_searched_together(services: Services) -> None:
     await index_texts(services, {"a": "granite in the first"}, collection="first")
     await index_texts(services, {"a": "granite in the second"}, collection="second")
-    from app.service.actions import run_search
+    from app.service.search import run_search
 
     result = await run_search(services, SearchRequest(query="granite", collections=("first", "second")))
     assert {p.collection for p in result.passages} == {"first", "second"}

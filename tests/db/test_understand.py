@@ -27,7 +27,7 @@ from app.query.restrict import restrict
 from app.query.understand import understand
 from app.retrieve.cached import cached_search
 from app.retrieve.query_vectors import query_vectors
-from app.service.actions import index_now
+from app.service.documents import index_now
 from app.store.vocabulary import vocabulary
 from app.wiring import Services
 

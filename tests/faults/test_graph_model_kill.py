@@ -9,7 +9,7 @@ from scripted_server import ScriptedServer
 from test_reindex_kill import Yard, provider, yard
 
 from app.ingest.extraction import MODEL, enqueue
-from app.service.actions import get_job
+from app.service.jobs import get_job
 from tests.documents import index_texts
 
 __all__ = ["provider", "yard"]

@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 
 from app.domain.graph import Extraction
 from app.graph.extract import MOST_ENTITIES, PassageSpan, extract
+from app.graph.keys import (
+    acronyms,
+    bare_title,
+    compatible,
+    key_of,
+)
 from app.graph.relations import MOST_RELATIONS, sentences
-from app.graph.resolve import acronyms, bare_title, compatible, key_of
 
 
 def read(text: str, title: str = "", language: str = "en", headings: tuple[str, ...] = ()) -> Extraction:

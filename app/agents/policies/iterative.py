@@ -23,8 +23,7 @@ from app.agents.gaps import (
     order,
 )
 from app.agents.iterative_parse import Pass, normal, parse_pass
-from app.answer.context import Context
-from app.answer.graph_section import assembled
+from app.answer.context import Context, assemble_with_graph
 from app.answer.refusal import refusal
 from app.answer.reply import complete_part
 from app.answering.check import check_settings
@@ -91,7 +90,7 @@ async def _passed(work: Work, before: Pass | None, number: int) -> tuple[Pass, C
 
 def _context(work: Work) -> Context:
     count, most = work.run.deps.embedder.tokens.count, work.run.settings.answer.max_context_tokens
-    return assembled(order(work), work.graph, count, most)
+    return assemble_with_graph(order(work), work.graph, count, most)
 
 
 def _messages(work: Work, context: Context) -> list[Message]:

@@ -17,7 +17,7 @@ from app.db.embedded import EmbeddedServer
 from app.db.queries import load_queries
 from app.domain.graph import WalkLimits
 from app.resources import resource_path
-from app.service.actions import get_collection
+from app.service.documents import get_collection
 from app.store import documents, graph
 from app.wiring import Services
 from tests.benchmarks.graph_data import load_graph
