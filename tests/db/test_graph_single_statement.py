@@ -37,7 +37,7 @@ async def test_following_a_name_takes_no_transaction(services: Services) -> None
     assert sent[0].startswith("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
 
-@pytest.mark.parametrize("before", ["linked_at", "whole"])
+@pytest.mark.parametrize("before", ["linked_at", "passages_at"])
 async def test_a_collection_that_changes_meanwhile_is_searched_in_one_snapshot(
     services: Services, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:
