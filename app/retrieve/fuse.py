@@ -41,7 +41,7 @@ def fuse(legs: Mapping[Leg, LegResult], settings: Settings) -> list[Fused]:
 def reciprocal_rank_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, float], k: int = 60) -> list[Fused]:
     """score(d) = sum over legs of weight / (k + rank), ranks from 1 (Cormack et al. 2009).
 
-    A leg that does not hold d contributes 0; a leg without a weight counts 1; ties are broken by id.
+    A leg that does not hold d contributes 0; a leg without a weight counts 1.
     """
     points = {
         leg: [weights.get(leg, 1.0) / (k + rank) for rank in range(1, len(result.hits) + 1)]
@@ -78,7 +78,9 @@ def with_graph(text: Sequence[Fused], graph: LegResult, weight: float = 1.0) -> 
     highest = max((item.score for item in merged), default=0.0)
     kept = {item.passage_id for item in text[:KEPT]}
     merged = [item._replace(score=highest) if item.passage_id in kept else item for item in merged]
-    return sorted(merged, key=lambda item: (item.passage_id not in kept, -item.score, item.passage_id))
+    return sorted(
+        merged, key=lambda item: (item.passage_id not in kept, -item.score)
+    )  # stable: equal ones stay in order
 
 
 def with_graph_capped(text: Sequence[Fused], graph: LegResult, weights: FusionWeights, places: int) -> list[Fused]:
@@ -116,6 +118,7 @@ def _merged(
 ) -> list[Fused]:
     """Best first. `points` of each hit of a leg; `floors`: what a passage gets from legs that do not hold it.
 
+    Equal ones stand as the leg that ranks them best has them, then by id: cosines below 0 all count 0, and keep their order.
     This runs for a hundred candidates in each search, hence one pass.
     """
     ranks: dict[UUID, dict[Leg, int]] = {}
@@ -130,8 +133,8 @@ def _merged(
             elif leg not in known:
                 known[leg] = rank
                 shares[passage_id][leg] = gained
-    order = sorted([(-sum(parts.values()), key) for key, parts in shares.items()])
-    return [Fused(key, -score, ranks[key], shares[key]) for score, key in order]
+    order = sorted([(-sum(parts.values()), min(ranks[key].values()), key) for key, parts in shares.items()])
+    return [Fused(key, -score, ranks[key], shares[key]) for score, _, key in order]
 
 
 # --- text against graph, after both were searched ---------------------------------------------------------------------

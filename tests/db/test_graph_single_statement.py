@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.domain.passage import SearchRequest
+from app.retrieve.context import Reason
 from app.settings import RetrieveSettings, Settings, SettingsStore
 from app.store import graph
 from app.store import search as store_search
@@ -58,6 +59,7 @@ async def test_a_collection_that_changes_meanwhile_is_searched_in_one_snapshot(
     assert result.epochs["test"] > first.epochs["test"]
     assert next(p for p in result.passages if p.external_id == "director").content.endswith("It rained.")
     assert not result.degraded
+    assert result.retries == (Reason.COLLECTION_CHANGED.value,)
     assert result.legs_used == ALL
     monkeypatch.undo()
     again = await find(services, QUESTION, legs=ALL, top_k=5, cache=False)
