@@ -22,7 +22,7 @@ from app.graph.refresh import KIND as COMMUNITIES
 from app.ingest.chunkers import warm as warm_splitters
 from app.ingest.embed import Target
 from app.ingest.reweight import KIND as REWEIGHT
-from app.jobs import graph_model, graph_vectors, reindex, vector_indexes
+from app.jobs import graph_model, reindex, vector_indexes
 from app.jobs.communities import refresh_communities
 from app.jobs.context import JobContext
 from app.jobs.index_uploads import KIND, index_uploads
@@ -117,7 +117,6 @@ class Services:
             graph_model.KIND: graph_model.extract_with_model(
                 self.database, lambda: self.settings.current, self.extracting_chat
             ),
-            graph_vectors.KIND: graph_vectors.embed_names(self.database, target),
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
