@@ -33,13 +33,13 @@ async def routing(paths: Sequence[Path], limit: int | None, json: Path | None, p
 
 
 async def _routed(sets: Sequence[tuple[str, Sequence[LabelledMessage]]]) -> list[RoutingReport]:
-    from app.wiring import open_embedder
+    from app.wiring import open_models
 
     environment = read_environment()
     settings = SettingsStore(environment.settings_path).current
     quiet_logs()
     reports = []
-    async with open_embedder(environment, settings) as embedder:
+    async with open_models(environment, settings) as (embedder, _):
         for name, messages in sets:
             with progress(name, len(messages)) as step:
                 reports.append(await route(name, messages, embedder, settings.routing, step))
