@@ -27,6 +27,7 @@ from app.jobs.outcome import MAX_RETRY_SECONDS, retry_delay
 from app.jobs.worker import Worker
 from app.settings import JobsSettings
 from app.store import jobs, uploads
+from tests.waiting import hang_guard, until
 
 OVER = timedelta(0)
 """A lease that is over at once, as if its worker had died long ago."""
@@ -78,15 +79,6 @@ async def world(database: str) -> AsyncIterator[World]:
     await serving.close()
 
 
-async def until(condition: Callable[[], Any], seconds: float = 10) -> Any:
-    """What `condition` answers as soon as it is true."""
-    async with asyncio.timeout(seconds):
-        while True:
-            if found := await condition():
-                return found
-            await asyncio.sleep(0.02)
-
-
 @contextlib.asynccontextmanager
 async def running(worker: Worker) -> AsyncIterator[asyncio.Event]:
     stop = asyncio.Event()
@@ -95,7 +87,7 @@ async def running(worker: Worker) -> AsyncIterator[asyncio.Event]:
         yield stop
     finally:
         stop.set()
-        async with asyncio.timeout(10):
+        async with hang_guard():
             await task
 
 
