@@ -14,7 +14,7 @@ from app.commands.terminal import count, note, progress, say, say_json, services
 from app.domain.evaluation import EvalResult, EvalRun
 from app.domain.passage import Mode
 from app.errors import InputError, NotFoundError
-from app.evals import report
+from app.evals import chart, report
 from app.evals.datasets import RetrievalSet, load
 from app.evals.optimize import SearchReport, fetch_legs, grid, optimize_search
 from app.evals.retrieval import ALL, Bench, evaluate, index_corpus, stale_settings
@@ -51,7 +51,7 @@ async def retrieval(corpora: Corpora, mode: str, name: str, json: Path | None, p
                 with progress(f"{data.name}, {chosen}", len(data.queries)) as step:
                     runs.append(await evaluate(bench, data, collection, chosen, step, name=name))
     if plot:
-        draw = report.page if plot.suffix == ".html" else report.chart
+        draw = chart.retrieval_page if plot.suffix == ".html" else chart.draw_retrieval
         write(plot, draw([run for run, _ in runs]))
     if json:
         write_json(json, {"runs": [report.run_json(run, results) for run, results in runs]})

@@ -9,7 +9,7 @@ from app.commands.evaluation_tables import new_table, print_table
 from app.commands.evaluations import check_plot, write, write_json
 from app.commands.terminal import count, note, progress, quiet_logs, say
 from app.errors import InputError
-from app.evals import routing_report
+from app.evals import chart
 from app.evals.routing import LabelledMessage, RoutingReport, load_messages, route
 from app.settings import SettingsStore, read_environment
 
@@ -23,7 +23,7 @@ async def routing(paths: Sequence[Path], limit: int | None, json: Path | None, p
             raise InputError(f"{path}: no messages")
     reports = await _routed(sets)
     if plot:
-        write(plot, (routing_report.page if plot.suffix == ".html" else routing_report.chart)(reports))
+        write(plot, (chart.routing_page if plot.suffix == ".html" else chart.draw_routing)(reports))
     if json:
         write_json(json, {"sets": [report.as_json() for report in reports]})
     if str(json) != "-":

@@ -12,7 +12,7 @@ from app.answer.ground.check import ground
 from app.commands.evaluation_tables import measured_groundedness
 from app.commands.evaluations import check_plot, write, write_json
 from app.commands.terminal import note, progress, quiet_logs
-from app.evals import roc_chart
+from app.evals import chart
 from app.evals.groundedness import Check, LabelledSet, judge, load, measure
 from app.settings import SettingsStore, read_environment
 from app.wiring import open_models
@@ -31,7 +31,7 @@ async def groundedness(paths: Sequence[Path], json: Path | None, plot: Path | No
         check = partial(ground, embedder=embedder, chat=chat if with_model else None, settings=settings.ground)
         measured = [await _measure(data, check) for data in sets]
     if plot:
-        write(plot, roc_chart.page(measured) if plot.suffix == ".html" else roc_chart.chart(measured))
+        write(plot, chart.groundedness_page(measured) if plot.suffix == ".html" else chart.draw_groundedness(measured))
     if json:
         write_json(json, {"sets": measured})
     if str(json) != "-":
