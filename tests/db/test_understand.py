@@ -28,7 +28,7 @@ from app.query.understand import understand
 from app.retrieve.cache import cached_search
 from app.retrieve.embed import query_vectors
 from app.service.documents import index_now
-from app.store.vocabulary import vocabulary
+from app.store.holdings import look_up_words
 from app.wiring import Services
 from tests.waiting import patience
 
@@ -55,7 +55,7 @@ class Asking:
     async def look(self, words: Sequence[str]) -> Vocabulary:
         self.looked += 1
         async with self.services.database.transaction(self.services.principal, readonly=True) as connection:
-            return await vocabulary(connection, self.services.principal, "things", words)
+            return await look_up_words(connection, self.services.principal, "things", words)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         self.embedded += 1

@@ -13,7 +13,7 @@ WORDS = ["w1", "w2", "w300", "w7000", "the", "what", "nowhere", "pg_stat_io"]
 
 
 async def test_vocabulary_reads_terms_by_key(connection: Any) -> None:
-    statement = load_queries("vocabulary")["frequencies"]
+    statement = load_queries("holdings")["frequencies"]
     nodes = await plan(connection, statement, tenant(), "c1", WORDS)
     assert "lexical_terms_pkey" in indexes(nodes)
     assert not scans(nodes) & {"lexical_terms", "passages", "lexical_index"}
@@ -21,9 +21,7 @@ async def test_vocabulary_reads_terms_by_key(connection: Any) -> None:
 
 
 async def test_vocabulary_equals_the_passages_that_hold_the_word(connection: Any) -> None:
-    row = await connection.fetchrow(
-        load_queries("vocabulary")["frequencies"], tenant(), "c1", ["w300", "the", "nowhere"]
-    )
+    row = await connection.fetchrow(load_queries("holdings")["frequencies"], tenant(), "c1", ["w300", "the", "nowhere"])
     expected = await connection.fetchval(
         "SELECT count(*) FROM rag.passages p JOIN rag.collections c ON c.id = p.collection_id "
         "WHERE c.name = 'c1' AND p.search_vector @@ 'w300'::tsquery"
