@@ -84,12 +84,12 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await passages.in_order(connection, self.principal, collection, documents, max_tokens, dict(filters))
 
-    async def communities(self, collection: str, *, text: str = "", limit: int) -> list[CommunitySummary]:
-        """Those that a text is about, best first, or the largest; none where there are none."""
+    async def largest_communities(self, collection: str, *, limit: int) -> list[CommunitySummary]:
+        """The largest first; none where there are none."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             found = await collections.by_names(connection, self.principal, (collection,))
             ids = [one.id for one in found]
-            return await communities_for(connection, self.principal, ids, text=text, limit=limit) if ids else []
+            return await communities_for(connection, self.principal, ids, limit=limit) if ids else []
 
     async def chunk_vectors(self, ids: Sequence[UUID]) -> list[ChunkVector]:
         """Vectors of the chunks of these passages, in order."""

@@ -237,10 +237,5 @@ async def get_upload(connection: Any, principal: Principal, upload_id: UUID) -> 
 
 
 async def list_uploads(connection: Any, principal: Principal, job_id: UUID) -> list[UUID]:
-    """Ids of the files that the job has not done yet, in order of arrival; without their bytes."""
+    """Ids of the files of the job, in order of arrival; without their bytes. They go when the job ends."""
     return [row["id"] for row in await connection.fetch(_SQL["list_uploads"], principal.tenant_id, job_id)]
-
-
-async def delete_upload(connection: Any, principal: Principal, upload_id: UUID) -> bool:
-    """In the transaction that stores the document: a job that is resumed goes on with the files still left."""
-    return await connection.fetchval(_SQL["delete_upload"], principal.tenant_id, upload_id) is not None

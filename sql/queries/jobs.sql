@@ -118,6 +118,3 @@ SELECT id, collection_id, job_id, external_id, name, title, media_type, metadata
 -- name: list_uploads
 -- In order of arrival: ids are made one after the other by the process that took the files.
 SELECT id FROM rag.uploads WHERE tenant_id = $1 AND job_id = $2 ORDER BY id;
-
--- name: delete_upload
-DELETE FROM rag.uploads WHERE tenant_id = $1 AND id = $2 RETURNING id;

@@ -26,7 +26,7 @@ from tests.waiting import patience
 ROOT = Path(app.__path__[0]).parent
 SECONDS = 6
 LIMITS = IngestSettings.model_validate({"parseSeconds": SECONDS, "parseMemoryBytes": 700_000_000})
-PATIENT = LIMITS.model_copy(update={"parse_seconds": patience(SECONDS)})
+PATIENT = LIMITS.model_copy(update={"parse_seconds": round(patience(SECONDS))})
 GOOD = Source("good.html", "good.html", b"<html><body><p>Still alive.</p></body></html>")
 
 
