@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,6 +12,7 @@ from app.domain.passage import Passage
 from app.errors import ProviderResponseError
 from app.prompts import prompt
 from app.providers.protocols import ChatModel, Message
+from app.providers.reader import json_array
 
 PASSAGE_CHARS: Final = 2400
 """Of each passage; one of the default size is shown whole."""
@@ -21,7 +21,6 @@ MAX_TOKENS: Final = 1024
 SECONDS: Final = 10.0
 """Longest that one batch may take, as for reranking."""
 
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _SAID: Final = {"yes": True, "true": True, "relevant": True, "no": False, "false": False, "irrelevant": False}
 
 
@@ -90,13 +89,8 @@ def read_grades(reply: str, count: int) -> tuple[Grade, ...]:
 
 
 def _items(reply: str) -> list[Any]:
-    text = _THOUGHT.sub("", reply)
-    start, end = text.find("["), text.rfind("]")
-    try:
-        data = json.loads(text[start : end + 1]) if 0 <= start < end else None
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, list):
+    data = json_array(reply)
+    if data is None:
         raise ValueError("the reply has no grades")
     return data
 

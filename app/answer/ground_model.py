@@ -12,8 +12,8 @@ from typing import Final
 from app.answer.reply import tidy
 from app.errors import ProviderResponseError
 from app.prompts import prompt, prompt_part
-from app.providers.json_reply import storable_json, without_thought
 from app.providers.protocols import ChatModel, Message
+from app.providers.reader import storable_json, whole_values, without_thought
 from app.settings import GroundSettings
 
 MOST_ISSUES: Final = 10
@@ -63,7 +63,6 @@ _SCORE = re.compile(
 )
 _ISSUES = re.compile(_EDGE + r"issues[\s*_\"'`]*[:=]?[ \t*_]*", re.I | re.M)
 _BULLET = re.compile(r"^[\s*•\-–\"'\[\],]*(?:\d+[.)]\s+)?")
-_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _NONE: Final = frozenset({"", "none", "n/a", "no issues", "none found", "null", "no issue", "-", "]", "[]", "}"})
 
 
@@ -92,13 +91,11 @@ def read_verdict(reply: str, *, cut_off: bool = False) -> Verdict:
 
 def _as_lines(text: str) -> str:
     """A JSON object {"grounded", "score", "issues"} as the lines that were asked for; other text as it is."""
-    found = _OBJECT.search(text)
-    try:
-        data = storable_json(json.loads(found[0])) if found else None
-    except (ValueError, RecursionError):
+    objects = (value for value in whole_values(text)[0] if isinstance(value, dict))
+    data = next((value for value in objects if any("grounded" in name.lower() for name in value)), None)
+    if data is None:
         return text
-    if not isinstance(data, dict):
-        return text
+    data = storable_json(data)
     fields = {str(name).lower().removeprefix("is_"): value for name, value in data.items()}
     issues = fields.pop("issues", [])
     lines = [f"{name}: {value}" for name, value in fields.items()]

@@ -15,9 +15,9 @@ from uuid import UUID
 
 from app.domain.graph import Alias, EntityMention, Extraction, RelationMention
 from app.graph.model_check import CONFIDENCE, CheckedPassage
-from app.graph.model_reply import values
 from app.graph.relations import PATTERN_WEIGHT
 from app.prompts import Prompt, prompt
+from app.providers.reader import whole_values
 
 CHECKS: Final = 1
 """Version of the checks, here and in model_check.py; a change makes cached extractions void, as one of the prompt does."""
@@ -80,7 +80,7 @@ def question(batch: Sequence[ModelPassage]) -> Prompt:
 
 def read_reply(reply: str, batch: Sequence[ModelPassage]) -> list[Said | None]:
     """What the reply says of each passage; None where it says nothing that can be read, as a refusal does."""
-    found, broken = values(reply)
+    found, broken = whole_values(reply)
     raw: dict[int, dict[str, list[Any]]] = {}
     for entry in _entries(found):
         number = 1 if len(batch) == 1 else _number(entry.get("passage"))

@@ -17,8 +17,8 @@ from app.domain.question import Turn
 from app.errors import ProviderResponseError
 from app.language.tokens import fold
 from app.prompts import prompt
-from app.providers.json_reply import json_array, json_object, without_thought
 from app.providers.protocols import ChatModel, Completion, Message
+from app.providers.reader import json_array, json_object, without_thought
 from app.query.language import by_words
 from app.query.words import content_words, tokens
 from app.settings import RewriteSettings

@@ -14,8 +14,8 @@ from typing import Final, get_args
 from app.domain.plan import Intent, IntentMatch, Vocabulary
 from app.domain.question import Turn
 from app.prompts import prompt
-from app.providers.json_reply import without_thought
 from app.providers.protocols import ChatModel, Message
+from app.providers.reader import json_object, without_thought
 from app.query.patterns import intents as known
 from app.query.patterns.forms import whole_message
 from app.query.patterns.letters import looks_random
@@ -208,14 +208,8 @@ async def by_model(message: str, history: Sequence[Turn], chat: ChatModel, setti
 def read_intent(reply: str) -> Intent | None:
     """The intent that a reply names: JSON {"intent": ...}, or a word on its own. None where it names none or several."""
     text = without_thought(reply)
-    start, end = text.find("{"), text.rfind("}")
-    if 0 <= start < end:
-        try:
-            value = json.loads(text[start : end + 1])
-        except (ValueError, RecursionError):
-            value = None
-        if isinstance(value, dict):
-            return _named(str(value.get("intent", "")))
+    if value := json_object(text):
+        return _named(str(value.get("intent", "")))
     if whole := _named(text):
         return whole
     if len(text) > _SHORT_REPLY:  # prose may mention any of them
