@@ -17,9 +17,9 @@ import numpy as np
 from app.answer.cite import citation
 from app.answer.evidence import Candidate, Evidence, Terms, candidates, evidence, question_terms
 from app.answer.refusal import refusal
-from app.answer.terms import language_of
 from app.domain.answer import Citation, Draft
 from app.domain.passage import Passage
+from app.language.identify import language_of
 from app.language.sentences import Kind, Span
 from app.providers.protocols import Embedder, Vectors
 from app.settings import AnswerSettings

@@ -21,10 +21,10 @@ from app.answer.ground_sources import Sources, read_sources
 from app.answer.marks import without_marks
 from app.answer.quotes import Quotation, missing_quotations
 from app.answer.refusal import is_refusal
-from app.answer.terms import known_language
 from app.domain.answer import Grounding, SentenceSupport
 from app.domain.passage import Passage
 from app.errors import ProviderError
+from app.language.identify import certain_language
 from app.language.sentences import Span, split_sentences
 from app.providers.protocols import ChatModel, Embedder
 from app.settings import GroundSettings
@@ -194,7 +194,7 @@ def _read(answer: str, sources: Sequence[Passage], texts: Sequence[str]) -> tupl
     bare = without_marks(answer)
     titles = [" ".join((p.title, p.external_id, *p.headings)) for p in sources]
     read = read_sources(texts, titles)
-    german, foreign = known_language(bare) == "de", languages_differ(bare, texts)
+    german, foreign = certain_language(bare) == "de", languages_differ(bare, texts)
     claims, said = [], []
     for start, end in split_sentences(bare):
         sentence = bare[start:end]

@@ -9,8 +9,8 @@ from typing import Final
 
 from app.answer.ground_sources import Sources, SourceSentence, content_words, stem, stems
 from app.answer.ground_words import COMMANDS, INTERJECTIONS, NEGATIONS, NO_NEGATION, OPPOSITES, SPEAKER
-from app.answer.terms import all_words, likeness
 from app.language.numbers import Quantity, agrees, quantities
+from app.language.tokens import all_terms, likeness
 
 READ: Final = 12
 """Source sentences that a sentence is compared with closely: those that share the most of its rare words."""
@@ -50,7 +50,7 @@ class SentenceEvidence:
 
 def gather(sentence: str, sources: Sources, *, german: bool = False) -> SentenceEvidence:
     """`german`: nouns have capitals too, so that capitals make no names."""
-    said = all_words(sentence)
+    said = all_terms(sentence)
     content = content_words(said)
     wanted, every = stems(content), stems(said)
     rarity = {one: sources.rarity(one) for one in sorted(wanted)}
@@ -131,7 +131,7 @@ def _missing_names(sentence: str, sources: Sources) -> Iterator[str]:
         if any(c.isupper() for c in raw) and (i or (follows != "," and raw.isalpha())):
             parts = [
                 word
-                for word in content_words(all_words(raw))
+                for word in content_words(all_terms(raw))
                 if word.isalpha() and len(word) > 1 and word not in INTERJECTIONS
             ]
             if any(not _known_name(word, sources) for word in parts):

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from app.answer.terms import all_words, is_stop_word
 from app.language.numbers import Quantity, quantities
 from app.language.sentences import split_sentences
+from app.language.tokens import all_terms, is_stop_word
 
 WINDOW: Final = 1
 """Neighbours on each side that a sentence is read with: its subject often stands before it."""
@@ -62,12 +62,12 @@ def read_sources(texts: Sequence[str], titles: Sequence[str] = ()) -> Sources:
     sentences: list[SourceSentence] = []
     for number, text in enumerate(texts, start=1):
         pieces = [text[start:end] for start, end in split_sentences(text)]
-        said = [tuple(all_words(piece)) for piece in pieces]
+        said = [tuple(all_terms(piece)) for piece in pieces]
         kept = [stems(words) for words in said]
         for i, (piece, words) in enumerate(zip(pieces, said, strict=True)):
             near = frozenset().union(*kept[max(0, i - WINDOW) : i + WINDOW + 1])
             sentences.append(SourceSentence(number, piece, words, kept[i], near))
-    around = frozenset(word for title in titles for word in all_words(title))
+    around = frozenset(word for title in titles for word in all_terms(title))
     frequencies = Counter(one for sentence in sentences for one in sentence.stems)
     for one in stems(around):
         frequencies.setdefault(one, 1)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from app.answer.terms import alike, language_of, spelled_words, words
 from app.domain.passage import Passage
+from app.language.identify import language_of
+from app.language.tokens import alike, spelled_terms, terms
 
 _INTERCEPT: Final = (-4.64, -5.56)
 _COSINE: Final = (5.95, 4.89)
@@ -29,8 +30,8 @@ def relevance(question: str, passage: Passage, cosine: float | None) -> float:
 def share_of_words(question: str, passage: Passage) -> float:
     """Share of the question's words that the passage, its title or its headings hold in any inflection; names and numbers
     count double. 0 for a question without words of content."""
-    asked = {word: 1.0 + _names(raw) for raw, word in spelled_words(question)}
-    held = frozenset(words(" ".join((passage.title, *passage.headings, passage.content))))
+    asked = {word: 1.0 + _names(raw) for raw, word in spelled_terms(question)}
+    held = frozenset(terms(" ".join((passage.title, *passage.headings, passage.content))))
     found = sum(worth * max(alike(word, held).values(), default=0.0) for word, worth in asked.items())
     return found / sum(asked.values()) if asked else 0.0
 

@@ -20,7 +20,8 @@ from app.domain.graph import EntityCandidate, EntityLink
 from app.domain.principal import Principal
 from app.graph.resolve import key_of
 from app.language.names import loud
-from app.language.tokens import ALL_STOP_WORDS, fold
+from app.language.text import fold
+from app.language.tokens import ALL_STOP_WORDS
 from app.store import entity_vectors, graph
 
 LONGEST: Final = 8

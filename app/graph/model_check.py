@@ -15,8 +15,7 @@ from app.domain.graph import Alias, EntityKind, EntityMention, Extraction, Relat
 from app.graph.cues import CALENDAR, PRONOUNS, STOPS
 from app.graph.relations import PATTERN_WEIGHT, sentences
 from app.graph.resolve import LONGEST_KEY, key_of
-from app.language.text import normalise
-from app.language.tokens import fold
+from app.language.text import fold, normalise
 
 CONFIDENCE: Final = 0.9
 MOST_PLACES: Final = 10

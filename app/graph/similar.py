@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from app.domain.graph import EntityKind
 from app.graph.resolve import compatible
-from app.language.tokens import folded_words
+from app.language.text import folded_words
 
 BLOCK: Final = 500
 """Rows of the matrix of cosines that are computed at a time."""

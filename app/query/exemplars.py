@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.plan import Intent, IntentMatch, Vocabulary
+from app.language.lexicon import table
+from app.language.text import fold, window
+from app.language.tokens import ALL_MESSAGE_STOP_WORDS, words
 from app.providers.protocols import Embedder, Vectors
-from app.query.patterns.forms import frequent
-from app.query.patterns.intents import COMPANIONS, HOW_TO, OFF_TOPIC_CUES
-from app.query.patterns.lexicon import ALL_STOP_WORDS
-from app.query.patterns.tables import table
-from app.query.patterns.text import fold, window, words
+from app.query.forms import COMPANIONS, HOW_TO, OFF_TOPIC_CUES, frequent
 from app.settings import RoutingSettings
 
 RETRIEVED: Final[frozenset[Intent]] = frozenset({"question", "command"})
@@ -139,7 +138,9 @@ def has_subject(message: str, intent: Intent, vocabulary: Vocabulary | None) -> 
 
 
 def _content(folded: str) -> list[str]:
-    return [word for word in words(folded.replace("'", "")) if word not in ALL_STOP_WORDS and not word.isdigit()]
+    return [
+        word for word in words(folded.replace("'", "")) if word not in ALL_MESSAGE_STOP_WORDS and not word.isdigit()
+    ]
 
 
 def _new_words(message: str, intent: Intent) -> list[str]:

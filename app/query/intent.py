@@ -13,14 +13,14 @@ from typing import Final, get_args
 
 from app.domain.plan import Intent, IntentMatch, Vocabulary
 from app.domain.question import Turn
+from app.language.letters import looks_random
+from app.language.text import fold, folded_words, window
+from app.language.tokens import WORD, says_nothing
 from app.prompts import prompt
 from app.providers.json_reply import without_thought
 from app.providers.protocols import ChatModel, Message
-from app.query.patterns import intents as known
-from app.query.patterns.forms import whole_message
-from app.query.patterns.letters import looks_random
-from app.query.patterns.lexicon import says_nothing
-from app.query.patterns.text import WORD, fold, folded_set, window
+from app.query import forms as known
+from app.query.forms import whole_message
 from app.settings import RoutingSettings
 
 INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
@@ -43,7 +43,7 @@ _ROMAN: Final = re.compile(r"(?i)(?=[IVXLCDM])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L
 _ACRONYM: Final = 9
 """Capitals shorter than this are an abbreviation."""
 _CODE: Final = re.compile(r"\d|[_./:@#+\\-]|[a-z][A-Z]")
-_TWO_LETTER_WORDS: Final = folded_set(
+_TWO_LETTER_WORDS: Final = folded_words(
     "mama papa anna otto noon deed coco dada toto bobo nana lola nono elle meme tete sees sese isis epee "
     "nennen tutu gaga reza ieee wwii nunn tata lili momo kiki titi jojo dodo hannah baba gigi lulu mimi"
 )
