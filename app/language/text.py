@@ -30,14 +30,19 @@ def storable(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Lower case, without accents, one kind of apostrophe and dash, single spaces: "Où ça ?" is "ou ca ?"."""
+    """Lower case, without accents, one kind of apostrophe and dash; spaces stay: "L’Été" is "l'ete"."""
     if text.isascii() and text.isalnum():
         return text.lower()  # most words
     text = text.translate(_QUOTES).casefold()
     if not text.isascii():
         bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
         text = unicodedata.normalize("NFC", bare)  # joins what is no accent, such as Hangul
-    return _SPACES.sub(" ", text).strip()
+    return text
+
+
+def fold_line(text: str) -> str:
+    """Folded, with single spaces: how rules see a message. "Où  ça ?" is "ou ca ?"."""
+    return _SPACES.sub(" ", fold(text)).strip()
 
 
 def folded_words(text: str) -> frozenset[str]:

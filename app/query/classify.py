@@ -9,7 +9,7 @@ from typing import Final
 from app.domain.plan import Classification, QueryType
 from app.language.identify import LANGUAGES, in_order, likely_language
 from app.language.lexicon import QUESTION_WORDS, YES_NO, compiled, table
-from app.language.text import fold, window
+from app.language.text import fold_line, window
 from app.language.tokens import Language, words
 from app.query.entities import entities
 
@@ -31,7 +31,7 @@ _START: Final = re.compile(r"^(?:[¿¡\"'(\s]|and |so |but |et |y |und |ok,? |pl
 def classify(text: str, language: str) -> Classification:
     """Type and confidence of a question in `language` (ISO 639-1). Short texts are recognised badly, so patterns of the
     other three languages are tried when its own say nothing."""
-    folded = fold(window(text))
+    folded = fold_line(window(text))
     folded = folded[_START.match(folded).end() :]  # type: ignore[union-attr]
     names = entities(text, language, None)
     order = in_order(language)

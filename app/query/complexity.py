@@ -10,7 +10,7 @@ from typing import Final, Literal, get_args
 from app.domain.plan import Classification, ComplexityScore, Level, QueryType
 from app.language.identify import LANGUAGES
 from app.language.lexicon import OR, compiled, table
-from app.language.text import fold, folded_words, window
+from app.language.text import fold_line, folded_words, window
 from app.language.tokens import Language, says_nothing, words
 from app.settings import RoutingSettings
 
@@ -41,7 +41,7 @@ def complexity(
     settings: RoutingSettings,
 ) -> ComplexityScore:
     """`subquestions`: independent questions; none or one counts as one."""
-    folded = fold(window(text))
+    folded = fold_line(window(text))
     found = keywords(folded)
     factors = {
         "query_type": TYPE_FACTOR[classification.type],
@@ -74,7 +74,7 @@ def effective_top_k(level: Level, top_k: int, settings: RoutingSettings) -> int:
 def about_collection(text: str, language: str) -> bool:
     """Whether it asks about the documents as such: how many, which. Of any of the four languages, because such
     questions are short: `language` is not needed."""
-    folded = fold(window(text))
+    folded = fold_line(window(text))
     return any(pattern.search(folded) for pattern in ABOUT_COLLECTION)
 
 
@@ -101,7 +101,7 @@ def _level(score: float, settings: RoutingSettings) -> Level:
 
 def _ambiguous(text: str, entities: Sequence[str]) -> str | None:
     """What is short or many-sided asks for clarification only when it names nothing."""
-    folded = fold(window(text))
+    folded = fold_line(window(text))
     if entities or not folded:
         return None
     if len(folded) < SHORT and _names_nothing(folded):

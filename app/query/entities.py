@@ -18,7 +18,7 @@ from app.language.names import (
     tokens_of,
     without_quoted,
 )
-from app.language.text import fold, window
+from app.language.text import fold_line, window
 from app.language.tokens import ALL_MESSAGE_STOP_WORDS
 
 MOST: Final = 20
@@ -49,7 +49,7 @@ def entities(text: str, language: str, vocabulary: Vocabulary | None) -> tuple[s
         found += _rare_words(tokens, vocabulary)
     unique: dict[str, str] = {}
     for _, name in sorted(found):
-        unique.setdefault(fold(name), name)
+        unique.setdefault(fold_line(name), name)
     return tuple(unique.values())[:MOST]
 
 

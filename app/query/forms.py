@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from app.domain.plan import Vocabulary
 from app.language.lexicon import ALL_QUESTION_WORDS, compiled, table
-from app.language.text import fold
+from app.language.text import fold_line
 from app.language.tokens import ALL_MESSAGE_STOP_WORDS, words
 
 Phrase = tuple[str, ...]
@@ -22,7 +22,7 @@ Phrase = tuple[str, ...]
 
 def tokens(text: str) -> list[str]:
     """Words without apostrophes, folded: "What's" is "whats"."""
-    return [word.replace("'", "") for word in words(fold(text))]
+    return [word.replace("'", "") for word in words(fold_line(text))]
 
 
 def _phrases(name: str) -> frozenset[Phrase]:
@@ -33,7 +33,7 @@ def _phrases(name: str) -> frozenset[Phrase]:
 def _words(name: str) -> frozenset[str]:
     """As they are written, and as `tokens` sees them."""
     written = table("intents")["words"][name]
-    return frozenset({*(fold(word).replace("'", "") for word in written.split()), *tokens(written)})
+    return frozenset({*(fold_line(word).replace("'", "") for word in written.split()), *tokens(written)})
 
 
 GREETINGS: Final = _phrases("greetings")
@@ -115,7 +115,7 @@ _ANY_RUN: Final = re.compile(r"(.)\1+")
 
 def whole_message(text: str, vocabulary: Vocabulary | None = None) -> tuple[Form, str, bool] | None:
     """The form, the phrase it was known by, and whether that was spelled as in the table; None for other messages."""
-    folded = fold(text)
+    folded = fold_line(text)
     if len(folded) > 200:
         return None
     loose = " ".join(_LOOSE.sub(" ", folded.replace("'", "")).split())
