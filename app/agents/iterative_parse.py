@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.code import SymbolQuery
-from app.graph.symbols import wanted_symbols
+from app.graph.code.symbols import wanted_symbols
 from app.language.text import fold
 from app.providers.json_reply import without_thought
 

@@ -14,7 +14,7 @@ from app.domain.question import SourceRef
 from app.errors import CairnError, NotFoundError
 from app.service import conversations as chat_actions
 from app.service.search import checked_text
-from app.store.memory import Placed
+from app.store.memory import SavedMessage
 from app.wiring import Services
 
 QUIT = "/quit"
@@ -104,7 +104,7 @@ async def history(session: str, delete: bool, as_json: bool) -> int:
     return 0
 
 
-async def _messages(opened: Services, session: str) -> AsyncIterator[Placed]:
+async def _messages(opened: Services, session: str) -> AsyncIterator[SavedMessage]:
     after = 0
     while found := await chat_actions.get_history(opened, session, after=after, limit=_PAGE):
         for message in found:
@@ -112,7 +112,7 @@ async def _messages(opened: Services, session: str) -> AsyncIterator[Placed]:
         after = found[-1].position
 
 
-def _show(message: Placed) -> None:
+def _show(message: SavedMessage) -> None:
     turn, notes = message.turn, message.notes
     if turn.role == "user":
         outcome = f" ({notes['outcome']})" if "outcome" in notes else ""

@@ -68,7 +68,7 @@ async def compare(first: str, second: str, json: Path | None) -> int:
     async with services() as opened:
         before, after = await _stored(opened, first), await _stored(opened, second)
     try:
-        result = report.versus(*before, *after)
+        result = report.compare_runs(*before, *after)
     except ValueError:
         raise InputError("the two runs have no query in common") from None
     if json:
@@ -99,7 +99,7 @@ async def optimize(corpora: Corpora, json: Path | None) -> int:
         bench = bench_of(opened)
         for data, collection in sets:
             await prepare(opened, bench, data, collection, corpora)
-            searches = len(data.queries) * (2 if bench.retriever.reranker.get(bench.settings).reranker else 1)
+            searches = len(data.queries) * (2 if bench.search_deps.reranker.get(bench.settings).reranker else 1)
             with progress(f"{data.name}, searching", searches) as step:
                 reports[data.name] = await optimize_search(bench, data.queries, collection, data.judgements, step)
             with progress(f"{data.name}, trying fusions", len(data.queries)) as step:
@@ -170,7 +170,7 @@ def bench_of(opened: Services) -> Bench:
         code = version("cairn-rag")
     except PackageNotFoundError:
         code = "source"
-    return Bench(opened.retriever, opened.principal, opened.settings.current, code)
+    return Bench(opened.search_deps, opened.principal, opened.settings.current, code)
 
 
 async def _stored(opened: Services, ending: str) -> tuple[EvalRun, list[EvalResult]]:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from app.domain.graph_view import CommunitySummary
 from app.domain.principal import Principal
-from app.graph.resolve import key_of
+from app.graph.keys import key_of
 from app.language.text import fold
 from app.language.tokens import ALL_STOP_WORDS
 from app.store import communities

@@ -8,7 +8,7 @@ from app.domain.ids import new_id
 from app.errors import InputError
 from app.language.text import normalise
 from app.store import memory
-from app.store.memory import Placed
+from app.store.memory import SavedMessage
 from app.wiring import Services
 
 CHAT_ID = re.compile(r"[A-Za-z0-9._-]{1,123}")
@@ -59,7 +59,7 @@ def session_collection(session_id: str) -> str:
     return f"chat_{session_id}"
 
 
-async def get_history(services: Services, session_id: str, *, after: int = 0, limit: int = 50) -> list[Placed]:
+async def get_history(services: Services, session_id: str, *, after: int = 0, limit: int = 50) -> list[SavedMessage]:
     """Messages in order, after a position; none for an unknown conversation. Raises InputError."""
     session_id = checked_session(session_id)
     async with services.database.transaction(services.principal, readonly=True) as connection:

@@ -9,8 +9,7 @@ from uuid import UUID
 
 from app.domain.document import Collection, Document, Outcome, Source
 from app.domain.graph_view import Refreshed
-from app.domain.job import Job
-from app.domain.vector_index import RecallCheck
+from app.domain.job import Job, RecallCheck
 from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
 from app.graph.refresh import due, follow, refresh
 from app.ingest.pipeline import OnOutcome, ingest

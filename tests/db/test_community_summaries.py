@@ -9,8 +9,7 @@ import pytest
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.graph.refresh import KIND
-from app.graph.write_summaries import parsed
+from app.graph.refresh import KIND, parsed
 from app.service.jobs import get_job
 from app.settings import CommunitySettings, Environment, GraphSettings, JobsSettings, Settings, SettingsStore
 from app.store.jobs import enqueue

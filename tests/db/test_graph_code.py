@@ -9,7 +9,7 @@ import pytest
 from app.domain.code import Symbol, SymbolQuery
 from app.domain.document import Indexed, Source
 from app.domain.passage import SearchRequest
-from app.graph.symbols import find_symbols, symbol_passages, wanted_symbols
+from app.graph.code.symbols import find_symbols, symbol_passages, wanted_symbols
 from app.service.documents import get_collection, index_now
 from app.service.search import run_search
 from app.wiring import Services

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from app.domain.graph import EntityLink, entity_id
-from app.graph.find import find_entities
+from app.graph.link import find_entities
 from app.graph.rows import entity_key
 from app.service.documents import get_collection
 from app.store import graph

@@ -15,7 +15,7 @@ from scripted_server import ScriptedServer
 
 from app.domain.job import Job
 from app.errors import InputError
-from app.graph.find import find_entities
+from app.graph.link import find_entities
 from app.graph.model import ModelPassage, question
 from app.providers.tokens import estimate
 from app.service import jobs as job_actions

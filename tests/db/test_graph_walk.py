@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from app.domain.graph import Neighbourhood, WalkLimits, entity_id
-from app.graph.traverse import traverse
+from app.graph.walk import traverse
 from app.service.documents import ensure_collection, get_collection
 from app.store import graph
 from app.wiring import Services
