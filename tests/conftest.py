@@ -14,13 +14,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from hypothesis import settings
 
 from app.db import runtime
 from app.db.embedded import EmbeddedServer, ensure_running
+from app.extensions import forget_extensions
 
 REPO = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CAIRN_SHARED") or REPO.parent / "shared")
@@ -168,6 +169,37 @@ def empty_database(server: EmbeddedServer, psql: Psql) -> Iterator[str]:
 
 
 # --- data -----------------------------------------------------------------------------------------------------------
+
+
+class InstallPackage(Protocol):
+    """Writes a package of one module, as an installer would leave it, into a folder that it returns and puts on sys.path.
+    `groups`: entry points, as tools={"weather": "module:PART"}."""
+
+    def __call__(self, package: str, source: str, **groups: dict[str, str]) -> Path: ...
+
+
+@pytest.fixture
+def install_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InstallPackage]:
+    def install(package: str, source: str, **groups: dict[str, str]) -> Path:
+        folder = tmp_path / package
+        info = folder / f"{package}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (folder / f"{package}.py").write_text(source)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        lines = [
+            line
+            for group, named in groups.items()
+            for line in (f"[cairn.{group}]", *(f"{name} = {value}" for name, value in named.items()))
+        ]
+        (info / "entry_points.txt").write_text("\n".join(lines))
+        monkeypatch.syspath_prepend(str(folder))
+        monkeypatch.delitem(sys.modules, package, raising=False)
+        forget_extensions()
+        return folder
+
+    forget_extensions()
+    yield install
+    forget_extensions()
 
 
 @pytest.fixture(scope="session")

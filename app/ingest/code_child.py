@@ -17,7 +17,7 @@ import signal
 import sys
 from dataclasses import astuple
 
-from app.graph.code import outline_of
+from app.graph.code.outline import outline_of
 
 _PR_SET_PDEATHSIG = 1
 

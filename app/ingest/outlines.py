@@ -21,7 +21,7 @@ import structlog
 
 from app.domain.code import CodeReference, Definition, Outline
 from app.domain.document import LoadedDocument
-from app.graph.languages import FAMILIES
+from app.graph.code.languages import FAMILIES
 from app.ingest.parse import child_environment
 from app.settings import Settings
 

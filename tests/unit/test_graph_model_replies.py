@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from app.graph.model import ModelPassage, Said, batches, from_json, placed, question, read_reply, to_json
+from app.graph.model import ModelPassage, Said, batches, from_json, place_names, question, read_reply, to_json
 from app.providers.reader import whole_values
 
 CURIE = "Marie  Curie was born in Warsaw. She founded the Radium Institute with Pierre Curie in Paris."
@@ -49,7 +49,7 @@ def test_names_are_taken_as_the_passage_writes_them() -> None:
     assert CURIE[relation.start : relation.end] == "Marie  Curie was born in Warsaw."
     assert said.dropped == {}
     assert from_json(json.loads(json.dumps(to_json(said)))) == said
-    shifted = placed(said, 100)
+    shifted = place_names(said, 100)
     assert shifted.entities[1].start == 100 + CURIE.index("Warsaw")
     assert shifted.relations[0].start == 100
 
