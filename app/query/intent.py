@@ -18,9 +18,9 @@ from app.language.text import fold_line, folded_words, window
 from app.language.tokens import WORD, says_nothing
 from app.prompts import prompt
 from app.providers.protocols import ChatModel, Message
+from app.providers.reader import json_object, without_thought
 from app.query import forms as known
 from app.query.forms import whole_message
-from app.providers.reader import json_object, without_thought
 from app.settings import RoutingSettings
 
 INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
