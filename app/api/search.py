@@ -22,7 +22,7 @@ from app.api.models import (
 from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
 from app.domain.passage import Leg, Mode, SearchRequest, SearchResult
 from app.errors import InputError
-from app.retrieve.route import default_legs, legs_of
+from app.retrieve.plan import default_legs, legs_of
 from app.service.search import checked_text, run_search
 from app.settings import Settings
 

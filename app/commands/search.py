@@ -10,7 +10,7 @@ from app.commands.terminal import count, note, say, say_json, services, shorten
 from app.domain.document import Collection
 from app.domain.passage import Mode, SearchRequest, SearchResult
 from app.errors import NotFoundError
-from app.retrieve.route import default_legs, legs_of
+from app.retrieve.plan import default_legs, legs_of
 from app.service.documents import checked_name, get_collection, list_collections
 from app.service.search import cache_stats, checked_text, clear_cache, run_search
 from app.wiring import Services

@@ -17,8 +17,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from app.answer.ground import NO_CLAIM
-from app.answer.ground_fast import fast_score
+from app.answer.ground.check import NO_CLAIM
+from app.answer.ground.score import fast_score
 from app.domain.answer import Grounding
 from app.domain.evaluation import Estimate
 from app.domain.passage import Passage

@@ -18,8 +18,7 @@ from app.graph.cues import CALENDAR, PRONOUNS, STOPS
 from app.graph.keys import LONGEST_KEY, key_of
 from app.graph.model_reply import read_json_values
 from app.graph.relations import PATTERN_WEIGHT, sentences
-from app.language.text import normalise
-from app.language.tokens import fold
+from app.language.text import fold, normalise
 from app.prompts import Prompt, prompt
 
 CHECKS: Final = 1

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from app.answer.ground import ground
+from app.answer.ground.check import ground
 from app.domain.document import Rejected
 from app.domain.evaluation import EvalResult, EvalRun
 from app.domain.passage import Mode
@@ -128,7 +128,7 @@ def _bench(services: Services) -> retrieval.Bench:
         code = version("cairn-rag")
     except PackageNotFoundError:
         code = "source"
-    return retrieval.Bench(services.retriever, services.principal, services.settings.current, code)
+    return retrieval.Bench(services.search_deps, services.principal, services.settings.current, code)
 
 
 # --- measuring ----------------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def enable_corrective(services: Services) -> bool:
 
 def count_searches(services: Services, data: datasets.RetrievalSet) -> int:
     """Searches that `measure_search` makes: twice as many where there is a reranker, which runs with it and without."""
-    choice = services.retriever.reranker.get(services.settings.current)
+    choice = services.search_deps.reranker.get(services.settings.current)
     return len(data.queries) * (2 if choice.reranker else 1)
 
 

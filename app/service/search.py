@@ -11,7 +11,7 @@ from app.domain.passage import CacheStats, SearchRequest, SearchResult
 from app.domain.trace import RunTrace
 from app.errors import InputError, NotFoundError
 from app.language.text import normalise
-from app.retrieve.cached import cached_search
+from app.retrieve.cache import cached_search
 from app.retrieve.trace import sampled, search_trace, succeeded
 from app.service.documents import get_collection
 from app.settings import Settings
@@ -42,8 +42,8 @@ async def get_trace(services: Services, run_id: UUID) -> RunTrace:
 
 async def cache_stats(services: Services) -> CacheStats:
     """What the retrieval cache did for the tenant, and holds; what this process has not written yet included."""
-    await services.retriever.ledger.flush()
-    await services.retriever.embeddings.flush()
+    await services.search_deps.ledger.flush()
+    await services.search_deps.embeddings.flush()
     async with services.database.transaction(services.principal, readonly=True) as connection:
         return await cache.stats(connection, services.principal, services.settings.current.cache)
 
@@ -62,7 +62,7 @@ async def run_search(services: Services, request: SearchRequest) -> SearchResult
     settings, started, run_id = services.settings.current, datetime.now(UTC), new_id()
     trace = search_trace(request, services.principal, settings, run_id, started)
     try:
-        result = await cached_search(services.retriever, services.principal, request, settings, run_id)
+        result = await cached_search(services.search_deps, services.principal, request, settings, run_id)
         trace = succeeded(trace, result)
         return result
     except Exception as error:

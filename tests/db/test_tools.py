@@ -53,7 +53,7 @@ async def toolbox(services: Services, collection: str = "people", **more: Any) -
     question = Question("Who was born in Warsaw?", collection, new_id(), **more)
     record, settings = Record(question), services.settings.current
     deps = deps_for(services, question, settings, record)
-    run = Run(question, await deps.understand(question), Route("react", "a test"), deps, record)
+    run = Run(question, await deps.understand(question), Route("react", "a test"), deps, record, lambda event: None)
     return open_toolbox(run, TOOLS)
 
 

@@ -13,13 +13,13 @@ from app.domain.passage import SearchRequest
 from app.domain.principal import Principal
 from app.errors import ProviderError, SettingsError
 from app.providers.protocols import Vectors
+from app.retrieve.context import Stopwatch
 from app.retrieve.operators import parse_operators
-from app.retrieve.stopwatch import Stopwatch
 from app.settings import Settings
 from app.store.vectors import EmbeddingModel
 
 if TYPE_CHECKING:
-    from app.retrieve.retriever import Retriever
+    from app.retrieve.context import SearchDeps
 
 log = structlog.get_logger(__name__)
 
@@ -33,22 +33,20 @@ class NeedsVectorsError(Exception):
         self.models = tuple(models)
 
 
-async def query_vectors(
-    retriever: Retriever, principal: Principal, texts: Sequence[str], settings: Settings
-) -> Vectors:
+async def query_vectors(deps: SearchDeps, principal: Principal, texts: Sequence[str], settings: Settings) -> Vectors:
     """Vectors of texts under the model of the settings, float32 of shape (len(texts), dimensions).
 
     They come from the cache of query embeddings or go there, so that a search for the very same text makes none. Raises
     ProviderError.
     """
-    capacity, model = settings.cache.query_embeddings, retriever.model
+    capacity, model = settings.cache.query_embeddings, deps.model
     rows = []
     for text in (parse_operators(text).text for text in texts):
-        known = await retriever.embeddings.get(principal, model, text, capacity)
+        known = await deps.embeddings.get(principal, model, text, capacity)
         if known is None:
-            made = await retriever.embedder.embed([text])
+            made = await deps.embedder.embed([text])
             known = HalfVector(made[0].astype(np.float16))
-            retriever.embeddings.put(principal, model, text, known, capacity)
+            deps.embeddings.put(principal, model, text, known, capacity)
         rows.append(known.to_numpy().astype(np.float32))
     return np.stack(rows)
 
@@ -60,11 +58,11 @@ class QueryVectors:
     operators.
     """
 
-    def __init__(self, retriever: Retriever, principal: Principal, request: SearchRequest, settings: Settings) -> None:
+    def __init__(self, deps: SearchDeps, principal: Principal, request: SearchRequest, settings: Settings) -> None:
         self.vectors: dict[int, HalfVector] = {}
         self.problems: dict[int, str] = {}
         self.degraded: list[str] = []
-        self._retriever = retriever
+        self._retriever = deps
         self._principal = principal
         self._text = parse_operators(request.query).text
         self._capacity = settings.cache.query_embeddings if request.cache else 0

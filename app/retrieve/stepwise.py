@@ -10,11 +10,16 @@ from uuid import UUID
 from app.domain.document import Collection
 from app.domain.passage import Fused, Leg, LegResult, Passage
 from app.domain.principal import Principal
+from app.retrieve.context import (
+    Asked,
+    Found,
+    State,
+    unknown_collections,
+)
+from app.retrieve.embed import QueryVectors
 from app.retrieve.follow import Merged, follow
 from app.retrieve.fuse import fuse
 from app.retrieve.legs import LegQuery, run_legs
-from app.retrieve.query_vectors import QueryVectors
-from app.retrieve.retriever import Asked, Found, State, unknown_collections
 from app.retrieve.vector import Searched, VectorQuery
 from app.store import collections, passages, vectors
 
@@ -27,7 +32,7 @@ async def retrieve(asked: Asked, embedded: QueryVectors, *, guarded: bool) -> Fo
     round trips; otherwise LegFailedError is raised. Raises NeedsVectorsError before it runs a leg."""
     request, settings = asked.request, asked.settings
     config = {"statement_timeout": str(settings.retrieve.statement_timeout_ms)}
-    async with asked.retriever.database.transaction(
+    async with asked.deps.database.transaction(
         asked.principal, readonly=True, isolation="repeatable_read", config=config
     ) as connection:
         scope = await _scope(connection, asked)
@@ -77,7 +82,7 @@ async def _vector_query(
     connection: Any, asked: Asked, scope: Sequence[Collection], embedded: QueryVectors
 ) -> tuple[VectorQuery | None, str | None]:
     """What the vector leg looks for, or why it cannot."""
-    request, principal, default = asked.request, asked.principal, asked.retriever.model
+    request, principal, default = asked.request, asked.principal, asked.deps.model
     enough = asked.settings.vector.exact_below
     if "vector" not in request.legs:
         return None, None

@@ -12,12 +12,17 @@ from uuid import UUID
 
 from app.domain.passage import Leg, LegResult, Passage
 from app.retrieve import graph
+from app.retrieve.context import (
+    Asked,
+    Found,
+    State,
+    unknown_collections,
+)
+from app.retrieve.embed import QueryVectors
 from app.retrieve.follow import Merged, follow
 from app.retrieve.fuse import fuse, weights
-from app.retrieve.leg_by_leg import fetch
 from app.retrieve.legs import lexical_text
-from app.retrieve.query_vectors import QueryVectors
-from app.retrieve.retriever import Asked, Found, State, unknown_collections
+from app.retrieve.stepwise import fetch
 from app.retrieve.vector import first_chunks
 from app.store import search as store
 from app.store.passages import passage
@@ -31,7 +36,7 @@ def suits(asked: Asked, embedded: QueryVectors) -> bool:
         and not (request.filters or asked.conditions or request.model)
         and request.group_by == "passage"
         and not {"vector", "lexical"}.isdisjoint(request.legs)
-        and ("vector" not in request.legs or asked.retriever.model.id in embedded.vectors)
+        and ("vector" not in request.legs or asked.deps.model.id in embedded.vectors)
     )
 
 
@@ -93,7 +98,7 @@ def _transacted(asked: Asked) -> bool:
 
 
 def _connection(asked: Asked) -> AbstractAsyncContextManager[Any]:
-    database, timeout = asked.retriever.database, asked.settings.retrieve.statement_timeout_ms
+    database, timeout = asked.deps.database, asked.settings.retrieve.statement_timeout_ms
     if not _transacted(asked):
         return database.connection()
     config = {"statement_timeout": str(timeout)}
@@ -115,8 +120,8 @@ def _query(asked: Asked, embedded: QueryVectors) -> store.CollectionQuery:
     request, settings, depth = asked.request, asked.settings, 3 * asked.request.top_k
     return store.CollectionQuery(
         collection=request.collections[0],
-        model=asked.retriever.model,
-        vector=embedded.vectors[asked.retriever.model.id] if "vector" in request.legs else None,
+        model=asked.deps.model,
+        vector=embedded.vectors[asked.deps.model.id] if "vector" in request.legs else None,
         text=lexical_text(request.query) if "lexical" in request.legs else None,
         chunks=first_chunks(depth, settings.vector),
         depth=depth,

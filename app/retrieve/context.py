@@ -1,9 +1,11 @@
-"""What a search works with, one search on its way, and what the database gave for it."""
+"""Milliseconds per stage, for traces and responses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 from uuid import UUID
 
 from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest
@@ -11,16 +13,42 @@ from app.domain.plan import Conditions
 from app.domain.principal import Principal
 from app.errors import NotFoundError
 from app.providers.protocols import Embedder, Embedders, Rerankers
-from app.retrieve.stopwatch import Stopwatch
 from app.settings import Settings
 from app.store import vectors
 from app.store.cache_ledger import CacheLedger
 from app.store.query_embeddings import QueryEmbeddings
 from app.store.session import Database
 
+T = TypeVar("T")
+
+
+class Stopwatch:
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self._stages: dict[str, float] = {}
+
+    async def measure(self, stage: str, work: Awaitable[T]) -> T:
+        """Await and book the time; a stage that runs twice adds up."""
+        begun = time.perf_counter()
+        try:
+            return await work
+        finally:
+            self.book(stage, (time.perf_counter() - begun) * 1000)
+
+    def book(self, stage: str, milliseconds: float) -> None:
+        """Add time that was measured elsewhere."""
+        self._stages[stage] = round(self._stages.get(stage, 0) + milliseconds, 3)
+
+    def timings(self) -> dict[str, float]:
+        """Stages so far, and the total since the start."""
+        return {**self._stages, "total": round((time.perf_counter() - self._started) * 1000, 3)}
+
+
+# --- What a search works with, one search on its way, and what the database gave for it ---
+
 
 @dataclass(frozen=True, slots=True)
-class Retriever:
+class SearchDeps:
     """What a search works with. `embedder` and `model` are those of the settings, which serve new collections; others are
     had from `embedders` by name. `reranker` is chosen anew for each state of the settings.
 
@@ -45,7 +73,7 @@ class Asked:
     """One search. The query of `request` has no operators any more: they are `conditions`. `whole`: how many passages are
     read with their text, because they are reranked or shown."""
 
-    retriever: Retriever
+    deps: SearchDeps
     principal: Principal
     request: SearchRequest
     conditions: Conditions | None

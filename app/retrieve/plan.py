@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from app.domain.passage import LEGS, Fused, Leg, LegResult, Mode, SearchRequest
 from app.domain.plan import FusionWeights
-from app.retrieve.fuse import with_graph, with_graph_capped
+from app.retrieve.fuse import CONFIDENCE_THRESHOLD, SKIP, shifted, with_graph, with_graph_capped
 from app.retrieve.graph import names_something
-from app.retrieve.weigh import CONFIDENCE_THRESHOLD, SKIP, shifted
 from app.settings import Settings
 
 

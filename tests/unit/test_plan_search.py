@@ -10,7 +10,13 @@ from app.domain.passage import LEGS, Fused, Hit, Leg, LegResult, SearchRequest
 from app.domain.plan import Classification, FusionWeights, QueryType
 from app.query.weights import fusion_weights
 from app.retrieve.graph import question_keys
-from app.retrieve.route import default_legs, joined, legs_of, routed, unsure
+from app.retrieve.plan import (
+    default_legs,
+    joined,
+    legs_of,
+    routed,
+    unsure,
+)
 from app.settings import GraphSettings, RagSettings, Settings
 
 NAMES = Settings()

@@ -13,8 +13,8 @@ from app.settings import RetrieveSettings, Settings, SettingsStore
 from app.store import graph
 from app.store import search as store_search
 from app.wiring import Services
-from tests.db.test_at_once import queries_of
 from tests.db.test_graph_leg import ALL, FILM, NOISE, QUESTION, places
+from tests.db.test_single_statement import queries_of
 from tests.documents import find, index_texts
 
 

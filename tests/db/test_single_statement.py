@@ -13,10 +13,9 @@ import pytest
 from app.domain.ids import new_id
 from app.domain.passage import SearchRequest, SearchResult
 from app.domain.trace import LegTrace
-from app.retrieve import at_once, leg_by_leg
-from app.retrieve.query_vectors import QueryVectors
-from app.retrieve.retriever import Asked, Found
-from app.retrieve.stopwatch import Stopwatch
+from app.retrieve import single_statement, stepwise
+from app.retrieve.context import Asked, Found, Stopwatch
+from app.retrieve.embed import QueryVectors
 from app.service.documents import create_collection, delete_document, index_now, list_documents
 from app.service.search import get_trace
 from app.settings import RagSettings, RetrieveSettings, Settings, SettingsStore, VectorSettings
@@ -47,12 +46,12 @@ def queries(count: int = 12) -> list[str]:
 
 async def both_ways(services: Services, settings: Settings, **asked: Any) -> tuple[Found | None, Found]:
     request = SearchRequest(collections=("test",), cache=False, **asked)
-    retriever, principal = services.retriever, services.principal
-    embedded = QueryVectors(retriever, principal, request, settings)
-    await embedded.add([retriever.model], Stopwatch())
-    search = Asked(retriever, principal, request, None, settings, request.top_k, Stopwatch())
-    assert at_once.suits(search, embedded)
-    return await at_once.retrieve(search, embedded), await leg_by_leg.retrieve(search, embedded, guarded=False)
+    search_deps, principal = services.search_deps, services.principal
+    embedded = QueryVectors(search_deps, principal, request, settings)
+    await embedded.add([search_deps.model], Stopwatch())
+    search = Asked(search_deps, principal, request, None, settings, request.top_k, Stopwatch())
+    assert single_statement.suits(search, embedded)
+    return await single_statement.retrieve(search, embedded), await stepwise.retrieve(search, embedded, guarded=False)
 
 
 def rounded(value: Any) -> Any:
@@ -114,7 +113,8 @@ async def queries_of(services: Services, *searches: SearchRequest) -> tuple[list
     async with services.database.connection() as connection:
         connection.add_query_logger(lambda record: sent.append(record.query))
     found = [
-        await search(services.retriever, services.principal, request, services.settings.current) for request in searches
+        await search(services.search_deps, services.principal, request, services.settings.current)
+        for request in searches
     ]
     async with services.database.connection() as connection:
         for logger in list(connection._query_loggers):

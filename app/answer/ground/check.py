@@ -1,4 +1,4 @@
-"""Is an answer supported by its sources? Words first, then a model, or sentence by sentence without one (A11).
+"""Is an answer supported by its sources? Words first, then a model, or sentence by sentence without one.
 
 Nothing here fails open: where a layer fails, the next one decides and `degraded` says so; where nothing can decide, the
 verdict is None, never True.
@@ -7,26 +7,26 @@ verdict is None, never True.
 from __future__ import annotations
 
 import asyncio
+import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.answer.ground_evidence import SentenceEvidence, gather
-from app.answer.ground_fast import fast_score, languages_differ
-from app.answer.ground_foreign import foreign_logits
-from app.answer.ground_model import ask_model
-from app.answer.ground_score import combined, logit, probability
-from app.answer.ground_sources import Sources, read_sources
-from app.answer.marks import without_marks
-from app.answer.quotes import Quotation, missing_quotations
+from app.answer.cite import Quotation, missing_quotations, without_marks
+from app.answer.ground.evidence import SentenceEvidence, Sources, gather_evidence, read_sources
+from app.answer.ground.score import combined, fast_score, foreign_logits, languages_differ, logit, probability
 from app.answer.refusal import is_refusal
-from app.answer.terms import known_language
+from app.answer.reply import tidy
 from app.domain.answer import Grounding, SentenceSupport
 from app.domain.passage import Passage
-from app.errors import ProviderError
+from app.errors import ProviderError, ProviderResponseError
+from app.language.identify import certain_language
 from app.language.sentences import Span, split_sentences
-from app.providers.protocols import ChatModel, Embedder
+from app.prompts import prompt, prompt_part
+from app.providers.json_reply import storable_json, without_thought
+from app.providers.protocols import ChatModel, Embedder, Message
 from app.settings import GroundSettings
 
 SUPPORTED: Final = 0.5
@@ -194,14 +194,14 @@ def _read(answer: str, sources: Sequence[Passage], texts: Sequence[str]) -> tupl
     bare = without_marks(answer)
     titles = [" ".join((p.title, p.external_id, *p.headings)) for p in sources]
     read = read_sources(texts, titles)
-    german, foreign = known_language(bare) == "de", languages_differ(bare, texts)
+    german, foreign = certain_language(bare) == "de", languages_differ(bare, texts)
     claims, said = [], []
     for start, end in split_sentences(bare):
         sentence = bare[start:end]
         if is_refusal(sentence):  # says what the sources do not cover, as it should
             continue
         sentence = _FRAME.sub("", sentence)
-        evidence = gather(sentence, read, german=german)
+        evidence = gather_evidence(sentence, read, german=german)
         if evidence.words:
             claims.append(_Claim((start, end), evidence, logit(evidence)))
             said.append(sentence)
@@ -246,3 +246,124 @@ def _problems(evidence: SentenceEvidence, *, foreign: bool) -> tuple[str, ...]:
     problems += [f"{command} is in no source" for command in evidence.commands]
     problems += [evidence.turned] if evidence.turned else []
     return tuple(problems)
+
+
+# --- the model's verdict: the prompt, and reading of what comes back --------------------------------------------------
+
+MODEL_ISSUES: Final = 10
+ISSUE_CHARS: Final = 500
+CERTAIN: Final = 0.5
+"""A verdict and a score on different sides of this contradict each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    grounded: bool
+    score: float
+    issues: tuple[str, ...]
+
+
+async def ask_model(answer: str, sources: Sequence[str], chat: ChatModel, settings: GroundSettings) -> Verdict:
+    """Raises ProviderError, also for a reply that is cut off or is no verdict."""
+    filled = prompt(
+        "ground",
+        measure=prompt_part("ground", "strict" if settings.strict else "lenient"),
+        sources="\n".join(f"{number}: {_quoted(text)}" for number, text in enumerate(sources, start=1)),
+        answer=_quoted(answer),
+    )
+    reply = await chat.complete(
+        [Message("system", filled.system), Message("user", filled.user)],
+        temperature=0.0,
+        max_tokens=settings.max_output_tokens,
+        timeout=settings.timeout_seconds,
+    )
+    try:
+        return read_verdict(reply.text, cut_off=reply.finish_reason == "length")
+    except ValueError as error:
+        raise ProviderResponseError(f"{chat.name}: {error}") from None
+
+
+def _quoted(text: str) -> str:
+    """As a JSON string: on one line, and no text can end its own string and pose as a verdict."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+# --- the reply ------------------------------------------------------------------------------------------------------
+
+_EDGE = r"^[\s*_#>\"'`{,-]*"
+_SAYS = re.compile(_EDGE + r"(?:is_)?grounded[\s*_\"'`]*[:=]?[\s*_\"'`]*(yes|no|true|false)\b", re.I | re.M)
+_SCORE = re.compile(
+    _EDGE + r"(?:groundedness_)?score[\s*_\"'`]*[:=]?[\s*_\"'`]*(-?\d+(?:[.,]\d+)?)\s*(%|/\s*\d+)?", re.I | re.M
+)
+_ISSUES = re.compile(_EDGE + r"issues[\s*_\"'`]*[:=]?[ \t*_]*", re.I | re.M)
+_BULLET = re.compile(r"^[\s*•\-–\"'\[\],]*(?:\d+[.)]\s+)?")
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+_NONE: Final = frozenset({"", "none", "n/a", "no issues", "none found", "null", "no issue", "-", "]", "[]", "}"})
+
+
+def read_verdict(reply: str, *, cut_off: bool = False) -> Verdict:
+    """Out of GROUNDED, SCORE and ISSUES lines, in any order and dress (thoughts, fences, bold, JSON). Without a score, 1
+    or 0. `cut_off`: only the issues may be incomplete.
+
+    Raises ValueError where there is no verdict, two different ones, or one that its own score contradicts: nothing that
+    is unclear counts as grounded.
+    """
+    text = tidy(without_thought(reply))
+    text = _as_lines(text)
+    said = {found[1].lower() in ("yes", "true") for found in _SAYS.finditer(text)}
+    if len(said) != 1:
+        raise ValueError("the reply has no verdict" if not said else "the reply has two verdicts")
+    grounded = said.pop()
+    score = _score(text)
+    if score is None:
+        if cut_off:
+            raise ValueError("the verdict was cut off at the token limit")
+        score = 1.0 if grounded else 0.0
+    if grounded and score < CERTAIN:
+        raise ValueError(f"the reply says grounded with a score of {score:g}")
+    return Verdict(grounded, score, _model_issues(text))
+
+
+def _as_lines(text: str) -> str:
+    """A JSON object {"grounded", "score", "issues"} as the lines that were asked for; other text as it is."""
+    found = _OBJECT.search(text)
+    try:
+        data = storable_json(json.loads(found[0])) if found else None
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(data, dict):
+        return text
+    fields = {str(name).lower().removeprefix("is_"): value for name, value in data.items()}
+    issues = fields.pop("issues", [])
+    lines = [f"{name}: {value}" for name, value in fields.items()]
+    listed = issues if isinstance(issues, list) else [issues]
+    return "\n".join([*lines, "ISSUES:", *(f"- {issue}" for issue in listed)])
+
+
+def _score(text: str) -> float | None:
+    """0..1; also `80 %`, `8/10`. Raises ValueError for what cannot be a score."""
+    found = _SCORE.search(text)
+    if not found:
+        return None
+    value, unit = float(found[1].replace(",", ".")), found[2]
+    if unit == "%":
+        value /= 100
+    elif unit:
+        of = float(unit.strip("/ "))
+        value = value / of if of else math.nan
+    if not 0 <= value <= 1:
+        raise ValueError(f"{found[0].strip()[:60]!r} is no score")
+    return value
+
+
+def _model_issues(text: str) -> tuple[str, ...]:
+    found = _ISSUES.search(text)
+    lines = text[found.end() :].splitlines() if found else []
+    issues = []
+    for line in lines:
+        if _SAYS.match(line) or _SCORE.match(line):
+            break
+        issue = _BULLET.sub("", line).strip(" \"',]}`")
+        if issue.casefold().rstrip(".") not in _NONE:
+            issues.append(issue[:ISSUE_CHARS])
+    return tuple(issues[:MODEL_ISSUES])

@@ -1,16 +1,91 @@
-"""What speaks for a sentence of an answer in its sources, and what against it, by words, numbers and names. Pure."""
+"""What in the sources speaks for a sentence of the answer, and what against it. Pure.
+
+First the sources, cut and counted once; then each sentence of the answer held against them.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
-from app.answer.ground_sources import Sources, SourceSentence, content_words, stem, stems
 from app.answer.ground_words import COMMANDS, INTERJECTIONS, NEGATIONS, NO_NEGATION, OPPOSITES, SPEAKER
-from app.answer.terms import all_words, likeness
 from app.language.numbers import Quantity, agrees, quantities
+from app.language.sentences import split_sentences
+from app.language.tokens import all_terms, is_stop_word, likeness
+
+WINDOW: Final = 1
+"""Neighbours on each side that a sentence is read with: its subject often stands before it."""
+STEM: Final = 6
+"""Letters kept. Cutting words is about as good as stemming them in these four languages (McNamee and Mayfield 2004)."""
+_SUFFIX = re.compile(r"(?<=...)(?:ing|edly|ied|ed|ies|es|en|er|ers|em|ly|os|as|s|e|y)$")
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """A folded word without its ending; numbers as they are."""
+    return word if word[0].isdigit() else _SUFFIX.sub("", word)[:STEM]
+
+
+def stems(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(stem(word) for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSentence:
+    """`source` is the number of its source, from 1. `near`: stems of it and its neighbours."""
+
+    source: int
+    text: str
+    words: tuple[str, ...]
+    stems: frozenset[str]
+    near: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """`frequencies`: in how many sentences a stem occurs. `words`: all words, folded."""
+
+    sentences: tuple[SourceSentence, ...]
+    frequencies: dict[str, int]
+    words: frozenset[str]
+    quantities: frozenset[Quantity]
+
+    def rarity(self, wanted: str) -> float:
+        """Inverse document frequency of a stem as in BM25, with sentences as documents."""
+        df = self.frequencies.get(wanted, 0)
+        return math.log(1 + (len(self.sentences) - df + 0.5) / (df + 0.5))
+
+
+def read_sources(texts: Sequence[str], titles: Sequence[str] = ()) -> Sources:
+    """`titles[i]` (file, headings) belongs to `texts[i]`: its words count as said there, since they say what it is about."""
+    sentences: list[SourceSentence] = []
+    for number, text in enumerate(texts, start=1):
+        pieces = [text[start:end] for start, end in split_sentences(text)]
+        said = [tuple(all_terms(piece)) for piece in pieces]
+        kept = [stems(words) for words in said]
+        for i, (piece, words) in enumerate(zip(pieces, said, strict=True)):
+            near = frozenset().union(*kept[max(0, i - WINDOW) : i + WINDOW + 1])
+            sentences.append(SourceSentence(number, piece, words, kept[i], near))
+    around = frozenset(word for title in titles for word in all_terms(title))
+    frequencies = Counter(one for sentence in sentences for one in sentence.stems)
+    for one in stems(around):
+        frequencies.setdefault(one, 1)
+    vocabulary = frozenset(word for sentence in sentences for word in sentence.words) | around
+    told = frozenset(q for text in (*texts, *titles) for q in quantities(text))
+    return Sources(tuple(sentences), dict(frequencies), vocabulary, told)
+
+
+def content_words(words: Iterable[str]) -> list[str]:
+    """Each once, in order."""
+    return list(dict.fromkeys(word for word in words if not is_stop_word(word)))
+
+
+# --- a sentence of the answer ----------------------------------------------------------------------------------------
 
 READ: Final = 12
 """Source sentences that a sentence is compared with closely: those that share the most of its rare words."""
@@ -48,9 +123,9 @@ class SentenceEvidence:
         return tuple(dict.fromkeys(sentence.source for sentence in self.best[:2]))
 
 
-def gather(sentence: str, sources: Sources, *, german: bool = False) -> SentenceEvidence:
+def gather_evidence(sentence: str, sources: Sources, *, german: bool = False) -> SentenceEvidence:
     """`german`: nouns have capitals too, so that capitals make no names."""
-    said = all_words(sentence)
+    said = all_terms(sentence)
     content = content_words(said)
     wanted, every = stems(content), stems(said)
     rarity = {one: sources.rarity(one) for one in sorted(wanted)}
@@ -131,7 +206,7 @@ def _missing_names(sentence: str, sources: Sources) -> Iterator[str]:
         if any(c.isupper() for c in raw) and (i or (follows != "," and raw.isalpha())):
             parts = [
                 word
-                for word in content_words(all_words(raw))
+                for word in content_words(all_terms(raw))
                 if word.isalpha() and len(word) > 1 and word not in INTERJECTIONS
             ]
             if any(not _known_name(word, sources) for word in parts):
