@@ -11,7 +11,7 @@ from typing import Any
 from app.commands.files import Selection, Skipped, read, select
 from app.commands.terminal import count, note, progress, say, say_json, services
 from app.domain.document import Indexed, Outcome, Rejected
-from app.ingest.loaders import FORMATS
+from app.ingest.loaders import supported_formats
 from app.service import actions
 from app.wiring import Services
 
@@ -107,9 +107,8 @@ def _show(report: Report, verbose: bool) -> None:
         for file in report.skipped:
             note(f"skipped: {file.path}: {file.reason}")
     if not (report.done or report.failed):
-        kinds = ", ".join(row.name for row in FORMATS)
         say(f"Found no documents ({count(len(report.skipped), 'item')} skipped; --verbose lists them).")
-        say(f"Cairn reads these formats: {kinds}.")
+        say(f"Cairn reads {supported_formats()}.")
         return
     say(summary(report))
     if report.done:
