@@ -46,8 +46,7 @@ from app.api.edge import Edge
 from app.api.guards import check_listen
 from app.api.running import Running
 from app.errors import CairnError
-from app.service.actions import order_upkeep
-from app.service.jobs import expire_jobs
+from app.service.jobs import expire_jobs, order_upkeep
 from app.service.runs import tidy_runs
 from app.settings import Environment, SettingsStore, read_environment
 from app.store import upkeep

@@ -14,44 +14,42 @@ from uuid import UUID
 
 from app.db.embedded import ensure_running
 from app.db.migrate import migrate
-from app.db.models import ensure_model
 from app.db.pool import Database
-from app.db.vector_ddl import vector_ddl
+from app.db.vector_indexes import ensure_model, vector_ddl
 from app.domain.principal import Principal
-from app.errors import MigrationError, SettingsError
+from app.errors import MigrationError
 from app.graph.refresh import KIND as COMMUNITIES
 from app.ingest.chunkers import warm as warm_splitters
 from app.ingest.embed import Target
 from app.ingest.reweight import KIND as REWEIGHT
-from app.jobs import graph_model, graph_vectors, reindex, vector_indexes
+from app.jobs import graph_model, reindex, vector_indexes
 from app.jobs.communities import refresh_communities
 from app.jobs.context import JobContext
 from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.reweight import reweight
 from app.jobs.worker import Worker
+from app.language import identify
 from app.prompts import prompt
-from app.providers import langid
 from app.providers.circuit import Circuits, Limits
-from app.providers.cohere import DEFAULT_MODEL, CohereReranker
-from app.providers.cross_encoder import CrossEncoder, find_cross_encoder
+from app.providers.configured import (
+    LOCAL_MODEL,
+    ConfiguredChatModels,
+    ConfiguredEmbedders,
+    ConfiguredRerankers,
+    embedding_model_name,
+)
 from app.providers.kept import KeptEmbedder
-from app.providers.llm_reranker import LlmReranker
-from app.providers.minilm import MiniLM, Precision
-from app.providers.openai_chat import DEFAULT_CHAT_MODEL, OpenAIChat
+from app.providers.minilm import MiniLM
 from app.providers.openai_embeddings import OpenAIEmbedder
-from app.providers.protocols import ChatModel, Embedder, Reranker
+from app.providers.protocols import ChatModel, Embedder
 from app.query.exemplars import Exemplars
-from app.retrieve.rerank import Choice
-from app.retrieve.search import Retriever
+from app.retrieve.context import SearchDeps
 from app.runs.registry import Runs
 from app.settings import Environment, Settings, SettingsStore
 from app.store import vectors
 from app.store.cache_ledger import CacheLedger
 from app.store.query_embeddings import QueryEmbeddings
 from app.store.traces import TraceWriter
-
-LOCAL_MODEL = "all-MiniLM-L6-v2"
-PRECISIONS: tuple[Precision, ...] = ("int8", "fp32")
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Services:
     principal: Principal
     database: Database
     owner_dsn: str
-    retriever: Retriever
+    search_deps: SearchDeps
     traces: TraceWriter
     chat_for: Callable[[Settings], ChatModel | None]
     exemplars: Exemplars
@@ -72,7 +70,7 @@ class Services:
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
-        found = self.retriever
+        found = self.search_deps
         now = self.settings.current
         has_chat = now.graph.model.enabled and self.extracting_chat(now) is not None
         return Target(principal, collection_id, found.embedder, found.model, now, found.embedders, has_chat)
@@ -89,15 +87,15 @@ class Services:
         be had is tried again when it is needed."""
         self.chat_for(self.settings.current)
         # a daemon: a process that is told to stop meanwhile does not wait for it
-        threading.Thread(target=langid.warm, name="langid", daemon=True).start()
-        if isinstance(self.retriever.embedder, MiniLM):
-            await self.retriever.embedder.warm()
+        threading.Thread(target=identify.warm, name="langid", daemon=True).start()
+        if isinstance(self.search_deps.embedder, MiniLM):
+            await self.search_deps.embedder.warm()
             await self.exemplars.warm()
 
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
         name = f"{name}:{self.settings.current.vector.precision}" if name == LOCAL_MODEL else name
-        await ensure_model(self.owner_dsn, name, await _dimensions(self.retriever.embedders.get(name)))
+        await ensure_model(self.owner_dsn, name, await _dimensions(self.search_deps.embedders.get(name)))
         async with self.database.connection() as connection:
             found = await vectors.model(connection, name)
         if found is None:
@@ -118,7 +116,6 @@ class Services:
             graph_model.KIND: graph_model.extract_with_model(
                 self.database, lambda: self.settings.current, self.extracting_chat
             ),
-            graph_vectors.KIND: graph_vectors.embed_names(self.database, target),
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
@@ -142,9 +139,9 @@ async def open_services(
         owner_dsn = environment.database_url or await _embedded(environment, stack)
         await migrate(owner_dsn)
         circuits = Circuits(lambda: _limits(settings.current))
-        embedders = _Embedders(environment, circuits)
+        embedders = ConfiguredEmbedders(environment, circuits)
         stack.push_async_callback(embedders.close)
-        name = _model_name(settings.current)
+        name = embedding_model_name(settings.current)
         embedder = embedders.get(name)
         await ensure_model(owner_dsn, name, await _dimensions(embedder))
         database = await Database.open(environment.app_database_url or owner_dsn, max_size=pool_size)
@@ -152,15 +149,15 @@ async def open_services(
         principal, model = await _identify(database, environment.tenant, name)
         traces = TraceWriter(database, settings.current.trace.queue_size)
         stack.push_async_callback(traces.close)
-        chats = _ChatModels(environment, circuits)
+        chats = ConfiguredChatModels(environment, circuits)
         stack.push_async_callback(chats.close)
         runs = Runs(database, lambda: settings.current.runs)
-        reranker = _Rerankers(environment, settings, chats, circuits)
+        reranker = ConfiguredRerankers(environment, settings, chats, circuits, partial(prompt, "rerank"))
         stack.push_async_callback(reranker.close)
         ledger, embeddings = CacheLedger(database), QueryEmbeddings(database)
         stack.push_async_callback(ledger.close)
         stack.push_async_callback(embeddings.close)
-        retriever = Retriever(database, embedder, model, reranker, ledger, embeddings, embedders)
+        search_deps = SearchDeps(database, embedder, model, reranker, ledger, embeddings, embedders)
         exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
         stack.push_async_callback(runs.close)
         yield Services(
@@ -169,7 +166,7 @@ async def open_services(
             principal,
             database,
             owner_dsn,
-            retriever,
+            search_deps,
             traces,
             chats.get,
             exemplars,
@@ -179,7 +176,7 @@ async def open_services(
 
 
 def _load_for_ingestion() -> None:
-    langid.warm()
+    identify.warm()
     warm_splitters()
 
 
@@ -194,10 +191,10 @@ async def open_models(environment: Environment, settings: Settings) -> AsyncIter
     """The models alone, for what needs no database. Raises ProviderError, SettingsError."""
     async with AsyncExitStack() as stack:
         circuits = Circuits(lambda: _limits(settings))
-        embedders, chats = _Embedders(environment, circuits), _ChatModels(environment, circuits)
+        embedders, chats = ConfiguredEmbedders(environment, circuits), ConfiguredChatModels(environment, circuits)
         stack.push_async_callback(embedders.close)
         stack.push_async_callback(chats.close)
-        yield embedders.get(_model_name(settings)), chats.get(settings)
+        yield embedders.get(embedding_model_name(settings)), chats.get(settings)
 
 
 def _limits(settings: Settings) -> Limits:
@@ -208,53 +205,6 @@ async def _embedded(environment: Environment, stack: AsyncExitStack) -> str:
     server = await asyncio.to_thread(ensure_running, environment.home)
     stack.push_async_callback(asyncio.to_thread, server.release)
     return server.dsn()
-
-
-@asynccontextmanager
-async def open_embedder(environment: Environment, settings: Settings) -> AsyncIterator[Embedder]:
-    """The embedding model of the settings alone, without a database. Raises ProviderError, SettingsError."""
-    embedders = _Embedders(environment, Circuits(lambda: _limits(settings)))
-    try:
-        yield embedders.get(_model_name(settings))
-    finally:
-        await embedders.close()
-
-
-def _model_name(settings: Settings) -> str:
-    """Vectors of different precision are different models: their cosine is about .99, not 1."""
-    name = settings.rag.embedding_model
-    return f"{name}:{settings.vector.precision}" if name == LOCAL_MODEL else name
-
-
-class _Embedders:
-    """One per model name, made when it is first needed."""
-
-    def __init__(self, environment: Environment, circuits: Circuits) -> None:
-        self._environment = environment
-        self._circuits = circuits
-        self._made: dict[str, Embedder] = {}
-
-    def get(self, name: str) -> Embedder:
-        if name not in self._made:
-            self._made[name] = self._make(name)
-        return self._made[name]
-
-    def _make(self, name: str) -> Embedder:
-        environment = self._environment
-        for precision in PRECISIONS:
-            if name == f"{LOCAL_MODEL}:{precision}":
-                return MiniLM.open(environment.home, precision)
-        if not environment.chat_configured:
-            raise SettingsError(
-                f"the embedding model {name!r} needs OPENAI_API_KEY or OPENAI_BASE_URL; without them use {LOCAL_MODEL!r}"
-            )
-        url = environment.openai_base_url
-        circuit = self._circuits.get("embedding", url, name)
-        return OpenAIEmbedder(name, environment.openai_api_key, url, circuit=circuit)
-
-    async def close(self) -> None:
-        for embedder in self._made.values():
-            await embedder.close()
 
 
 async def _dimensions(embedder: Embedder) -> int:
@@ -270,108 +220,3 @@ async def _identify(database: Database, tenant: str, model_name: str) -> tuple[P
     if model is None:
         raise MigrationError(f"embedding model {model_name} is not registered")
     return Principal(tenant_id, tenant), model
-
-
-class _ChatModels:
-    """One client per model name, since settings may name another model while running."""
-
-    def __init__(self, environment: Environment, circuits: Circuits) -> None:
-        self._environment = environment
-        self._circuits = circuits
-        self._clients: dict[str, OpenAIChat] = {}
-
-    def get(self, settings: Settings) -> ChatModel | None:
-        """None where no provider is configured: the extractive answerer takes over."""
-        if not self._environment.chat_configured:
-            return None
-        name = settings.rag.qa.model
-        if name not in self._clients:
-            key, url = self._environment.openai_api_key, self._environment.openai_base_url
-            circuit = self._circuits.get("chat", url, name or DEFAULT_CHAT_MODEL)
-            self._clients[name] = OpenAIChat(name, key, url, circuit=circuit)
-        return self._clients[name]
-
-    async def close(self) -> None:
-        for client in self._clients.values():
-            await client.close()
-
-
-class _Rerankers:
-    """One client per provider and model, made when settings first name it."""
-
-    def __init__(
-        self, environment: Environment, settings: SettingsStore, chats: _ChatModels, circuits: Circuits
-    ) -> None:
-        self._environment = environment
-        self._circuits = circuits
-        self._settings = settings
-        self._chats = chats
-        self._made: dict[tuple[object, ...], Reranker] = {}
-
-    @property
-    def name(self) -> str | None:
-        """Of the one in force now; None where there is none."""
-        chosen = self.get(self._settings.current).reranker
-        return chosen.name if chosen else None
-
-    def get(self, settings: Settings) -> Choice:
-        match settings.rag.reranker_provider:
-            case "cohere":
-                found = self._cohere(settings)
-                return Choice(found, None if found else _unusable("cohere", "COHERE_API_KEY is not set"))
-            case "llm":
-                found = self._llm(settings, settings.rag.reranker_model)
-                return Choice(found, None if found else _unusable("llm", "no chat model is configured"))
-            case "cross-encoder":
-                return Choice(self._cross_encoder(settings))
-            case "auto":
-                return self._auto(settings)
-        return Choice()
-
-    def _auto(self, settings: Settings) -> Choice:
-        if found := self._cohere(settings):
-            return Choice(found)
-        if found := self._llm(settings):
-            return Choice(found, on_request=True)
-        on_disk = find_cross_encoder(self._environment.home, settings.rag.reranker_model)
-        return Choice(self._cross_encoder(settings) if on_disk else None)
-
-    def _cohere(self, settings: Settings) -> Reranker | None:
-        key, url = self._environment.cohere_api_key, self._environment.cohere_base_url
-        model, seconds = settings.rag.reranker_model, settings.retrieve.rerank_seconds
-        if not key:
-            return None
-        circuit = self._circuits.get("rerank", url, model or DEFAULT_MODEL)
-        return self._once(
-            ("cohere", model, seconds), lambda: CohereReranker(key, model, url, seconds=seconds, circuit=circuit)
-        )
-
-    def _llm(self, settings: Settings, model: str = "") -> Reranker | None:
-        """By the chat model of that name, else by the one that answers. Holds nothing, so it is made each time."""
-        if model:
-            qa = settings.rag.qa.model_copy(update={"model": model})
-            chat = self._chats.get(settings.model_copy(update={"rag": settings.rag.model_copy(update={"qa": qa})}))
-        else:
-            chat = self._chats.get(settings)
-        fill = partial(prompt, "rerank")
-        return LlmReranker(chat, fill, seconds=settings.retrieve.rerank_seconds) if chat else None
-
-    def _cross_encoder(self, settings: Settings) -> Reranker:
-        model, download = settings.rag.reranker_model, settings.retrieve.reranker_download
-        return self._once(
-            ("cross-encoder", model, download),
-            lambda: CrossEncoder(self._environment.home, model, may_download=download),
-        )
-
-    def _once(self, key: tuple[object, ...], make: Callable[[], Reranker]) -> Reranker:
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
-
-    async def close(self) -> None:
-        for reranker in self._made.values():
-            await reranker.close()
-
-
-def _unusable(provider: str, reason: str) -> str:
-    return f"rag.rerankerProvider is {provider}, but {reason}: not reranked"

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.graph.code import outline_of
+from app.graph.code.outline import outline_of
 
 Fact = tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""Fit the constants of app/answer/ground_score.py and ground_foreign.py, and say how good they are where they were not fitted.
+"""Fit the constants of app/answer/ground/score.py, and say how good they are where they were not fitted.
 
     python scripts/fit_grounding.py wice/dev.jsonl begin/wow_dev.jsonl begin/cmu_dev.jsonl begin/tc_dev.jsonl
     python scripts/fit_grounding.py --foreign xquad_en xquad_es xquad_de
@@ -18,9 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from app.answer.ground_evidence import gather
-from app.answer.ground_score import CONTRADICTED, STRANGE, combined, features
-from app.answer.ground_sources import read_sources
+from app.answer.ground.evidence import gather_evidence, read_sources
+from app.answer.ground.score import (
+    CONTRADICTED,
+    STRANGE,
+    combined,
+    features,
+)
 from app.evals.groundedness import auc, load, overlap
 from app.language.sentences import split_sentences
 from app.providers.minilm import MiniLM
@@ -54,7 +58,7 @@ def read(path: Path):
     answers, plain = [], []
     for item in data.items:
         sources = read_sources(item.contexts)
-        found = [gather(item.response[a:b], sources) for a, b in split_sentences(item.response)]
+        found = [gather_evidence(item.response[a:b], sources) for a, b in split_sentences(item.response)]
         found = [one for one in found if one.words] or found
         answers.append([(np.array(features(one)), _highest(one)) for one in found])
         plain.append(overlap(item.response, item.contexts))
@@ -124,7 +128,7 @@ async def foreign(folders: Sequence[Path], each: int = 120) -> None:
             said = texts[a][key][start:end]
             for other, label in ((key, 1.0), (ids[(place + 1) % len(ids)], 0.0)):
                 sources = read_sources([texts[b][other]])
-                found = gather(said, sources)
+                found = gather_evidence(said, sources)
                 vectors = await model.embed([said, *(s.text for s in sources.sentences)])
                 rows.append([float((vectors[1:] @ vectors[0]).max()), found.near, float(bool(found.numbers))])
                 labels.append(label)

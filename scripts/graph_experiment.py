@@ -28,12 +28,13 @@ from app.errors import EmptyDocumentError
 from app.evals.datasets import RetrievalSet, load
 from app.evals.metrics import estimate, ndcg, recall
 from app.graph.extract import PassageSpan, extract
+from app.graph.keys import key_of
 from app.graph.link import keys_of
-from app.graph.rank import MOST_PASSAGES, SEEDS, Link, Linked, Named, Seed, Term, rank
+from app.graph.rank import MOST_PASSAGES, SEEDS, NamingPassage, RankedPassage, Seed, SharedEntity, Term, rank
 from app.graph.relations import sentences
-from app.graph.resolve import key_of
 from app.ingest.prepare import prepare
-from app.language.tokens import ALL_STOP_WORDS, fold
+from app.language.text import fold
+from app.language.tokens import ALL_STOP_WORDS
 from app.providers.minilm import MiniLM
 from app.providers.protocols import TokenCounter
 from app.retrieve.fuse import relative_score_fusion, with_graph
@@ -115,7 +116,7 @@ class Index:
                 scores[passage] += weight * self.idf[word] * times * (K1 + 1) / (times + norm)
         return scores
 
-    def graph_leg(self, question: str, text: list[Fused]) -> list[Linked]:
+    def graph_leg(self, question: str, text: list[Fused]) -> list[RankedPassage]:
         named = set(keys_of(question, self.language))
         if not named:
             return []
@@ -129,12 +130,12 @@ class Index:
         terms = {link.passage_id: self._held(link.passage_id, weights) for link in links}
         return rank(weights, seeds, links, terms, [*self._named(named)])
 
-    def _named(self, keys: set[str]) -> Iterator[Named]:
+    def _named(self, keys: set[str]) -> Iterator[NamingPassage]:
         for key in keys & self.mentioned.keys():
             passages = self.mentioned[key]
             about = [passage for passage in passages if self.entities[passage][key]]
-            yield from (Named(passage, _id(key), len(passages), False) for passage in passages)
-            yield from (Named(passage, _id(key), len(about), True) for passage in about)
+            yield from (NamingPassage(passage, _id(key), len(passages), False) for passage in passages)
+            yield from (NamingPassage(passage, _id(key), len(about), True) for passage in about)
 
     def rankings(self, question: str, vector: np.ndarray | None = None) -> tuple[list[str], list[str]]:
         """Documents in the order of the text legs, and with the graph."""
@@ -149,14 +150,14 @@ class Index:
     def _held(self, passage: UUID, weights: Mapping[Term, float]) -> frozenset[Term]:
         return frozenset(weights) & self.words[passage].keys()
 
-    def _links(self, seed: Seed, weights: Mapping[Term, float]) -> Iterator[Link]:
+    def _links(self, seed: Seed, weights: Mapping[Term, float]) -> Iterator[SharedEntity]:
         for key in self.entities[seed.passage_id]:
             others = self.mentioned[key]
             if 2 <= len(others) <= MOST_PASSAGES:
                 said = self.said[seed.passage_id, key] & weights.keys()
                 for other in others - {seed.passage_id}:
                     topic = self.entities[other][key]
-                    yield Link(seed.passage_id, other, _id(key), len(others), topic, said)
+                    yield SharedEntity(seed.passage_id, other, _id(key), len(others), topic, said)
 
 
 def _id(key: str) -> UUID:

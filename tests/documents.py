@@ -6,7 +6,8 @@ from app.domain.document import Indexed, Outcome, Source
 from app.domain.passage import SearchRequest, SearchResult
 from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.retry import RetryPolicy
-from app.service.actions import index_now, run_search
+from app.service.documents import index_now
+from app.service.search import run_search
 from app.wiring import Services
 
 

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.db.schema_source import SchemaSource
+from app.db.schema import SchemaSource
 
 REPO = Path(__file__).resolve().parent.parent
 
@@ -35,7 +35,7 @@ _PROGRAM = """
 import asyncio, sys
 from pathlib import Path
 from app.db.migrate import migrate
-from app.db.schema_source import SchemaSource
+from app.db.schema import SchemaSource
 from app.errors import CairnError
 dsn, folder = sys.argv[1:]
 try:

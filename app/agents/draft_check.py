@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from app.agents.tools.tool import LONGEST_ANSWER
-from app.answer.cite import cite
-from app.answer.marks import unmarked
+from app.answer.cite import cite, unmarked
 from app.answer.refusal import is_refusal
 from app.answer.reply import complete_part, loop_start, tidy
 from app.answering.check import Checked, check, note

@@ -15,9 +15,9 @@ from app.answering.gather import best
 from app.domain.graph import GraphContext, joined_contexts, relation_id
 from app.domain.passage import Passage, SearchResult
 from app.errors import CairnError
-from app.graph.symbols import find_symbols, symbol_passages
+from app.graph.code.symbols import find_symbols, symbol_passages
 from app.store import qa_sessions
-from app.store.qa_sessions import Held
+from app.store.qa_sessions import StoredSession
 
 LEADING = 5
 """Passages of the question's own search that are read before what gaps brought."""
@@ -32,7 +32,7 @@ class Work:
     something new, `not_found` those that did not, in this or an earlier question of the session."""
 
     run: Run
-    held: Held | None
+    held: StoredSession | None
     main: tuple[Passage, ...]
     visible: int
     cached: tuple[Passage, ...] = ()
@@ -120,7 +120,7 @@ def order(work: Work) -> list[Passage]:
     return list({passage.passage_id: passage for passages in lists for passage in passages}.values())
 
 
-async def _opened(run: Run) -> Held | None:
+async def _opened(run: Run) -> StoredSession | None:
     """The session that the caller names; without one nothing is kept. Its memory is of the whole collection: with
     filters it is neither read, where it could show what they leave out, nor written: what they leave out is not missing."""
     session = run.question.context_session or run.question.session_id

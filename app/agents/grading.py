@@ -11,8 +11,7 @@ from uuid import UUID
 
 import numpy as np
 
-from app.answer.grade import Grade, grade_by_model
-from app.answer.relevance import relevance
+from app.answer.grade import Grade, grade_by_model, relevance
 from app.answering.context import Run
 from app.domain.passage import Passage
 from app.errors import CairnError, ProviderError

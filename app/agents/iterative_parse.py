@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.code import SymbolQuery
-from app.graph.symbols import wanted_symbols
-from app.language.tokens import fold
+from app.graph.code.symbols import wanted_symbols
+from app.language.text import fold
 from app.providers.json_reply import without_thought
 
 MOST_GAPS: Final = 8

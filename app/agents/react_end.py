@@ -6,10 +6,8 @@ check for groundedness compares it with what was found; an answer that is refute
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Final
 
 from app.agents.draft_check import drafted
 from app.agents.react_state import (
@@ -18,8 +16,8 @@ from app.agents.react_state import (
     cut,
     windows,
 )
+from app.answer.cite import unmarked
 from app.answer.context import Context, assemble
-from app.answer.marks import unmarked
 from app.answering.check import (
     Checked,
     as_sources,
@@ -28,14 +26,14 @@ from app.answering.check import (
     feedback,
     note,
 )
-from app.answering.context import Outcome, Piece, Run
+from app.answering.context import Outcome, Run
 from app.answering.draft import (
     Material,
-    answered,
+    answer_from,
     compared,
-    quotation,
-    settled,
-    written,
+    quote_from,
+    settle,
+    write_answer,
 )
 from app.answering.fast import fast
 from app.answering.gather import best
@@ -50,49 +48,49 @@ HISTORY_CHARS: Final = 3000
 QUESTION_CHARS: Final = 1000
 
 
-def clarification(work: Work, run: Run, text: str) -> list[Piece]:
+def clarify(work: Work, run: Run, text: str) -> Outcome:
     """The model's question back."""
     said = cut(unmarked(text), QUESTION_CHARS)
     draft = Draft(said, (), False, 1.0)
     assert run.deps.chat is not None
-    outcome = Outcome(draft, run.deps.chat.name, needs_clarification=True, more=work.flags())
-    return [Progress("needs_clarification", 95), Token(said), outcome]
+    run.emit(Progress("needs_clarification", 95))
+    run.emit(Token(said))
+    return Outcome(draft, run.deps.chat.name, needs_clarification=True, more=work.flags())
 
 
 # --- the model's own answer -----------------------------------------------------------------------------------------
 
 
-async def final(work: Work, run: Run, text: str) -> AsyncIterator[Piece]:
+async def finish(work: Work, run: Run, text: str) -> Outcome:
     """The answer of final_answer, cited, checked, and written again where the check refutes it."""
     sources = tuple(work.toolbox.passages)
     material, context = _material(work, run), Context("", sources, 0)
     draft = drafted(text, replace(material, passages=sources))
-    yield SourcesFound(sources)
+    run.emit(SourcesFound(sources))
     for piece in _by_words(draft.text):
-        yield Token(piece)
-    yield Progress("hallucination", 95)
+        run.emit(Token(piece))
+    run.emit(Progress("hallucination", 95))
     checked = await check(run, draft, (*compared(draft, context), *as_sources(material.facts)), material.confidence)
     note(run, 1, checked)
     if checked.refuted and not sources:  # made of counts alone: these are the answer then
-        yield _counted(work, material)
-        return
+        return _counted(work, material)
     if checked.refuted and (better := check_settings(run.settings).max_retries) > 0:
-        yield Progress("retry", 95)
+        run.emit(Progress("retry", 95))
         again = await _again(run, replace(material, task=_objections(checked)), better)
         if again is not None:
-            yield again
-            return
+            return again
     strict = check_settings(run.settings).strict
-    yield await settled(run, material, context, checked, strict=strict)
+    return await settle(run, material, context, checked, strict=strict)
 
 
 async def _again(run: Run, material: Material, attempts: int) -> Outcome | None:
     """Written anew from the passages, not streamed; None where that fails."""
     ground = run.settings.ground.model_copy(update={"max_retries": attempts - 1})
-    fewer = replace(run, deps=replace(run.deps, settings=run.settings.model_copy(update={"ground": ground})))
+    settings = run.settings.model_copy(update={"ground": ground})
+    fewer = replace(run, silent=True, deps=replace(run.deps, settings=settings))
     context = assemble(material.passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
     try:
-        return await _last(written(fewer, material, context))
+        return await write_answer(fewer, material, context)
     except ProviderError as error:
         run.record.degraded.append(f"the answer could not be written again ({error.code}: {error.detail})")
         return None
@@ -105,33 +103,22 @@ def _objections(checked: Checked) -> str:
 # --- a conclusion ---------------------------------------------------------------------------------------------------
 
 
-async def conclude(work: Work, run: Run) -> AsyncIterator[Piece]:
+async def conclude(work: Work, run: Run) -> Outcome:
     """An answer from what was gathered, by the model if it can be had; a forced one from little of it."""
     material = _material(work, run)
     if not material.passages:
-        yield Token(_counted(work, material).draft.text)
-        yield _counted(work, material)
-        return
-    started = False
+        outcome = _counted(work, material)
+        run.emit(Token(outcome.draft.text))
+        return outcome
+    few = windows(material.passages, GATHERED_CHARS) if work.forced_conclusion else material.passages
     try:
-        async with aclosing(cast("Any", _concluded(work, run, material))) as pieces:
-            async for piece in pieces:
-                started = started or isinstance(piece, Token)
-                yield piece
-            return
+        return await answer_from(run, replace(material, passages=few))
     except ProviderError as error:
         run.record.degraded.append(f"the conclusion failed ({error.code}: {error.detail}): it was extracted instead")
-    outcome = await quotation(run, material)
-    if not started:
-        yield Token(outcome.draft.text)
-    yield outcome
-
-
-def _concluded(work: Work, run: Run, material: Material) -> AsyncIterator[Piece]:
-    if not work.forced_conclusion:
-        return answered(run, material)
-    few = windows(material.passages, GATHERED_CHARS)
-    return answered(run, replace(material, passages=few))
+    outcome = await quote_from(run, material)
+    if not run.record.streamed:
+        run.emit(Token(outcome.draft.text))
+    return outcome
 
 
 def _material(work: Work, run: Run) -> Material:
@@ -169,34 +156,20 @@ def _counted(work: Work, material: Material) -> Outcome:
 # --- fast instead ---------------------------------------------------------------------------------------------------
 
 
-async def instead(work: Work, run: Run, why: str, *, streamed: bool = False) -> AsyncIterator[Piece]:
+async def run_fast(work: Work, run: Run, why: str) -> Outcome:
     """Fast, so that the user is always answered; without the model where even that breaks."""
     run.record.degraded.append(f"react: {why}: ran fast instead")
-    yield Progress("error", 80, cut(why, 200))
+    run.emit(Progress("error", 80, cut(why, 200)))
     flags = {**work.flags(), "fell_back": True}
-    for tried in (run, replace(run, deps=replace(run.deps, chat=None))):
-        try:
-            async with aclosing(cast("Any", fast(tried))) as pieces:
-                async for piece in pieces:
-                    if isinstance(piece, Outcome):
-                        yield replace(piece, more={**piece.more, **flags})
-                    elif not (streamed and isinstance(piece, Token)):
-                        streamed = streamed or isinstance(piece, Token)
-                        yield piece
-            return
-        except ProviderError as error:
-            if tried.deps.chat is None:
-                raise
-            run.record.degraded.append(f"fast failed too ({error.code}): the answer was extracted")
-
-
-async def _last(pieces: AsyncIterator[Piece]) -> Outcome | None:
-    outcome: Outcome | None = None
-    async with aclosing(cast("Any", pieces)) as closing:
-        async for piece in closing:
-            if isinstance(piece, Outcome):
-                outcome = piece
-    return outcome
+    try:
+        outcome = await fast(replace(run, silent=run.record.streamed))
+    except ProviderError as error:
+        if run.deps.chat is None:
+            raise
+        run.record.degraded.append(f"fast failed too ({error.code}): the answer was extracted")
+        quoting = replace(run, silent=run.record.streamed, deps=replace(run.deps, chat=None))
+        outcome = await fast(quoting)
+    return replace(outcome, more={**outcome.more, **flags})
 
 
 def _by_words(text: str) -> list[str]:
@@ -206,4 +179,4 @@ def _by_words(text: str) -> list[str]:
     return [f"{' ' if at else ''}{group}" for at, group in enumerate(groups)]
 
 
-__all__ = ["clarification", "conclude", "final", "instead"]
+__all__ = ["clarify", "conclude", "finish", "run_fast"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
@@ -44,20 +44,20 @@ class Hunt:
     rewrites: int = 0
     degraded: list[str] = field(default_factory=list)
 
-    async def rounds(self) -> AsyncIterator[Progress]:
+    async def rounds(self) -> None:
         """Retrieve and grade; while too little is relevant, and retries and budget are left, with another query. Nothing
         where the query was tried already. Raises CairnError when the first search fails."""
         while self.query not in self.tried:
-            yield Progress("retrieve", 40)
+            self.run.emit(Progress("retrieve", 40))
             await self._retrieve()
             fresh = [passage for passage in self.lists[-1] if passage.passage_id not in self.grades]
             if fresh and self._grading:
-                yield Progress("grade", 55)
+                self.run.emit(Progress("grade", 55))
                 await self._grade(fresh)
             budget = self.run.record.budget
             if self.enough or not self.retries or (budget and budget.out()):
                 return
-            yield Progress("rewrite", 60)
+            self.run.emit(Progress("rewrite", 60))
             await self.rewrite()
 
     async def rewrite(self) -> None:

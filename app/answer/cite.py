@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
-from app.answer.marks import marks, named_sources, without_marks
-from app.answer.terms import words
 from app.domain.answer import Citation
 from app.domain.document import landmark_at
 from app.domain.passage import Passage
 from app.language.sentences import Span, split_sentences
+from app.language.text import normalise
+from app.language.tokens import terms
 
 
 def citation(n: int, passage: Passage, span: Span) -> Citation:
@@ -70,7 +71,7 @@ class _Book:
 
 
 def cite(text: str, sources: Sequence[Passage]) -> Cited:
-    """Map the source numbers in a model's text (`[1]`, `[Source 2]`, `[1, 3]`, ...: marks.py) to real spans.
+    """Map the source numbers in a model's text (`[1]`, `[Source 2]`, `[1, 3]`, ...) to real spans.
 
     `sources[0]` is number 1. A number without a source is removed from the text. Each kept one becomes the sentence of
     its source that supports the citing sentence best, or the quotation in it that stands there verbatim; the same span
@@ -121,11 +122,126 @@ def supporting_span(claim: str, content: str, spans: Sequence[Span]) -> Span:
         at = content.find(quoted[1])
         if at >= 0:
             return at, at + len(quoted[1])
-    wanted = set(words(claim))
+    wanted = set(terms(claim))
     best, best_score = (spans[0] if spans else (0, len(content))), 0.0
     for start, end in spans:
-        held = set(words(content[start:end]))
+        held = set(terms(content[start:end]))
         score = 2 * len(wanted & held) / (len(wanted) + len(held)) if wanted or held else 0.0
         if score > best_score:
             best, best_score = (start, end), score
     return best
+
+
+# --- how models cite ------------------------------------------------------------------------------------------------
+# `[1]`, `[Source 2]`, `[1, 3]`, `[Source 1: notes.md (page 3)]`, `【1†source】`, `(Source 2)`
+
+MOST_IN_RANGE: Final = 20
+"""`[1-3]` means three sources; `[1-400]` is no list of sources."""
+
+_WORD = r"(?:sources?|src|quellen?|fuentes?|documents?|docs?)"
+_NUMBER = r"\d{1,4}(?:\s*[-–]\s*\d{1,4})?"
+_AND = r"\s*(?:[,;&]|and|et|y|und)\s*"
+_LIST = rf"{_WORD}?\s*\^?#?{_NUMBER}(?:{_AND}{_WORD}?\s*#?{_NUMBER})*"
+_NAMED = rf"{_WORD}\s*#?{_NUMBER}(?:{_AND}{_WORD}?\s*#?{_NUMBER})*"
+_LABEL = r"(?:\s*[:†,]\s*[^\[\]【】\n]{1,200}|\s*\(page\s+\d+\))?"
+_MARK = re.compile(
+    rf"[ \t\u00a0]{{0,4}}(?:[\[【［]\s*(?P<numbers>{_LIST})\s*[\]】］]"
+    rf"|[\[【［]\s*(?P<labelled>{_NAMED}|{_LIST}(?=†)){_LABEL}\s*[\]】］]"
+    rf"|\(\s*(?P<named>{_NAMED})\s*\))(?!\()",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
+_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+
+
+def marks(text: str) -> Iterator[re.Match[str]]:
+    """Marks outside code, with the white space before them, in order."""
+    code = [found.span() for found in _CODE.finditer(text)]
+    for mark in _MARK.finditer(text):
+        if not any(start <= mark.start() < end for start, end in code):
+            yield mark
+
+
+def named_sources(mark: re.Match[str]) -> list[int]:
+    """The numbers in a mark, in order; a range stands for all in it."""
+    numbers = mark["numbers"] or mark["labelled"] or mark["named"]
+    return [n for found in _RANGE.finditer(numbers) for n in _listed(found)]
+
+
+def _listed(found: re.Match[str]) -> list[int]:
+    first, last = int(found[1]), int(found[2] or found[1])
+    return list(range(first, last + 1)) if first <= last < first + MOST_IN_RANGE else [first]
+
+
+_JOINER: Final = "\u2060"
+"""Neither white space nor part of a word."""
+
+
+def without_marks(text: str) -> str:
+    """Marks blanked, not removed, so that everything else keeps its offset. Before a full stop they are blanked by
+    joiners: after white space it would end no sentence."""
+    bare = list(text)
+    for mark in reversed(list(marks(text))):
+        after = bare[mark.end()] if mark.end() < len(bare) else ""
+        blank = _JOINER if after and after in f".!?…,;:){_JOINER}" else " "
+        bare[mark.start() : mark.end()] = blank * (mark.end() - mark.start())
+    return "".join(bare)
+
+
+def unmarked(text: str) -> str:
+    """Without marks: their numbers mean the sources of another answer."""
+    pieces, done = [], 0
+    for mark in marks(text):
+        pieces.append(text[done : mark.start()])
+        done = mark.end()
+    return "".join((*pieces, text[done:]))
+
+
+# --- quotations in an answer, and whether they stand in the sources ---------------------------------------------------
+
+_QUOTATION = re.compile(
+    r"\"([^\"\n]{1,1200})\"|“([^“”\n]{1,1200})”|„([^„“”\n]{1,1200})[“”]|«([^«»\n]{1,1200})»|»([^«»\n]{1,1200})«"
+)
+FEWEST_WORDS: Final = 3
+"""Shorter ones are mostly terms, titles or irony ("cloud", "The Hobbit"), which quote nobody."""
+_WHITE = re.compile(r"\s+")
+_SAME = str.maketrans(
+    {"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "–": "-", "—": "-", "…": "..."}
+)
+_OMISSION = re.compile(r"\s*(?:\[\s*(?:\.\.\.|…)\s*\]|\(\s*(?:\.\.\.|…)\s*\)|\.\.\.|…)\s*")
+_EDGES: Final = " .,;:!?'\""
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """Words in quotation marks at `span` of the answer, marks included."""
+
+    span: Span
+    text: str
+
+
+def quotations(answer: str) -> list[Quotation]:
+    """Those of at least FEWEST_WORDS words, in order."""
+    found = ((m.span(), next(g for g in m.groups() if g is not None)) for m in _QUOTATION.finditer(answer))
+    return [Quotation(span, text) for span, text in found if len(text.split()) >= FEWEST_WORDS]
+
+
+def stands_in(quotation: str, source: str) -> bool:
+    """Whether the words stand in the source one after the other, white space and typography (kind of quotation marks,
+    dashes) apart. A quotation with omissions ("a [...] b") needs its pieces, in order."""
+    text, at = plain(source), 0
+    for piece in _OMISSION.split(plain(quotation)):
+        wanted = piece.strip(_EDGES)
+        if (found := text.find(wanted, at)) < 0:
+            return False
+        at = found + len(wanted)
+    return True
+
+
+def plain(text: str) -> str:
+    return _WHITE.sub(" ", normalise(text).translate(_SAME)).strip()
+
+
+def missing_quotations(answer: str, sources: Sequence[str]) -> list[Quotation]:
+    """Those that stand in no source."""
+    return [found for found in quotations(answer) if not any(stands_in(found.text, source) for source in sources)]

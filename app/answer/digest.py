@@ -14,7 +14,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from app.answer.evidence import Candidate, candidates
+from app.answer.candidates import Candidate, candidates
 from app.answer.extract import drafted
 from app.domain.answer import Draft
 from app.domain.passage import Passage

@@ -10,16 +10,24 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Final
 
 import numpy as np
 
+from app.answer.candidates import (
+    Candidate,
+    Evidence,
+    Terms,
+    candidates,
+    evidence,
+    question_terms,
+)
 from app.answer.cite import citation
-from app.answer.evidence import Candidate, Evidence, Terms, candidates, evidence, question_terms
 from app.answer.refusal import refusal
-from app.answer.terms import language_of
 from app.domain.answer import Citation, Draft
 from app.domain.passage import Passage
+from app.language.identify import language_of
 from app.language.sentences import Kind, Span
 from app.providers.protocols import Embedder, Vectors
 from app.settings import AnswerSettings
@@ -210,3 +218,39 @@ def drafted(chosen: Sequence[Candidate], passages: Sequence[Passage], first: int
         gap = " " if piece.kind == before == "prose" else "\n"
         text += (gap if text else "") + _shown(made.quote, piece.kind, made.n)
     return Draft(text, cited, True, 1.0)
+
+
+# --- answers to the parts of a question, made one ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredPart:
+    """A sub-question and what was extracted for it; citations of all parts are numbered through."""
+
+    question: str
+    draft: Draft
+
+
+def join_parts(parts: Sequence[AnsweredPart]) -> Draft:
+    """One paragraph for each part that is answered; the others stand in `insufficiencies`.
+
+    `confidence` is the mean over all parts, an unanswered one counting 0. At least one part is answered.
+    """
+    answered = [part for part in parts if part.draft.found]
+    missing = [part for part in parts if not part.draft.found]
+    reasons = dict.fromkeys(reason for part in answered for reason in part.draft.insufficiencies)
+    return Draft(
+        text="\n\n".join(part.draft.text for part in answered),
+        citations=tuple(citation for part in answered for citation in part.draft.citations),
+        found=True,
+        confidence=fmean(part.draft.confidence if part.draft.found else 0.0 for part in parts),
+        insufficiencies=(*(f"Not answered by the documents: {part.question}" for part in missing), *reasons),
+    )
+
+
+def repeats_only(draft: Draft, said: Sequence[Citation]) -> bool:
+    """Whether it quotes only what was quoted before."""
+    places = {(cited.document_id, cited.start, cited.end) for cited in said}
+    return bool(draft.citations) and all(
+        (cited.document_id, cited.start, cited.end) in places for cited in draft.citations
+    )

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from app.answer.cite import Cited, cite
+from app.answer.cite import Cited, cite, unmarked
 from app.answer.context import Context
-from app.answer.marks import unmarked
 from app.answer.refusal import is_refusal, refusal
 from app.answer.reply import Spoken, complete_part, loop_start, tidy
 from app.domain.answer import Draft
-from app.domain.event import Token
 from app.domain.question import Turn
 from app.domain.trace import one_call
 from app.errors import ProviderResponseError
@@ -27,6 +26,9 @@ HISTORY_MESSAGES: Final = 5
 """Messages of the conversation that generation sees."""
 MESSAGE_CHARS: Final = 2000
 """Of each of them, and of each issue of a failed check."""
+FIRST_PIECES: Final = 16
+"""After each of these who reads has a turn, so that the first words come at once also where a server sends all in one; a turn
+after each of hundreds would slow both."""
 LOOKED_FOR_LOOPS: Final = 200
 """Characters between two looks for a loop."""
 
@@ -39,11 +41,13 @@ async def generate(
     *,
     temperature: float,
     confidence: float,
+    on_text: Callable[[str], None],
     feedback: Sequence[str] = (),
     history: Sequence[Turn] = (),
     task: str = "",
-) -> AsyncIterator[Token | Draft]:
-    """Tokens as the model writes them (with its own source numbers), then one Draft whose text replaces them.
+) -> Draft:
+    """The answer as a draft. `on_text` gets its pieces as the model writes them (with its own source numbers); the draft's
+    text replaces them.
 
     `feedback`: what a check found unsupported in the previous answer to the same question. `history`: the
     conversation before, of which the last HISTORY_MESSAGES are shown as data. `task`: our own instruction where more than
@@ -53,7 +57,7 @@ async def generate(
     Raises ProviderError, also for a stream that breaks off and for a reply that is nothing but reasoning;
     `settings.timeout_seconds` limits the whole.
     """
-    begun, reply, spoken = time.perf_counter(), _Reply(), Spoken()
+    begun, reply, spoken = time.perf_counter(), _Reply(on_text), Spoken()
     stream = chat.stream(
         _messages(_filled(question, context, feedback, history, task)),
         temperature=temperature,
@@ -65,16 +69,16 @@ async def generate(
         async for delta in deltas:
             delta = cast(Delta, delta)
             reply.finish, reply.usage = delta.finish_reason or reply.finish, delta.usage or reply.usage
-            if said := reply.add(spoken.hear(delta.text)):
-                yield Token(said)
+            reply.add(spoken.hear(delta.text))
+            if reply.pieces < FIRST_PIECES:
+                await asyncio.sleep(0)
             if reply.loops():
                 break
-    if said := reply.add(spoken.end()):
-        yield Token(said)
+    reply.add(spoken.end())
     reply.unfinished_thought = spoken.thinking
     seconds = time.perf_counter() - begun
     spent = one_call(chat.name, reply.usage.input_tokens, reply.usage.output_tokens, seconds, settings.prices)
-    yield _draft(chat.name, reply, context, confidence, spent.usage())
+    return _draft(chat.name, reply, context, confidence, spent.usage())
 
 
 # --- the prompt -----------------------------------------------------------------------------------------------------
@@ -111,16 +115,20 @@ def _quoted(text: str) -> str:
 class _Reply:
     """What the model said so far, and how it ended. `looped`: where the text goes round in circles."""
 
+    on_text: Callable[[str], None]
     text: str = ""
+    pieces: int = 0
     finish: str | None = None
     usage: Usage = field(default_factory=Usage)
     looped: int | None = None
     unfinished_thought: bool = False
     _looked: int = 0
 
-    def add(self, said: str) -> str:
-        self.text += said
-        return said
+    def add(self, piece: str) -> None:
+        if piece:
+            self.text += piece
+            self.pieces += 1
+            self.on_text(piece)
 
     def loops(self) -> bool:
         """Whether the model repeats itself; looked for now and then."""

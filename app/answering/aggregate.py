@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any, Final
 
 from app.answer.aggregate import LISTED, catalogue, mentions
-from app.answering.context import Outcome, Piece, Run
-from app.answering.fast import nothing_there
+from app.answering.context import Outcome, Run
+from app.answering.fast import answer_empty
 from app.answering.naming import topic
 from app.domain.answer import Draft
 from app.domain.event import Progress, Token
@@ -19,24 +18,22 @@ MOST_MENTIONED: Final = 200
 """Documents that a search by words returns; with so many the count is a lower bound."""
 
 
-async def aggregate(run: Run) -> AsyncIterator[Piece]:
-    """Progress, tokens and an Outcome. Raises CairnError."""
-    yield Progress("retrieve", 40)
+async def aggregate(run: Run) -> Outcome:
+    """Raises CairnError."""
+    run.emit(Progress("retrieve", 40))
     began, filters = time.perf_counter(), {**run.plan.filters, **(run.question.filters or {})}
     holdings = await run.deps.library.holdings(run.question.collection, filters=filters)
     if not holdings.documents and run.plan.filters:  # what was read out of the message fits nothing
         filters = dict(run.question.filters or {})
         holdings = await run.deps.library.holdings(run.question.collection, filters=filters)
     if not holdings.documents:
-        async for piece in nothing_there(run):
-            yield piece
-        return
+        return await answer_empty(run)
     words = topic(run.plan.text)
     outcome = await (_mentions(run, words, holdings, filters) if words else _catalogue(run, holdings, filters))
     run.record.spent("answer", began)
-    yield Progress("generate", 85)
-    yield Token(outcome.draft.text)
-    yield outcome
+    run.emit(Progress("generate", 85))
+    run.emit(Token(outcome.draft.text))
+    return outcome
 
 
 async def _catalogue(run: Run, holdings: Holdings, filters: dict[str, Any]) -> Outcome:

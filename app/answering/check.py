@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from app.answer.ground import ground
+from app.answer.ground.check import ground
 from app.answering.context import Run
 from app.domain.answer import Draft, Grounding
 from app.domain.passage import Passage

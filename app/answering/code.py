@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
 from app.answer.cite import citation
 from app.answer.code import LISTED, related_text
-from app.answering.context import Outcome, Piece, Run
+from app.answering.context import Outcome, Run
 from app.domain.answer import Citation, Draft
 from app.domain.code import Neighbour, Symbol, SymbolPlace, SymbolQuery
 from app.domain.event import Progress, Token
 from app.domain.passage import Passage
-from app.graph.symbols import wanted_symbols
+from app.graph.code.symbols import wanted_symbols
 
 NOUNS: Final[Mapping[tuple[str, bool], str]] = {
     ("calls", True): "callers",
@@ -33,9 +33,9 @@ def relation_asked(question: str) -> SymbolQuery | None:
     return next((one for one in wanted_symbols(question) if one.relation), None)
 
 
-async def code(run: Run) -> AsyncIterator[Piece]:
-    """Progress, tokens and an Outcome. Raises CairnError."""
-    yield Progress("retrieve", 40)
+async def code(run: Run) -> Outcome:
+    """Raises CairnError."""
+    run.emit(Progress("retrieve", 40))
     began = time.perf_counter()
     query = relation_asked(run.plan.text)
     assert query is not None  # choose() saw it
@@ -49,10 +49,10 @@ async def code(run: Run) -> AsyncIterator[Piece]:
     told = (f"{unsure} more names in the collection may mean {query.name!r} or something else that is called so.",)
     draft = Draft(text, tuple(cited.values()), True, 1.0, told if unsure else ())
     run.record.spent("answer", began)
-    yield Progress("generate", 85)
-    yield Token(text)
+    run.emit(Progress("generate", 85))
+    run.emit(Token(text))
     more = {"symbols": [symbol.name for symbol in run.symbols], "relation": query.relation}
-    yield Outcome(draft, "graph", tuple(sources), coverage=_coverage(listed, query), more=more)
+    return Outcome(draft, "graph", tuple(sources), coverage=_coverage(listed, query), more=more)
 
 
 def _asked(symbol: Symbol, query: SymbolQuery) -> list[Neighbour]:

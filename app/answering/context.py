@@ -1,12 +1,12 @@
 """What a strategy works with, and the record of what it did.
 
-A strategy is an async generator: it is given a `Run`, yields progress, sources and tokens, and last an `Outcome`.
+A strategy is a coroutine: it is given a `Run`, tells how it goes by `run.emit(event)`, and returns an `Outcome`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,9 +24,13 @@ from app.domain.question import Question, Turn
 from app.domain.trace import LegTrace, Spend
 from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel, Embedder
+from app.retrieve.plan import default_legs
 from app.retrieve.rerank import Reranked
-from app.retrieve.route import default_legs
 from app.settings import Settings
+
+StepEvent = Progress | SourcesFound | Token
+"""What a run says between its beginning and its end."""
+Report = Callable[[StepEvent], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class Record:
     `attempts`: generated answers with their groundedness. `merged`: the list that was made of several searches. `models`:
     the chat model by what it was asked for, with what that cost. `budget`: what agent strategies may spend; all models
     that are metered from then on are bounded by it. `steps`: what an agent thought and did; `read`: documents
-    whose words these may hold, besides those of the searches.
+    whose words these may hold, besides those of the searches. `streamed`: text of the answer has been shown already.
     """
 
     question: Question
@@ -80,6 +84,7 @@ class Record:
     steps: list[Mapping[str, Any]] = field(default_factory=list)
     read: set[UUID] = field(default_factory=set)
     budget: Budget | None = None
+    streamed: bool = False
     _under_way: int = 0
     _since: float = 0.0
 
@@ -132,19 +137,30 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One question on its way, understood and routed. `reranks`: whether each search is reranked by itself."""
+    """One question on its way, understood and routed. `report` takes what happens; strategies call `emit`. `reranks`:
+    whether each search is reranked by itself. `silent`: text that is written is not shown, since other text was."""
 
     question: Question
     plan: QueryPlan
     route: Route
     deps: Deps
     record: Record
+    report: Report
     symbols: tuple[Symbol, ...] = ()
     reranks: bool = True
+    silent: bool = False
 
     @property
     def settings(self) -> Settings:
         return self.deps.settings
+
+    def emit(self, event: StepEvent) -> None:
+        """Tell whoever follows the run. Returns at once, whoever reads, and never fails."""
+        if isinstance(event, Token):
+            if self.silent:
+                return
+            self.record.streamed = True
+        self.report(event)
 
     async def search(
         self,
@@ -186,8 +202,8 @@ class Outcome:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-Piece = Progress | SourcesFound | Token | Outcome
-Strategy = Callable[[Run], AsyncIterator[Piece]]
+Strategy = Callable[[Run], Awaitable[Outcome]]
+"""Raises CairnError."""
 
 
 def coverage(read: int, visible: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import Final
@@ -18,13 +18,8 @@ from uuid import UUID
 from app.answer.context import assemble
 from app.answer.extract import ENOUGH, extract, has_unsaid, requoted
 from app.answering.choose import Exchange, last_exchange
-from app.answering.context import (
-    Outcome,
-    Piece,
-    Run,
-    coverage,
-)
-from app.answering.draft import Material, answered
+from app.answering.context import Outcome, Run, coverage
+from app.answering.draft import Material, answer_from
 from app.answering.fast import fast
 from app.answering.gather import best, gather
 from app.domain.answer import Citation, Draft
@@ -48,9 +43,9 @@ SHOWN_BEFORE: Final = 4000
 """Characters of the last answer that a model is shown."""
 
 
-async def converse(run: Run) -> AsyncIterator[Piece]:
-    """Progress, sources, tokens and an Outcome. Raises CairnError."""
-    yield Progress("retrieve", 40)
+async def converse(run: Run) -> Outcome:
+    """Raises CairnError."""
+    run.emit(Progress("retrieve", 40))
     exchange = last_exchange(run.question.history, run.settings.memory.context)
     assert exchange is not None  # choose() saw it
     asked = run.question
@@ -58,15 +53,10 @@ async def converse(run: Run) -> AsyncIterator[Piece]:
     if not originals:
         note = "the sources of the last answer are gone, or outside of what is asked: searched anew"
         run.record.degraded.append(note)
-        async for piece in fast(run):
-            yield piece
-        return
+        return await fast(run)
     if run.plan.intent.intent == "simplify" and run.deps.chat is None:
-        async for piece in _simplified(run, exchange, originals):
-            yield piece
-        return
-    async for piece in answered(run, await _material(run, exchange, originals)):
-        yield piece
+        return await _simplify(run, exchange, originals)
+    return await answer_from(run, await _material(run, exchange, originals))
 
 
 def _ids(exchange: Exchange, *, cited: bool) -> list[UUID]:
@@ -144,11 +134,11 @@ def _asking(run: Run, text: str) -> Run:
 # --- simpler words without a model ------------------------------------------------------------------------------------
 
 
-async def _simplified(run: Run, exchange: Exchange, originals: Sequence[Passage]) -> AsyncIterator[Piece]:
+async def _simplify(run: Run, exchange: Exchange, originals: Sequence[Passage]) -> Outcome:
     """Of the sentences that answer the question before, those that are easiest to read."""
     context = assemble(originals, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
-    yield SourcesFound(context.passages)
-    yield Progress("generate", 85)
+    run.emit(SourcesFound(context.passages))
+    run.emit(Progress("generate", 85))
     cited = set(_ids(exchange, cited=True))
     near = [passage for passage in originals if passage.passage_id in cited]
     wide = run.settings.answer.model_copy(update={"max_sentences": CANDIDATES})
@@ -157,8 +147,8 @@ async def _simplified(run: Run, exchange: Exchange, originals: Sequence[Passage]
     if kept:
         reason = "Without a chat model nothing is reworded: these are the simplest sentences of the sources."
         draft = Draft(*requoted(kept), True, draft.confidence, (reason,))
-    yield Token(draft.text)
-    yield Outcome(
+    run.emit(Token(draft.text))
+    return Outcome(
         draft, "extractive", tuple(originals), coverage=coverage(len(originals), len(originals)),
         more={"continues": str(exchange.answer.id), "original_sources": len(originals)},
     )  # fmt: skip

@@ -12,17 +12,15 @@ are extracted in any case: such a run ends in the best answer so far.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from functools import partial
+from typing import Any, Final
 
 from app.answer.advice import known_language, rephrase
-from app.answer.context import Context
-from app.answer.extract import ENOUGH, extract
+from app.answer.context import Context, assemble_with_graph
+from app.answer.extract import ENOUGH, AnsweredPart, extract, join_parts, repeats_only
 from app.answer.generate import generate
-from app.answer.graph_section import assembled
-from app.answer.parts import Part, joined, repeats
 from app.answering.check import (
     Checked,
     as_sources,
@@ -32,20 +30,15 @@ from app.answering.check import (
     feedback,
     note,
 )
-from app.answering.context import (
-    Outcome,
-    Piece,
-    Run,
-    coverage,
-)
+from app.answering.context import Outcome, Run, coverage
 from app.answering.naming import without_names
 from app.answering.replies import SHOWN, question_back
 from app.domain.answer import Citation, Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.graph import GraphContext
 from app.domain.passage import Passage
-from app.domain.refusals import REFUSALS
 from app.errors import BudgetExceededError, ProviderError
+from app.language.lexicon import REFUSALS
 from app.retrieve.operators import parse_operators
 
 CHECKED_WHOLE: Final = 20
@@ -79,83 +72,76 @@ class Material:
     graph: GraphContext | None = None
 
 
-async def answered(run: Run, material: Material) -> AsyncIterator[Piece]:
-    """Sources, progress, tokens and an Outcome. Raises CairnError."""
-    context = assembled(
+async def answer_from(run: Run, material: Material) -> Outcome:
+    """Written by the model from the passages, else quoted from them. Raises CairnError."""
+    context = assemble_with_graph(
         material.passages, material.graph, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
     )
-    yield SourcesFound(context.passages)
-    yield Progress("generate", 85)
+    run.emit(SourcesFound(context.passages))
+    run.emit(Progress("generate", 85))
+    write = partial(write_answer, run, material, context) if run.deps.chat and context.passages else None
+    return await write_or_quote(run, write, partial(quote_from, run, material), "the answer was extracted instead")
+
+
+Making = Callable[[], Awaitable[Outcome]]
+
+
+async def write_or_quote(run: Run, write: Making | None, quote: Making, instead: str) -> Outcome:
+    """What the model writes, or where there is none, or it fails, a quotation; `instead` says so in `degraded`. Raises
+    ProviderError where the user has seen text that the model began."""
     degraded: tuple[str, ...] = ()
-    started = False
-    if run.deps.chat and context.passages:
+    if write is not None:
         try:
-            async with aclosing(cast("Any", written(run, material, context))) as pieces:
-                async for piece in pieces:
-                    started = started or isinstance(piece, Token)
-                    yield piece
-            return
+            return await write()
         except ProviderError as error:
-            if started and not isinstance(error, BudgetExceededError):
+            if run.record.streamed and not isinstance(error, BudgetExceededError):
                 raise
-            degraded = (f"generation failed ({error.code}: {error.detail}): the answer was extracted instead",)
-    outcome = await quotation(run, material)
-    if not started:
-        yield Token(outcome.draft.text)
-    yield replace(outcome, degraded=(*outcome.degraded, *degraded))
+            degraded = (f"generation failed ({error.code}: {error.detail}): {instead}",)
+    outcome = await quote()
+    if not run.record.streamed:
+        run.emit(Token(outcome.draft.text))
+    return replace(outcome, degraded=(*outcome.degraded, *degraded))
 
 
 # --- with a model ---------------------------------------------------------------------------------------------------
 
 
-async def written(run: Run, material: Material, context: Context) -> AsyncIterator[Piece]:
-    """Attempts until one is supported or none is left; the best of them."""
-    settings, best, degraded = check_settings(run.settings), None, material.degraded
+async def write_answer(run: Run, material: Material, context: Context) -> Outcome:
+    """Attempts until one is supported or none is left; the best of them. Raises ProviderError where the first one fails."""
+    settings, degraded = check_settings(run.settings), material.degraded
+    best: Checked | None = None
     issues: tuple[str, ...] = ()
     for attempt in range(1, settings.max_retries + 2):
         if attempt > 1:
-            yield Progress("retry", 95)
-        checked: Checked | None = None
+            run.emit(Progress("retry", 95))
         try:
-            async with aclosing(cast("Any", attempted(run, material, context, attempt, issues))) as pieces:
-                async for piece in pieces:
-                    if isinstance(piece, Checked):
-                        checked = piece
-                    elif attempt == 1:
-                        yield piece
+            checked = await attempt_answer(run, material, context, attempt, issues)
         except ProviderError as error:
             if best is None:
                 raise
             degraded += (f"attempt {attempt} failed ({error.code}: {error.detail})",)
             break
-        assert checked is not None
         best = checked if best is None or checked.score > best.score else best
         if not checked.refuted:
             break
         issues = feedback(checked)
     assert best is not None
-    outcome = await settled(run, material, context, best, strict=settings.strict)
-    yield replace(outcome, iterations=len(run.record.attempts), degraded=(*degraded, *outcome.degraded))
+    outcome = await settle(run, material, context, best, strict=settings.strict)
+    return replace(outcome, iterations=len(run.record.attempts), degraded=(*degraded, *outcome.degraded))
 
 
-async def attempted(
+async def attempt_answer(
     run: Run, material: Material, context: Context, attempt: int, issues: tuple[str, ...]
-) -> AsyncIterator[Token | Progress | Checked]:
-    """One generated answer, token by token, then with its check. `issues`: what was wrong with the one before. Raises
-    ProviderError."""
-    draft: Draft | None = None
-    async with aclosing(cast("Any", _generated(run, material, context, attempt, issues))) as pieces:
-        async for piece in pieces:
-            if isinstance(piece, Draft):
-                draft = piece
-            else:
-                yield piece
-    assert draft is not None
-    yield Progress("hallucination", 95)
+) -> Checked:
+    """One generated answer with its check; the text of the first attempt is shown as it comes. `issues`: what was wrong
+    with the one before. Raises ProviderError."""
+    draft = await _generate(replace(run, silent=run.silent or attempt > 1), material, context, attempt, issues)
+    if check_settings(run.settings).enabled:
+        run.emit(Progress("hallucination", 95))
     sources = (*compared(draft, context), *as_sources(material.facts))
     checked = await check(run, draft, sources, material.confidence)
     note(run, attempt, checked)
-    yield checked
+    return checked
 
 
 def compared(draft: Draft, context: Context) -> tuple[Passage, ...]:
@@ -166,41 +152,37 @@ def compared(draft: Draft, context: Context) -> tuple[Passage, ...]:
     return tuple(passage for passage in context.passages if passage.passage_id in cited) or context.passages
 
 
-async def _generated(
-    run: Run, material: Material, context: Context, attempt: int, issues: tuple[str, ...]
-) -> AsyncIterator[Token | Draft]:
+async def _generate(run: Run, material: Material, context: Context, attempt: int, issues: tuple[str, ...]) -> Draft:
     assert run.deps.chat is not None
     memory = run.settings.memory.generation
     began = time.perf_counter()
     try:
-        stream = generate(
+        return await generate(
             material.question,
             context,
             run.record.metered("generate" if attempt == 1 else "retry", run.deps.chat, run.settings),
             run.settings.answer,
             temperature=run.settings.rag.qa.temperature,
             confidence=material.confidence,
+            on_text=lambda text: run.emit(Token(text)),
             feedback=issues,
             history=run.question.history[-memory:] if memory else (),
             task=material.task,
         )
-        async with aclosing(cast("Any", stream)) as pieces:
-            async for piece in pieces:
-                yield piece
     finally:
         run.record.spent("answer", began)
 
 
-async def settled(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
+async def settle(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
     """The answer that is given: as it is, with what is not supported said; in strict mode what the sources say."""
     assert run.deps.chat is not None
     read = material.coverage or coverage(len(material.passages), material.visible)
     if strict and best.refuted:
-        outcome = await quotation(run, material)
+        outcome = await quote_from(run, material)
         reason = "The generated answer was not supported by its sources and is withheld (strict checking)."
         told = (reason, *outcome.draft.insufficiencies)
         return replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
-    draft = best.draft if best.draft.found else await refused(run, best.draft)
+    draft = best.draft if best.draft.found else await advise(run, best.draft)
     draft = replace(draft, insufficiencies=(*draft.insufficiencies, *disclosure(best)))
     return Outcome(
         draft, run.deps.chat.name, context.passages, material.confidence, read, best.grounding,
@@ -212,7 +194,7 @@ async def settled(run: Run, material: Material, context: Context, best: Checked,
 # --- without one ----------------------------------------------------------------------------------------------------
 
 
-async def quotation(run: Run, material: Material) -> Outcome:
+async def quote_from(run: Run, material: Material) -> Outcome:
     """From the passages in order of relevance; no budget of tokens limits us here."""
     began = time.perf_counter()
     draft = await _extracted(run, material)
@@ -220,7 +202,7 @@ async def quotation(run: Run, material: Material) -> Outcome:
     lists = (material.shown, material.passages, *(passages for _, passages in material.parts))
     sources = tuple({passage.passage_id: passage for passages in lists for passage in passages}.values())
     if not draft.found:
-        draft = await refused(run, draft)
+        draft = await advise(run, draft)
     return Outcome(
         draft, "extractive", sources, material.confidence, coverage(len(sources), max(len(sources), material.visible)),
         needs_clarification=not draft.found and _ambiguous(run), degraded=material.degraded, more=material.more,
@@ -229,16 +211,16 @@ async def quotation(run: Run, material: Material) -> Outcome:
 
 async def _extracted(run: Run, material: Material) -> Draft:
     """Each sub-question from its own passages; the question as a whole where there are none, or none is answered."""
-    parts: list[Part] = []
+    parts: list[AnsweredPart] = []
     cited: list[Citation] = []
     for text, passages in material.parts:
         draft = await _extract(run, material, text, passages, len(cited) + 1)
-        if draft.found and repeats(draft, cited):
+        if draft.found and repeats_only(draft, cited):
             continue
-        parts.append(Part(text, draft))
+        parts.append(AnsweredPart(text, draft))
         cited += draft.citations
     if any(part.draft.found for part in parts):
-        return joined(parts)
+        return join_parts(parts)
     return await _extract(run, material, material.question, material.passages, 1)
 
 
@@ -251,7 +233,7 @@ async def _extract(run: Run, material: Material, text: str, passages: tuple[Pass
 # --- what to do when nothing answers --------------------------------------------------------------------------------
 
 
-async def refused(run: Run, draft: Draft) -> Draft:
+async def advise(run: Run, draft: Draft) -> Draft:
     """The refusal with what to do next: a question back where the message is ambiguous, else other words."""
     titles = await run.deps.library.titles(run.question.collection, SHOWN)
     if _ambiguous(run):

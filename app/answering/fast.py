@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 from app.answer.advice import empty_collection
-from app.answering.context import (
-    Outcome,
-    Piece,
-    Run,
-    coverage,
-)
-from app.answering.draft import Material, answered
+from app.answering.context import Outcome, Run, coverage
+from app.answering.draft import Material, answer_from
 from app.answering.gather import gather
 from app.domain.event import Progress, Token
 
@@ -19,16 +12,14 @@ OTHERS_SHOWN = 5
 """Collections named to somebody who asks an empty one."""
 
 
-async def fast(run: Run) -> AsyncIterator[Piece]:
-    """Progress, sources, tokens and an Outcome. Raises CairnError."""
+async def fast(run: Run) -> Outcome:
+    """Raises CairnError."""
     if run.route.strategy == "enhanced" and run.plan.subquestions:
-        yield Progress("decompose", 20)
-    yield Progress("retrieve", 40)
+        run.emit(Progress("decompose", 20))
+    run.emit(Progress("retrieve", 40))
     found = await gather(run)
     if found.visible == 0:
-        async for piece in nothing_there(run):
-            yield piece
-        return
+        return await answer_empty(run)
     material = Material(
         question=run.plan.text,
         passages=found.passages,
@@ -39,14 +30,13 @@ async def fast(run: Run) -> AsyncIterator[Piece]:
         graph=found.graph,
         more={"effective_top_k": found.effective_top_k, "read": len(found.passages)},
     )
-    async for piece in answered(run, material):
-        yield piece
+    return await answer_from(run, material)
 
 
-async def nothing_there(run: Run) -> AsyncIterator[Piece]:
+async def answer_empty(run: Run) -> Outcome:
     """What to do about a collection without documents."""
     others = await run.deps.library.filled_collections(OTHERS_SHOWN)
     draft = empty_collection(run.plan.language, run.question.collection, others)
-    yield Progress("generate", 85)
-    yield Token(draft.text)
-    yield Outcome(draft, "fixed", confidence=0.0, coverage=coverage(0, 0))
+    run.emit(Progress("generate", 85))
+    run.emit(Token(draft.text))
+    return Outcome(draft, "fixed", confidence=0.0, coverage=coverage(0, 0))

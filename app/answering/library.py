@@ -12,10 +12,10 @@ from app.domain.graph_view import CommunitySummary, Way
 from app.domain.library import DocumentReading, Holdings, Listed
 from app.domain.passage import Passage
 from app.domain.principal import Principal
-from app.graph.lookup import lookup
+from app.graph.code.symbols import find_symbols
 from app.graph.overview import communities_for
-from app.graph.paths import ways_between
-from app.graph.symbols import find_symbols
+from app.graph.resolve import find_entity
+from app.graph.walk import find_ways
 from app.store import collections, holdings, passages, tools
 from app.store.passages import ChunkVector
 from app.store.session import Database
@@ -103,11 +103,15 @@ class Library:
             self.principal, readonly=True, isolation="repeatable_read", config=_QUICKLY
         ) as connection:
             found = await collections.by_name(connection, self.principal, collection)
-            ends = [await lookup(connection, self.principal, found.id, name) for name in (one, other)] if found else []
+            ends = (
+                [await find_entity(connection, self.principal, found.id, name) for name in (one, other)]
+                if found
+                else []
+            )
             first, second = (*ends, None, None)[:2]
             if found is None or first is None or second is None or first.id == second.id:
                 return ()
             most = min(max(found.passage_count // HUB, 3), MOST_PASSAGES)
-            return await ways_between(
+            return await find_ways(
                 connection, self.principal, found.id, first.id, second.id, hops=hops, limit=limit, most=most
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,8 +48,8 @@ def batches(passages: Sequence[Passage], max_tokens: int) -> list[list[Passage]]
     return parts
 
 
-async def notes(run: Run, parts: Sequence[Sequence[Passage]], question: str) -> AsyncIterator[Progress | Noted]:
-    """Progress as parts are read, then the notes. Raises ProviderError when no part could be read."""
+async def take_notes(run: Run, parts: Sequence[Sequence[Passage]], question: str) -> Noted:
+    """Tells the progress as parts are read. Raises ProviderError when no part could be read."""
     gate = asyncio.Semaphore(AT_ONCE)
     firsts = [1 + sum(map(len, parts[:at])) for at in range(len(parts))]
 
@@ -64,8 +64,8 @@ async def notes(run: Run, parts: Sequence[Sequence[Passage]], question: str) -> 
     try:
         for done, finished in enumerate(asyncio.as_completed(tasks), start=1):
             await finished
-            yield Progress("summarize", 40 + 40 * done // len(tasks))
-        yield _noted([task.result() for task in tasks], parts)
+            run.emit(Progress("summarize", 40 + 40 * done // len(tasks)))
+        return _noted([task.result() for task in tasks], parts)
     finally:
         for task in tasks:
             task.cancel()

@@ -7,25 +7,25 @@ nothing joins them, the question is searched for like any other.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
-from typing import Any, Final, cast
+from typing import Final
 from uuid import UUID
 
 from app.answer.cite import citation, supporting_span
 from app.answer.context import assemble
 from app.answering.choose import Means, by_complexity
-from app.answering.context import Outcome, Piece, Run
-from app.answering.draft import Material, written
+from app.answering.context import Outcome, Run
+from app.answering.draft import Material, write_answer, write_or_quote
 from app.answering.fast import fast
-from app.answering.widen import widened, widens
+from app.answering.widen import can_widen, widen
 from app.domain.answer import Citation, Draft
-from app.domain.event import Progress, SourcesFound, Token
+from app.domain.event import Progress, SourcesFound
 from app.domain.graph_view import Relation, Way
 from app.domain.passage import Passage
-from app.errors import CairnError, ProviderError
+from app.errors import CairnError
 from app.language.sentences import Span, split_sentences
 from app.query.related import ends_of
 
@@ -41,14 +41,11 @@ LOOKED_AT: Final = 20
 """Ways of which the best are taken."""
 
 
-async def related(run: Run) -> AsyncIterator[Piece]:
-    """Progress, sources, tokens and an Outcome. Raises CairnError."""
-    yield Progress("retrieve", 40)
+async def related(run: Run) -> Outcome:
+    """Raises CairnError."""
+    run.emit(Progress("retrieve", 40))
     ways, passages, notes = await _ways(run)
-    steps = _answering(run, ways, passages) if ways else _searched(run, notes)
-    async with aclosing(cast("Any", steps)) as pieces:
-        async for piece in pieces:
-            yield piece
+    return await _tell(run, ways, passages) if ways else await _search(run, notes)
 
 
 async def _ways(run: Run) -> tuple[Sequence[Way], Mapping[UUID, Passage], tuple[str, ...]]:
@@ -84,25 +81,21 @@ def _sure(relation: Relation, known: Mapping[UUID, Passage]) -> float:
     return TOGETHER if passage and len(relation.proof.quote) < len(passage.content) else PASSAGE
 
 
-async def _searched(run: Run, notes: tuple[str, ...]) -> AsyncIterator[Piece]:
+async def _search(run: Run, notes: tuple[str, ...]) -> Outcome:
     """As if the graph were not there; the route says which way was taken in the end."""
     route = by_complexity(run.plan, Means())
     strategy = route.strategy if route.strategy == "enhanced" else "fast"
     reason = f"nothing in the graph joins what the question names; {route.reason}"
     plain = replace(run, route=replace(route, strategy=strategy, reason=reason))
     run.record.route = plain.route
-    if widens(plain):
-        plain = await widened(plain)
-    async with aclosing(cast("Any", fast(plain))) as pieces:
-        async for piece in pieces:
-            if isinstance(piece, Outcome):
-                more = {**piece.more, "strategy": strategy, "reason": reason}
-                yield replace(piece, more=more, degraded=(*route.degraded, *notes, *piece.degraded))
-            else:
-                yield piece
+    if can_widen(plain):
+        plain = await widen(plain)
+    outcome = await fast(plain)
+    more = {**outcome.more, "strategy": strategy, "reason": reason}
+    return replace(outcome, more=more, degraded=(*route.degraded, *notes, *outcome.degraded))
 
 
-async def _answering(run: Run, ways: Sequence[Way], known: Mapping[UUID, Passage]) -> AsyncIterator[Piece]:
+async def _tell(run: Run, ways: Sequence[Way], known: Mapping[UUID, Passage]) -> Outcome:
     proofs = [relation.proof.passage_id for way in ways for relation in way.relations]
     passages = tuple(known[key] for key in dict.fromkeys(proofs) if key in known)
     told = [[entity.name for entity in way.entities] for way in ways]
@@ -114,30 +107,16 @@ async def _answering(run: Run, ways: Sequence[Way], known: Mapping[UUID, Passage
         coverage=f"sampled: the {len(passages)} passages that prove the way",
         more={"paths": told, "relations": [relation.kind for relation in ways[0].relations]},
     )
-    degraded: tuple[str, ...] = ()
-    if run.deps.chat:
-        context = assemble(passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
-        yield SourcesFound(context.passages)
-        yield Progress("generate", 85)
-        started = False
-        try:
-            async with aclosing(cast("Any", written(run, material, context))) as pieces:
-                async for piece in pieces:
-                    started = started or isinstance(piece, Token)
-                    yield piece
-            return
-        except ProviderError as error:
-            if started:
-                raise
-            degraded = (f"generation failed ({error.code}: {error.detail}): the evidence was quoted instead",)
-    else:
-        yield SourcesFound(passages)
-        yield Progress("generate", 85)
-    draft = _quoted(ways[0], known, material.confidence)
-    yield Token(draft.text)
-    yield Outcome(
-        draft, "extractive", passages, material.confidence, material.coverage, more=material.more, degraded=degraded
-    )
+    context = assemble(passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
+    run.emit(SourcesFound(context.passages if run.deps.chat else passages))
+    run.emit(Progress("generate", 85))
+
+    async def quote() -> Outcome:
+        draft = _quoted(ways[0], known, material.confidence)
+        return Outcome(draft, "extractive", passages, material.confidence, material.coverage, more=material.more)
+
+    write = partial(write_answer, run, material, context) if run.deps.chat else None
+    return await write_or_quote(run, write, quote, "the evidence was quoted instead")
 
 
 def _quoted(way: Way, known: Mapping[UUID, Passage], confidence: float) -> Draft:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from app.answer.advice import join_or, known_language
-from app.answer.terms import Language, words
-from app.answering.context import Outcome, Piece, Run
+from app.answering.context import Outcome, Run
 from app.domain.answer import Draft
 from app.domain.event import Token
 from app.domain.plan import Intent
+from app.language.tokens import Language, terms
 
 REPLIES: Final[Mapping[Intent, str]] = {
     "greeting": "Hello! How can I help you with your documents today?",
@@ -45,25 +45,25 @@ _FOR_EXAMPLE: Final[Mapping[Language, str]] = {
 LONGEST_SAID: Final = 80
 
 
-async def reply(run: Run) -> AsyncIterator[Piece]:
+async def reply(run: Run) -> Outcome:
     """The fixed reply of the intent."""
     text = REPLIES[run.plan.intent.intent]
-    yield Token(text)
-    yield Outcome(Draft(text, (), True, 1.0), "fixed", confidence=run.plan.intent.confidence)
+    run.emit(Token(text))
+    return Outcome(Draft(text, (), True, 1.0), "fixed", confidence=run.plan.intent.confidence)
 
 
-async def clarify(run: Run) -> AsyncIterator[Piece]:
+async def clarify(run: Run) -> Outcome:
     """A question back that names what there is to ask about."""
     titles = await run.deps.library.titles(run.question.collection, SHOWN)
     text = question_back(run.question.text, run.plan.language, titles)
-    yield Token(text)
+    run.emit(Token(text))
     confidence = run.plan.intent.confidence
-    yield Outcome(Draft(text, (), False, 1.0), "fixed", confidence=confidence, needs_clarification=True)
+    return Outcome(Draft(text, (), False, 1.0), "fixed", confidence=confidence, needs_clarification=True)
 
 
 def question_back(message: str, language: str, titles: Sequence[str]) -> str:
     """What to ask somebody whose message does not say enough."""
     spoken = known_language(language)
     said = " ".join(message.split())
-    about = _WHICH[spoken].format(said=said) if words(said) and len(said) <= LONGEST_SAID else _SUBJECT[spoken]
+    about = _WHICH[spoken].format(said=said) if terms(said) and len(said) <= LONGEST_SAID else _SUBJECT[spoken]
     return about + (_FOR_EXAMPLE[spoken].format(titles=join_or(titles, spoken)) if titles else ".")

@@ -12,28 +12,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, cast
 
 import structlog
 
 from app.answering.choose import Means, choose
 from app.answering.code import relation_asked
-from app.answering.context import (
-    Deps,
-    Outcome,
-    Record,
-    Run,
-)
+from app.answering.context import Deps, Record, Report, Run, StepEvent
 from app.answering.finish import finished
-from app.answering.widen import widened, widens
+from app.answering.widen import can_widen, widen
+from app.domain.answer import Answer
 from app.domain.code import Symbol
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted
 from app.domain.plan import QueryPlan
 from app.domain.question import Question
 from app.errors import CairnError
-from app.graph.symbols import wanted_symbols
+from app.graph.code.symbols import wanted_symbols
 
 log = structlog.get_logger(__name__)
 
@@ -41,10 +35,13 @@ log = structlog.get_logger(__name__)
 async def run(question: Question, deps: Deps, record: Record) -> AsyncIterator[Event]:
     """RunStarted, then Progress, SourcesFound and Token, and one terminal event. `record` fills as it goes."""
     yield RunStarted(question.run_id, question.strategy)
+    said: asyncio.Queue[StepEvent | None] = asyncio.Queue()
+    work = asyncio.create_task(answer(question, deps, record, said.put_nowait))
+    work.add_done_callback(lambda _: said.put_nowait(None))
     try:
-        async with aclosing(cast("Any", _steps(question, deps, record))) as events:
-            async for event in events:
-                yield event
+        while (event := await said.get()) is not None:
+            yield event
+        yield Answered(work.result())
     except asyncio.CancelledError:
         yield Cancelled(question.run_id)
         raise
@@ -53,34 +50,31 @@ async def run(question: Question, deps: Deps, record: Record) -> AsyncIterator[E
     except Exception:
         log.exception("run.bug", run_id=str(question.run_id))
         yield Failed(CairnError("An internal error ended this run; the log has the details."))
+    finally:
+        work.cancel()
+        await asyncio.wait([work])
 
 
-async def _steps(question: Question, deps: Deps, record: Record) -> AsyncIterator[Event]:
+async def answer(question: Question, deps: Deps, record: Record, report: Report) -> Answer:
+    """Understand -> choose -> the strategy -> finish. `record` fills as it goes, `report` takes the events. Raises
+    CairnError."""
     began = time.perf_counter()
-    yield Progress("classify", 10)
+    report(Progress("classify", 10))
     question = await _remembering(question, deps, record)
     plan = await deps.understand(question)
     record.spent("understand", began)
     symbols = await _symbols(question, plan, deps, record)
     route = choose(question, plan, _means(plan, deps, symbols))
     record.question, record.plan, record.route = question, plan, route
-    outcome: Outcome | None = None
-    one = Run(question, plan, route, deps, record, symbols)
-    if widens(one):
-        yield Progress("expand", 20)
-        one = await widened(one)
-    async with aclosing(cast("Any", deps.strategies[route.strategy](one))) as pieces:
-        async for piece in pieces:
-            if isinstance(piece, Outcome):
-                outcome = piece
-            else:
-                yield piece
-    assert outcome is not None
+    run = Run(question, plan, route, deps, record, report, symbols)
+    if can_widen(run):
+        run.emit(Progress("expand", 20))
+        run = await widen(run)
+    outcome = await deps.strategies[route.strategy](run)
     record.spent("total", began)
-    one = replace(one, plan=record.plan)  # with what the strategy added to it
-    answer = finished(one, outcome)
-    yield Progress("complete", 100)
-    yield Answered(answer)
+    answer = finished(replace(run, plan=record.plan), outcome)  # with what the strategy added to it
+    run.emit(Progress("complete", 100))
+    return answer
 
 
 async def _symbols(question: Question, plan: QueryPlan, deps: Deps, record: Record) -> tuple[Symbol, ...]:

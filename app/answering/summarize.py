@@ -9,10 +9,9 @@ written from the notes. Of a collection that does not fit into the budget, passa
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from functools import partial
 from uuid import UUID
 
 import numpy as np
@@ -20,21 +19,15 @@ import numpy as np
 from app.answer.context import rendered
 from app.answer.digest import digest, representative
 from app.answer.extract import not_found
-from app.answering.context import (
-    Outcome,
-    Piece,
-    Run,
-    coverage,
-)
-from app.answering.draft import Material, answered, written
-from app.answering.fast import nothing_there
+from app.answering.context import Outcome, Run, coverage
+from app.answering.draft import Material, answer_from, write_answer, write_or_quote
+from app.answering.fast import answer_empty
 from app.answering.gather import gather
 from app.answering.naming import named, topic
-from app.answering.notes import Noted, batches, notes
+from app.answering.notes import batches, take_notes
 from app.answering.overview import Overview, overview
-from app.domain.event import Progress, SourcesFound, Token
+from app.domain.event import Progress, SourcesFound
 from app.domain.library import DocumentReading, Listed
-from app.errors import ProviderError
 from app.language.sentences import Span
 from app.prompts import prompt_part
 
@@ -44,24 +37,20 @@ SUBJECT_FACTOR = 2.0
 """How much more than usual is read about a subject."""
 
 
-async def summarize(run: Run) -> AsyncIterator[Piece]:
-    """Progress, sources, tokens and an Outcome. Raises CairnError."""
-    yield Progress("retrieve", 40)
+async def summarize(run: Run) -> Outcome:
+    """Raises CairnError."""
+    run.emit(Progress("retrieve", 40))
     question, filters = run.question, {**run.plan.filters, **(run.question.filters or {})}
     documents = await run.deps.library.documents(question.collection, filters=filters)
     if not documents and run.plan.filters:  # what was read out of the message fits nothing
         filters = dict(question.filters or {})
         documents = await run.deps.library.documents(question.collection, filters=filters)
     if not documents:
-        async for piece in nothing_there(run):
-            yield piece
-        return
+        return await answer_empty(run)
     chosen = [item for item in documents if item.external_id in run.plan.documents]
     chosen = chosen or named(question.text, documents) or named(run.plan.text, documents)
     if not chosen and not run.plan.summarize and (subject := topic(run.plan.text)):
-        async for piece in _of_subject(run, " ".join(subject)):
-            yield piece
-        return
+        return await _summarize_subject(run, " ".join(subject))
     ids = [item.id for item in chosen] or None
     budget = run.settings.answer.summary_tokens
     reading = await run.deps.library.read(question.collection, ids, max_tokens=budget, filters=filters)
@@ -70,11 +59,10 @@ async def summarize(run: Run) -> AsyncIterator[Piece]:
         view = await overview(run, budget)
     if view:
         reading = replace(reading, passages=view.passages)
-    async for piece in _of_reading(run, reading, chosen or documents, view):
-        yield piece
+    return await _summarize_reading(run, reading, chosen or documents, view)
 
 
-async def _of_subject(run: Run, subject: str) -> AsyncIterator[Piece]:
+async def _summarize_subject(run: Run, subject: str) -> Outcome:
     found = await gather(run, factor=SUBJECT_FACTOR)
     material = Material(
         question=run.plan.text if run.deps.chat else subject,
@@ -85,13 +73,12 @@ async def _of_subject(run: Run, subject: str) -> AsyncIterator[Piece]:
         degraded=found.degraded,
         more={"effective_top_k": found.effective_top_k, "subject": subject},
     )
-    async for piece in answered(run, material):
-        yield piece
+    return await answer_from(run, material)
 
 
-async def _of_reading(
+async def _summarize_reading(
     run: Run, reading: DocumentReading, documents: list[Listed], view: Overview | None = None
-) -> AsyncIterator[Piece]:
+) -> Outcome:
     passages = reading.passages
     read = f"{coverage(len(passages), reading.total)} in {len(documents)} documents"
     material = Material(
@@ -102,44 +89,21 @@ async def _of_reading(
         coverage=read,
         more={"documents_read": len(documents)} | ({"communities": view.communities} if view else {}),
     )
-    yield SourcesFound(passages)
-    degraded: tuple[str, ...] = ()
-    if run.deps.chat and passages:
-        started = False
-        try:
-            async with aclosing(cast("Any", _by_model(run, material))) as pieces:
-                async for piece in pieces:
-                    started = started or isinstance(piece, Token)
-                    yield piece
-            return
-        except ProviderError as error:
-            if started:
-                raise
-            degraded = (f"generation failed ({error.code}: {error.detail}): sentences were chosen instead",)
-    yield Progress("generate", 85)
-    outcome = await _quoted(run, material, view.places if view else None)
-    yield Token(outcome.draft.text)
-    yield replace(outcome, degraded=degraded)
+    run.emit(SourcesFound(passages))
+    write = partial(_write, run, material) if run.deps.chat and passages else None
+    quote = partial(_quote, run, material, view.places if view else None)
+    return await write_or_quote(run, write, quote, "sentences were chosen instead")
 
 
-async def _by_model(run: Run, material: Material) -> AsyncIterator[Piece]:
-    """At once, or from notes."""
+async def _write(run: Run, material: Material) -> Outcome:
+    """At once, or from notes. Raises ProviderError."""
     parts = batches(material.passages, run.settings.answer.max_context_tokens)
     if len(parts) == 1:
-        yield Progress("generate", 85)
+        run.emit(Progress("generate", 85))
         whole = replace(material, task=prompt_part("summarize", "whole"))
-        async for piece in written(run, whole, rendered(material.passages)):
-            yield piece
-        return
-    noted: Noted | None = None
-    async with aclosing(cast("Any", notes(run, parts, run.plan.text))) as steps:
-        async for step in steps:
-            if isinstance(step, Noted):
-                noted = step
-            else:
-                yield step
-    assert noted is not None
-    yield Progress("generate", 85)
+        return await write_answer(run, whole, rendered(material.passages))
+    noted = await take_notes(run, parts, run.plan.text)
+    run.emit(Progress("generate", 85))
     lost = "" if noted.passages_lost == 0 else f"; notes of {noted.passages_lost} passages are missing"
     told = replace(
         material,
@@ -148,12 +112,12 @@ async def _by_model(run: Run, material: Material) -> AsyncIterator[Piece]:
         degraded=noted.degraded,
         more={**material.more, "parts": len(parts)},
     )
-    async for piece in written(run, told, replace(rendered(material.passages), text=noted.text)):
-        yield piece
+    return await write_answer(run, told, replace(rendered(material.passages), text=noted.text))
 
 
-async def _quoted(run: Run, material: Material, places: Mapping[UUID, Sequence[Span]] | None = None) -> Outcome:
+async def _quote(run: Run, material: Material, places: Mapping[UUID, Sequence[Span]] | None) -> Outcome:
     """The most representative sentences, of `places` where there are many."""
+    run.emit(Progress("generate", 85))
     began = time.perf_counter()
     places = places or await _central(run, material)
     limit = run.settings.answer.summary_sentences

@@ -19,12 +19,12 @@ from app.settings import RewriteSettings
 ByModel = Callable[[str, ChatModel, RewriteSettings], Awaitable[tuple[str, ...]]]
 
 
-def widens(run: Run) -> bool:
+def can_widen(run: Run) -> bool:
     """Whether a model is asked at all."""
     return run.route.strategy == "enhanced" and run.deps.chat is not None and run.settings.rewrite.model
 
 
-async def widened(run: Run, *, split: bool = True, expand: bool = True) -> Run:
+async def widen(run: Run, *, split: bool = True, expand: bool = True) -> Run:
     """The run with what the model added to its plan; parts that rules have found are kept. Without `split` the question is
     one, whatever the rules found; without `expand` it has no other phrasings."""
     ruled = run.plan.subquestions if split else ()

@@ -25,7 +25,8 @@ from app.domain.event import Answered, Cancelled, Failed, Progress
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import CairnError, ConflictError, InputError
-from app.service import actions
+from app.service.documents import get_collection
+from app.service.search import checked_text
 from app.wiring import Services
 
 router = APIRouter(prefix="/api/agent", tags=["agent"], route_class=TypedRoute)
@@ -123,14 +124,14 @@ async def stream(body: AgentBody, request: Request, services: ServicesDep, runni
 
 async def _question(body: AgentBody, services: Services) -> Question:
     settings = services.settings.current
-    text = actions.checked_text(body.question, settings)
+    text = checked_text(body.question, settings)
     if len(text) > settings.planned.question_chars:
         most = settings.planned.question_chars
         raise InputError(
             f"the question has {len(text):,} characters; at most {most:,} are allowed here (POST /query: more)"
         )
     name = body.collection if body.collection is not None else settings.rag.collection_name
-    await actions.get_collection(services, name)
+    await get_collection(services, name)
     return Question(text=text, collection=name, run_id=new_id(), strategy="planned")
 
 

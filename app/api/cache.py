@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from app.api.models import COLLECTION_EXAMPLE, example
 from app.api.running import ServicesDep, TypedRoute
-from app.service import actions
+from app.service import search
 
 router = APIRouter(tags=["cache"], route_class=TypedRoute)
 
@@ -44,7 +44,7 @@ class ClearedOut(BaseModel):
 @router.get("/cache", summary="What the retrieval cache did")
 async def get_cache(services: ServicesDep) -> CacheOut:
     """Counts of the tenant over all processes and restarts; those of other processes are up to a second old."""
-    settings, stats = services.settings.current.cache, await actions.cache_stats(services)
+    settings, stats = services.settings.current.cache, await search.cache_stats(services)
     return CacheOut(
         enabled=settings.enabled,
         size=stats.size,
@@ -68,4 +68,4 @@ async def clear_cache(
     ] = None,
 ) -> ClearedOut:
     """Never needed for fresh results: entries of a changed collection do not answer. Counts are kept."""
-    return ClearedOut(removed=await actions.clear_cache(services, collection))
+    return ClearedOut(removed=await search.clear_cache(services, collection))

@@ -23,8 +23,9 @@ from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import InputError
 from app.memory.sources import sources_of
-from app.service import actions
 from app.service import conversations as chat_actions
+from app.service.documents import checked_name
+from app.service.search import checked_text
 from app.wiring import Services
 
 router = APIRouter(tags=["chat"], route_class=TypedRoute)
@@ -129,11 +130,11 @@ async def chat_stream(
 
 def _question(body: ChatRequest, services: Services, header: str | None, collection: str | None = None) -> Question:
     given = body.session_id if body.session_id is not None else header
-    session = actions.checked_session(given) if given is not None else chat_actions.new_session()
+    session = chat_actions.checked_session(given) if given is not None else chat_actions.new_session()
     if body.collection_name is not None:
-        collection = actions.checked_name(body.collection_name)
+        collection = checked_name(body.collection_name)
     return Question(
-        text=actions.checked_text(body.message, services.settings.current),
+        text=checked_text(body.message, services.settings.current),
         collection=collection or chat_actions.session_collection(session),
         run_id=body.run_id or new_id(),
         session_id=session,

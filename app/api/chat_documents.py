@@ -24,8 +24,8 @@ from app.api.models import ID_EXAMPLE, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor
 from app.domain.document import Indexed, Rejected
 from app.errors import NotFoundError
-from app.service import actions
 from app.service import conversations as chat_actions
+from app.service import documents
 
 router = APIRouter(tags=["chat"], route_class=TypedRoute)
 
@@ -69,10 +69,10 @@ async def upload(
     collection = chat_actions.chat_collection(chat_id)
     sources = await received(files, metadata, services.settings.current)
     if not wait:
-        job = await actions.index_later(services, collection, sources)
+        job = await documents.index_later(services, collection, sources)
         url = f"/jobs/{job.id}"
         return JSONResponse({"job_id": str(job.id), "status_url": url}, 202, {"Location": url})
-    outcomes = await actions.index_now(services, collection, sources)
+    outcomes = await documents.index_now(services, collection, sources)
     body = ChatUploadOut(
         uploaded=[
             ChatUploaded(id=item.document_id, name=item.name, chunk_count=item.chunk_count)
@@ -95,7 +95,7 @@ async def list_documents(
     """In order of name. A chat without files has none."""
     collection = chat_actions.chat_collection(chat_id)
     try:
-        found = await actions.list_documents(services, collection, after=decode_cursor(cursor), limit=limit + 1)
+        found = await documents.list_documents(services, collection, after=decode_cursor(cursor), limit=limit + 1)
     except NotFoundError:
         found = []
     return document_page(found, limit)
@@ -106,6 +106,6 @@ async def delete_document(chat_id: ChatId, doc_id: DocumentId, services: Service
     """With everything derived from it, and what messages of any conversation quote from it."""
     collection = chat_actions.chat_collection(chat_id)
     try:
-        await actions.delete_document(services, collection, doc_id)
+        await documents.delete_document(services, collection, doc_id)
     except NotFoundError:
         raise NotFoundError(f"no document {doc_id} in chat {chat_id}") from None

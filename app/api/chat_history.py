@@ -14,7 +14,7 @@ from app.api.models import ID_EXAMPLE, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.errors import InputError
 from app.service import conversations as chat_actions
-from app.store.memory import Placed
+from app.store.memory import SavedMessage
 
 router = APIRouter(tags=["chat"], route_class=TypedRoute)
 
@@ -66,7 +66,7 @@ def _after(cursor: str | None) -> int:
     return int(key or 0)
 
 
-def message_out(message: Placed) -> MessageOut:
+def message_out(message: SavedMessage) -> MessageOut:
     """As history shows it; sources as answers show them."""
     turn = message.turn
     sources: list[ChatSource] = [chat_source(source) for source in turn.sources]

@@ -13,7 +13,7 @@ from app.api import problems
 from app.api.models import COLLECTION_EXAMPLE, Body, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.domain.document import Collection
-from app.service import actions
+from app.service import documents
 
 router = APIRouter(tags=["collections"], route_class=TypedRoute)
 
@@ -82,7 +82,7 @@ def _out(collection: Collection) -> CollectionOut:
 @router.post("/collections", status_code=201, responses=problems.declare(409), summary="Create a collection")
 async def create_collection(body: NewCollection, services: ServicesDep, response: Response) -> CollectionOut:
     """Not needed before adding documents: that creates the collection. 409 when the name is taken."""
-    collection = await actions.create_collection(services, body.name)
+    collection = await documents.create_collection(services, body.name)
     response.headers["Location"] = f"/collections/{collection.name}"
     return _out(collection)
 
@@ -90,15 +90,15 @@ async def create_collection(body: NewCollection, services: ServicesDep, response
 @router.get("/collections", summary="List collections")
 async def list_collections(services: ServicesDep, cursor: Cursor = None, limit: Limit = 50) -> CollectionPage:
     """In order of name."""
-    found = await actions.list_collections(services, after=decode_cursor(cursor), limit=limit + 1)
+    found = await documents.list_collections(services, after=decode_cursor(cursor), limit=limit + 1)
     more = encode_cursor(found[limit - 1].name) if len(found) > limit else None
     return CollectionPage(items=[_out(collection) for collection in found[:limit]], next_cursor=more)
 
 
 @router.get("/collections/{name}", summary="Look at a collection")
 async def get_collection(name: CollectionName, services: ServicesDep) -> CollectionDetail:
-    found = await actions.get_collection(services, name)
-    check = await actions.get_recall(services, found)
+    found = await documents.get_collection(services, name)
+    check = await documents.get_recall(services, found)
     recall = RecallOut(**asdict(check)) if check else None
     return CollectionDetail(**_out(found).model_dump(), recall=recall)
 
@@ -106,4 +106,4 @@ async def get_collection(name: CollectionName, services: ServicesDep) -> Collect
 @router.delete("/collections/{name}", status_code=204, summary="Delete a collection")
 async def delete_collection(name: CollectionName, services: ServicesDep) -> None:
     """With all its documents and everything derived from them, in one transaction."""
-    await actions.delete_collection(services, name)
+    await documents.delete_collection(services, name)

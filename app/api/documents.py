@@ -23,7 +23,7 @@ from app.domain.document import Document, Source
 from app.errors import InputError, TooLargeError
 from app.jobs.index_uploads import upload_result
 from app.language.text import normalise
-from app.service import actions
+from app.service import documents
 from app.settings import Settings
 
 router = APIRouter(tags=["documents"], route_class=TypedRoute)
@@ -139,12 +139,12 @@ async def upload(
     """A file that cannot be read fails alone. The same name with the same content is a duplicate, with other content a
     new version. The collection is created if need be."""
     settings = services.settings.current
-    actions.checked_name(name)
+    documents.checked_name(name)
     sources = await received(files, metadata, settings)
     if wait:
-        outcomes = await actions.index_now(services, name, sources)
+        outcomes = await documents.index_now(services, name, sources)
         return JSONResponse(upload_result(outcomes))
-    job = await actions.index_later(services, name, sources)
+    job = await documents.index_later(services, name, sources)
     url = f"/jobs/{job.id}"
     return JSONResponse({"job_id": str(job.id), "status_url": url}, 202, {"Location": url})
 
@@ -181,7 +181,7 @@ async def _sources(files: Sequence[UploadFile], metadata: Metadata, settings: Se
         name = relative_path(file.filename or "")
         media_type = normalise(file.content_type or "")[:200] or None
         source = Source(name, name, await file.read(), media_type=media_type, metadata=metadata)
-        sources.append(actions.checked_source(source, settings))
+        sources.append(documents.checked_source(source, settings))
     names = Counter(source.external_id for source in sources)
     if repeated := [name for name, count in names.items() if count > 1]:
         raise InputError(f"file names must differ within one upload; repeated: {', '.join(repeated[:5])}")
@@ -207,7 +207,7 @@ async def list_documents(
     name: CollectionName, services: ServicesDep, cursor: Cursor = None, limit: Limit = 50
 ) -> DocumentPage:
     """In order of external id."""
-    found = await actions.list_documents(services, name, after=decode_cursor(cursor), limit=limit + 1)
+    found = await documents.list_documents(services, name, after=decode_cursor(cursor), limit=limit + 1)
     return document_page(found, limit)
 
 
@@ -226,11 +226,11 @@ async def get_document(
     services: ServicesDep,
     include: Annotated[Literal["text"] | None, Query(description="`text`: with the whole text.")] = None,
 ) -> DocumentWithText:
-    document, text = await actions.get_document(services, name, document_id)
+    document, text = await documents.get_document(services, name, document_id)
     return DocumentWithText(**_fields(document), **({"text": text} if include else {}))
 
 
 @router.delete("/collections/{name}/documents/{document_id}", status_code=204, summary="Delete a document")
 async def delete_document(name: CollectionName, document_id: DocumentId, services: ServicesDep) -> None:
     """With everything derived from it, in one transaction."""
-    await actions.delete_document(services, name, document_id)
+    await documents.delete_document(services, name, document_id)

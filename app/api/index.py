@@ -15,7 +15,7 @@ from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, examp
 from app.api.running import ServicesDep, TypedRoute
 from app.domain.document import Indexed, Rejected, Source
 from app.errors import CairnError, InputError
-from app.service import actions
+from app.service.documents import checked_source, index_now
 from app.settings import Settings
 
 router = APIRouter(tags=["documents"], route_class=TypedRoute)
@@ -91,7 +91,7 @@ async def index(body: IndexBody, services: ServicesDep) -> IndexOut:
     settings = services.settings.current
     good, failed = _sort(body.documents, settings)
     name = body.collection if body.collection is not None else settings.rag.collection_name
-    outcomes = await actions.index_now(services, name, good)
+    outcomes = await index_now(services, name, good)
     failed += [_failed(item) for item in outcomes if isinstance(item, Rejected)]
     return IndexOut(indexed=[_indexed(item) for item in outcomes if isinstance(item, Indexed)], failed=failed)
 
@@ -101,7 +101,7 @@ def _sort(documents: list[IndexDocument], settings: Settings) -> tuple[list[Sour
     for document in documents:
         source = _source(document)
         try:
-            good.append(actions.checked_source(source, settings))
+            good.append(checked_source(source, settings))
         except CairnError as error:
             failed.append(FailedOut(id=source.external_id[:200], error=error.detail, code=error.code))
     counts = Counter(source.external_id for source in good)

@@ -17,7 +17,6 @@ from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_curso
 from app.api.sse import Frame, describe, event_stream
 from app.domain.job import Job, JobStatus
 from app.errors import InputError
-from app.service import actions
 from app.service import jobs as job_actions
 from app.wiring import Services
 
@@ -64,13 +63,13 @@ def _before(cursor: str | None) -> UUID | None:
 
 @router.get("/jobs/{job_id}", summary="Look at a job")
 async def get_job(job_id: JobId, services: ServicesDep) -> JobOut:
-    return job_out(await actions.get_job(services, job_id))
+    return job_out(await job_actions.get_job(services, job_id))
 
 
 @router.post("/jobs/{job_id}/cancel", summary="Cancel a job")
 async def cancel_job(job_id: JobId, services: ServicesDep) -> JobOut:
     """A queued job ends at once, a running one at its next step; documents already indexed stay."""
-    return job_out(await actions.cancel_job(services, job_id))
+    return job_out(await job_actions.cancel_job(services, job_id))
 
 
 @router.post("/jobs/{job_id}/retry", responses=problems.declare(409), summary="Try a job again")
@@ -89,7 +88,7 @@ async def retry_job(job_id: JobId, services: ServicesDep) -> JobOut:
 async def job_events(job_id: JobId, services: ServicesDep, request: Request) -> Response:
     """`progress` events with the whole job whenever it changed, then one `done`, also for a job that has ended already.
     Every event says everything, so Last-Event-ID is not needed."""
-    job = await actions.get_job(services, job_id)
+    job = await job_actions.get_job(services, job_id)
     return event_stream(request, _frames(services, job))
 
 
@@ -104,4 +103,4 @@ async def _frames(services: Services, job: Job) -> AsyncGenerator[Frame, None]:
             yield Frame("progress", body)
             shown = body
         await asyncio.sleep(LOOK_SECONDS)
-        job = await actions.get_job(services, job.id)
+        job = await job_actions.get_job(services, job.id)

@@ -20,8 +20,10 @@ from app.domain.event import Answered, Cancelled, Failed
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import CairnError, ConflictError
-from app.service import actions
 from app.service import qa as qa_actions
+from app.service.conversations import checked_session
+from app.service.documents import get_collection
+from app.service.search import checked_text
 from app.wiring import Services
 
 router = APIRouter(prefix="/qa", tags=["questions"], route_class=TypedRoute)
@@ -118,20 +120,20 @@ async def ask(
 @router.delete("/sessions/{session_id}", status_code=204, summary="Start fresh", responses=problems.declare(404))
 async def delete_session(session_id: str, services: ServicesDep) -> None:
     """Forgets what the session has read and looked for in vain."""
-    await qa_actions.delete_session(services, actions.checked_session(session_id))
+    await qa_actions.delete_session(services, checked_session(session_id))
 
 
 async def _question(body: QARequest, services: Services, header: str | None) -> Question:
     settings = services.settings.current
     name = body.collection if body.collection is not None else settings.rag.collection_name
-    await actions.get_collection(services, name)
+    await get_collection(services, name)
     given = body.session_id if body.session_id is not None else header
     return Question(
-        text=actions.checked_text(body.question, settings),
+        text=checked_text(body.question, settings),
         collection=name,
         run_id=new_id(),
         strategy="fast" if body.quick_mode else "iterative",
-        context_session=actions.checked_session(given) if given is not None else None,
+        context_session=checked_session(given) if given is not None else None,
     )
 
 

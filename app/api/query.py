@@ -28,7 +28,9 @@ from app.domain.answer import Answer, Grounding
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
-from app.service import actions
+from app.service.conversations import checked_session
+from app.service.documents import get_collection
+from app.service.search import checked_text
 from app.wiring import Services
 
 router = APIRouter(tags=["questions"], route_class=TypedRoute)
@@ -138,7 +140,7 @@ async def query(body: QueryBody, request: Request, services: ServicesDep, runnin
     As a stream: `run`, then `progress`, `sources` and `token`, then exactly one of `answer` (the body of the JSON
     answer), `error` (a problem) or `cancelled`."""
     question = _question(body, services)
-    await actions.get_collection(services, question.collection)  # while the status can still say 404
+    await get_collection(services, question.collection)  # while the status can still say 404
     named = body.run_id is not None
     events = await asked(running, services, question, "query", resumable=body.resumable, named=named)
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
@@ -151,12 +153,12 @@ async def query(body: QueryBody, request: Request, services: ServicesDep, runnin
 def _question(body: QueryBody, services: Services) -> Question:
     settings = services.settings.current
     return Question(
-        text=actions.checked_text(body.question, settings),
+        text=checked_text(body.question, settings),
         collection=body.collection if body.collection is not None else settings.rag.collection_name,
         run_id=body.run_id or new_id(),
         strategy=body.strategy,
         filters=body.filters,
-        session_id=actions.checked_session(body.session_id) if body.session_id is not None else None,
+        session_id=checked_session(body.session_id) if body.session_id is not None else None,
     )
 
 

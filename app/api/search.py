@@ -22,8 +22,8 @@ from app.api.models import (
 from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
 from app.domain.passage import Leg, Mode, SearchRequest, SearchResult
 from app.errors import InputError
-from app.retrieve.route import default_legs, legs_of
-from app.service import actions
+from app.retrieve.plan import default_legs, legs_of
+from app.service.search import checked_text, run_search
 from app.settings import Settings
 
 router = APIRouter(tags=["search"], route_class=TypedRoute)
@@ -93,14 +93,14 @@ class SearchOut(BaseModel):
 async def search(body: SearchBody, request: Request, services: ServicesDep, running: RunningDep) -> SearchOut:
     """By meaning, by words, and by what the graph links with what they find; GET /traces/{trace_id} tells the details."""
     asked = _asked(body, services.settings.current)
-    result: SearchResult = await until_gone(request, actions.run_search(services, asked))
+    result: SearchResult = await until_gone(request, run_search(services, asked))
     running.metrics.stages(result.timings_ms)
     return SearchOut(**_fields(result))
 
 
 def _asked(body: SearchBody, settings: Settings) -> SearchRequest:
     return SearchRequest(
-        query=actions.checked_text(body.query, settings),
+        query=checked_text(body.query, settings),
         collections=_collections(body, settings),
         top_k=body.top_k,
         legs=_legs(body, settings),

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, example
 from app.api.running import ServicesDep, TypedRoute
 from app.domain.trace import LegTrace, RunTrace
-from app.service import actions
+from app.service import search as search_service
 
 router = APIRouter(tags=["traces"], route_class=TypedRoute)
 
@@ -76,7 +76,7 @@ async def get_trace(
     services: ServicesDep,
 ) -> TraceOut:
     """The run with every candidate of every leg and why it was kept or not. Waits until the trace is written."""
-    return _out(await actions.get_trace(services, run_id))
+    return _out(await search_service.get_trace(services, run_id))
 
 
 def _out(trace: RunTrace) -> TraceOut:

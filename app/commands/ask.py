@@ -12,7 +12,9 @@ from app.domain.event import Answered, Failed, Token
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
 from app.errors import CairnError
-from app.service import actions
+from app.service import ask as ask_service
+from app.service.conversations import checked_session
+from app.service.search import checked_text
 from app.wiring import Services
 
 _QUOTE = 240
@@ -24,8 +26,8 @@ async def ask(
 ) -> int:
     """Raises what the run failed with."""
     async with services() as opened:
-        question = actions.checked_text(text, opened.settings.current)
-        named = None if session is None else actions.checked_session(session)
+        question = checked_text(text, opened.settings.current)
+        named = None if session is None else checked_session(session)
         found = await filled_collection(opened, collection)
         answer = await answer_question(opened, question, found.name, session=named, strategy=strategy, silent=as_json)
     if as_json:
@@ -53,7 +55,7 @@ async def answer_question(
     Raises the CairnError that ended the run.
     """
     question = Question(text, collection, new_id(), strategy=strategy, session_id=session)
-    events = actions.ask(opened, question)
+    events = ask_service.ask(opened, question)
     assert isinstance(events, AsyncGenerator)
     live, shown = not silent and STDOUT.is_terminal, ""
     async with aclosing(events):

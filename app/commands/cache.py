@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from app.commands.terminal import count, say, say_json, services
-from app.service import actions
+from app.service.search import cache_stats, clear_cache
 
 
 async def show(json: bool) -> int:
     """Counts of the tenant over all processes and restarts."""
     async with services() as opened:
-        settings, stats = opened.settings.current.cache, await actions.cache_stats(opened)
+        settings, stats = opened.settings.current.cache, await cache_stats(opened)
     counts, rate = stats.counts, stats.hit_rate
     if json:
         say_json(
@@ -35,7 +35,7 @@ async def show(json: bool) -> int:
 async def clear(collection: str | None, json: bool) -> int:
     """Remove cached results, of one collection or all. Raises NotFoundError for an unknown collection."""
     async with services() as opened:
-        removed = await actions.clear_cache(opened, collection)
+        removed = await clear_cache(opened, collection)
     if json:
         say_json({"removed": removed})
     else:

@@ -12,9 +12,9 @@ from app.commands.search import filled_collection, where
 from app.commands.terminal import STDOUT, note, say, say_json, services
 from app.domain.question import SourceRef
 from app.errors import CairnError, NotFoundError
-from app.service import actions
 from app.service import conversations as chat_actions
-from app.store.memory import Placed
+from app.service.search import checked_text
+from app.store.memory import SavedMessage
 from app.wiring import Services
 
 QUIT = "/quit"
@@ -26,7 +26,7 @@ async def chat(session: str | None, collection: str | None) -> int:
     on; without a person at the keyboard the exit code is 1 then. Raises NotFoundError for a collection without documents.
     """
     async with services() as opened:
-        named = actions.checked_session(session) if session is not None else chat_actions.new_session()
+        named = chat_actions.checked_session(session) if session is not None else chat_actions.new_session()
         found = await filled_collection(opened, collection)
         note(f"Session {named}, collection {found.name}. {QUIT} ends; cairn history {named} shows what was said.")
         interactive = sys.stdin.isatty()
@@ -41,7 +41,7 @@ async def chat(session: str | None, collection: str | None) -> int:
 
 async def _exchange(opened: Services, line: str, collection: str, session: str) -> bool:
     try:
-        text = actions.checked_text(line, opened.settings.current)
+        text = checked_text(line, opened.settings.current)
         show_sources(await answer_question(opened, text, collection, session=session))
     except CairnError as error:
         note(f"cairn: {error.detail}")
@@ -104,7 +104,7 @@ async def history(session: str, delete: bool, as_json: bool) -> int:
     return 0
 
 
-async def _messages(opened: Services, session: str) -> AsyncIterator[Placed]:
+async def _messages(opened: Services, session: str) -> AsyncIterator[SavedMessage]:
     after = 0
     while found := await chat_actions.get_history(opened, session, after=after, limit=_PAGE):
         for message in found:
@@ -112,7 +112,7 @@ async def _messages(opened: Services, session: str) -> AsyncIterator[Placed]:
         after = found[-1].position
 
 
-def _show(message: Placed) -> None:
+def _show(message: SavedMessage) -> None:
     turn, notes = message.turn, message.notes
     if turn.role == "user":
         outcome = f" ({notes['outcome']})" if "outcome" in notes else ""

@@ -14,8 +14,8 @@ from app.domain.evaluation import Estimate, EvalRun
 from app.evals.agents import AgentsRun
 from app.evals.answers import shown
 from app.evals.metrics import Comparison
-from app.evals.optimize import Grid, SearchReport
-from app.evals.report import HEADLINE, Versus, title
+from app.evals.optimize import FusionGrid, SearchReport
+from app.evals.report import HEADLINE, RunComparison, title
 
 SHORT_ID = 12
 """Last characters of a run's id that are shown: random, so they tell runs apart."""
@@ -90,7 +90,7 @@ def agents(measured: Sequence[AgentsRun]) -> None:
     say("Means over questions, below them their 95 % bootstrap intervals; rates out of the traces.", style="dim")
 
 
-def versus(result: Versus) -> None:
+def versus(result: RunComparison) -> None:
     """Two runs query by query, and what they were made with."""
     for label, run in (("A", result.first), ("B", result.second)):
         named = f" {run.name!r}" if run.name else ""
@@ -133,7 +133,7 @@ def reports(measured: Mapping[str, SearchReport]) -> None:
     print_table(table)
 
 
-def grid(found: Grid, sets: int) -> None:
+def grid(found: FusionGrid, sets: int) -> None:
     """Every fusion that was tried, best first."""
     say()
     table = new_table("fusion", "vector share", "nDCG@10", "95 % interval", "against now", "95 % interval", "")

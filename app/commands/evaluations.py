@@ -18,7 +18,7 @@ from app.evals import report
 from app.evals.datasets import RetrievalSet, load
 from app.evals.optimize import SearchReport, fetch_legs, grid, optimize_search
 from app.evals.retrieval import ALL, Bench, evaluate, index_corpus, stale_settings
-from app.service import actions
+from app.service.documents import checked_name, delete_collection, get_collection
 from app.store import evals
 from app.wiring import Services
 
@@ -68,7 +68,7 @@ async def compare(first: str, second: str, json: Path | None) -> int:
     async with services() as opened:
         before, after = await _stored(opened, first), await _stored(opened, second)
     try:
-        result = report.versus(*before, *after)
+        result = report.compare_runs(*before, *after)
     except ValueError:
         raise InputError("the two runs have no query in common") from None
     if json:
@@ -99,7 +99,7 @@ async def optimize(corpora: Corpora, json: Path | None) -> int:
         bench = bench_of(opened)
         for data, collection in sets:
             await prepare(opened, bench, data, collection, corpora)
-            searches = len(data.queries) * (2 if bench.retriever.reranker.get(bench.settings).reranker else 1)
+            searches = len(data.queries) * (2 if bench.search_deps.reranker.get(bench.settings).reranker else 1)
             with progress(f"{data.name}, searching", searches) as step:
                 reports[data.name] = await optimize_search(bench, data.queries, collection, data.judgements, step)
             with progress(f"{data.name}, trying fusions", len(data.queries)) as step:
@@ -126,7 +126,7 @@ def load_sets(corpora: Corpora) -> list[tuple[RetrievalSet, str]]:
     named = [(data, corpora.collection or collection_name(data.folder)) for data in sets]
     if len({collection for _, collection in named}) < len(named):
         raise InputError("two of the folders have the same name; evaluate them one by one with --collection")
-    return [(data, actions.checked_name(collection)) for data, collection in named]
+    return [(data, checked_name(collection)) for data, collection in named]
 
 
 def collection_name(folder: Path) -> str:
@@ -136,7 +136,7 @@ def collection_name(folder: Path) -> str:
 
 async def prepare(opened: Services, bench: Bench, data: RetrievalSet, collection: str, corpora: Corpora) -> None:
     if corpora.fresh and any(found.name == collection for found in await _named(opened, collection)):
-        await actions.delete_collection(opened, collection)
+        await delete_collection(opened, collection)
     if corpora.index:
         with progress(f"{data.name}, indexing", data.document_count) as step:
             corpus = await index_corpus(bench, data, collection, step)
@@ -160,7 +160,7 @@ async def prepare(opened: Services, bench: Bench, data: RetrievalSet, collection
 
 async def _named(opened: Services, collection: str) -> list[Any]:
     try:
-        return [await actions.get_collection(opened, collection)]
+        return [await get_collection(opened, collection)]
     except NotFoundError:
         return []
 
@@ -170,7 +170,7 @@ def bench_of(opened: Services) -> Bench:
         code = version("cairn-rag")
     except PackageNotFoundError:
         code = "source"
-    return Bench(opened.retriever, opened.principal, opened.settings.current, code)
+    return Bench(opened.search_deps, opened.principal, opened.settings.current, code)
 
 
 async def _stored(opened: Services, ending: str) -> tuple[EvalRun, list[EvalResult]]:

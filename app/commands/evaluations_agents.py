@@ -10,9 +10,9 @@ from app.commands.evaluations import Corpora, bench_of, load_sets, prepare, writ
 from app.commands.terminal import note, progress, services
 from app.domain.question import Strategy
 from app.evals import report
-from app.evals.agents import Agents, AgentsRun, evaluate
+from app.evals.agents import AgentBench, AgentsRun, evaluate
 from app.evals.answers import load_answers
-from app.service import actions
+from app.service.ask import ask
 from app.wiring import Services
 
 
@@ -24,8 +24,8 @@ async def agents(corpora: Corpora, strategy: str, name: str, json: Path | None) 
         if strategy == "corrective":
             _switch_on(opened)
         bench, chat = bench_of(opened), opened.chat_for(opened.settings.current)
-        asking = Agents(
-            bench, lambda question: actions.ask(opened, question), opened.traces.flush, chat.name if chat else None
+        asking = AgentBench(
+            bench, lambda question: ask(opened, question), opened.traces.flush, chat.name if chat else None
         )
         for data, expected, collection in sets:
             await prepare(opened, bench, data, collection, corpora)

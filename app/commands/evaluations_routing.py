@@ -10,7 +10,7 @@ from app.commands.evaluations import check_plot, write, write_json
 from app.commands.terminal import count, note, progress, quiet_logs, say
 from app.errors import InputError
 from app.evals import routing_report
-from app.evals.routing import Labelled, RoutingReport, load_messages, route
+from app.evals.routing import LabelledMessage, RoutingReport, load_messages, route
 from app.settings import SettingsStore, read_environment
 
 
@@ -32,14 +32,14 @@ async def routing(paths: Sequence[Path], limit: int | None, json: Path | None, p
     return 0
 
 
-async def _routed(sets: Sequence[tuple[str, Sequence[Labelled]]]) -> list[RoutingReport]:
-    from app.wiring import open_embedder
+async def _routed(sets: Sequence[tuple[str, Sequence[LabelledMessage]]]) -> list[RoutingReport]:
+    from app.wiring import open_models
 
     environment = read_environment()
     settings = SettingsStore(environment.settings_path).current
     quiet_logs()
     reports = []
-    async with open_embedder(environment, settings) as embedder:
+    async with open_models(environment, settings) as (embedder, _):
         for name, messages in sets:
             with progress(name, len(messages)) as step:
                 reports.append(await route(name, messages, embedder, settings.routing, step))

@@ -16,7 +16,7 @@ from app.domain.document import Rejected, Source
 from app.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
 from app.ingest.loaders import sniff
 from app.language.text import normalise
-from app.service.actions import checked_source
+from app.service.documents import checked_source
 from app.settings import Settings
 
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})

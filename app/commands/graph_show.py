@@ -10,8 +10,8 @@ from app.commands.terminal import count, note, say, say_json, services, shorten
 from app.domain.document import Collection
 from app.domain.graph import EntitySummary
 from app.domain.graph_view import EntityDetail, Proof, Relation, Surroundings, Way
-from app.service import actions
 from app.service import graph as graph_actions
+from app.service.documents import checked_name
 from app.wiring import Services
 
 _QUOTE = 240
@@ -175,7 +175,7 @@ async def unmerge(merge_id: UUID) -> int:
 async def merges(collection: str | None, as_json: bool) -> int:
     async with services() as opened:
         if collection is not None:
-            actions.checked_name(collection)
+            checked_name(collection)
         found = await graph_actions.list_merges(opened, collection, limit=1000)
     if as_json:
         from app.api.graph_render import merge_out

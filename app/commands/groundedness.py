@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from app.answer.ground import ground
+from app.answer.ground.check import ground
 from app.commands.evaluation_tables import measured_groundedness
 from app.commands.evaluations import check_plot, write, write_json
 from app.commands.terminal import note, progress, quiet_logs

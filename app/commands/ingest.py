@@ -12,7 +12,7 @@ from app.commands.files import Selection, Skipped, read, select
 from app.commands.terminal import count, note, progress, say, say_json, services
 from app.domain.document import Indexed, Outcome, Rejected
 from app.ingest.loaders import supported_formats
-from app.service import actions
+from app.service.documents import checked_name, index_now
 from app.wiring import Services
 
 SHOWN = 20
@@ -46,7 +46,7 @@ async def ingest(paths: Sequence[Path], collection: str | None, as_json: bool, v
     """Exit code 1 when a document failed or there was none."""
     selection = select(paths)
     if collection is not None:
-        actions.checked_name(collection)
+        checked_name(collection)
     async with services() as opened:
         name = collection or opened.settings.current.rag.collection_name
         report = await ingest_selection(opened, name, selection)
@@ -72,7 +72,7 @@ async def ingest_selection(opened: Services, collection: str, selection: Selecti
         sources = read(selection, opened.settings.current, lambda file: step(file.path), refuse)
         outcomes: list[Outcome] = []
         if selection.files:
-            outcomes = await actions.index_now(opened, collection, sources, reached)
+            outcomes = await index_now(opened, collection, sources, reached)
     done = [outcome for outcome in outcomes if isinstance(outcome, Indexed)]
     failed += [outcome for outcome in outcomes if isinstance(outcome, Rejected)]
     return Report(collection, done, failed, selection.skipped, time.monotonic() - started)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from app.domain.document import Document
-from app.service import actions
+from app.service.documents import get_document, list_documents
 from app.wiring import Services
 
 LOOKED_AT = 40
@@ -34,12 +34,12 @@ _WITH_HEADINGS = ("text/markdown", "text/html", "application/vnd.openxmlformats"
 
 async def questions_about(opened: Services, collection: str, wanted: int = 3) -> list[str]:
     """At most `wanted` questions: of each document its best one, definitions first; then the second ones."""
-    listed = await actions.list_documents(opened, collection, limit=200)
+    listed = await list_documents(opened, collection, limit=200)
     indexed = [document for document in listed if document.status == "indexed"]
     step = max(1, len(indexed) // LOOKED_AT)
     made: list[tuple[int, int, str]] = []
     for document in indexed[::step][:LOOKED_AT]:
-        _, text = await actions.get_document(opened, collection, document.id)
+        _, text = await get_document(opened, collection, document.id)
         found = questions_in(document, (text or "")[:TEXT_START])
         made += [(turn, kind, question) for turn, (kind, question) in enumerate(found)]
     ordered = sorted(made, key=lambda item: item[:2])

@@ -9,8 +9,9 @@ from app.commands.terminal import count, note, say, say_json, services, shorten
 from app.domain.document import Collection
 from app.domain.passage import Mode, SearchRequest, SearchResult
 from app.errors import NotFoundError
-from app.retrieve.route import default_legs, legs_of
-from app.service import actions
+from app.retrieve.plan import default_legs, legs_of
+from app.service.documents import checked_name, get_collection, list_collections
+from app.service.search import checked_text, run_search
 from app.wiring import Services
 
 _EXCERPT = 300
@@ -19,12 +20,12 @@ _EXCERPT = 300
 async def search(text: str, collection: str | None, top_k: int, mode: Mode | None, as_json: bool) -> int:
     """Raises NotFoundError for a collection without documents; exit code 0 also when nothing matches."""
     async with services() as opened:
-        query = actions.checked_text(text, opened.settings.current)
+        query = checked_text(text, opened.settings.current)
         found = await filled_collection(opened, collection)
         settings = opened.settings.current
         legs = legs_of(mode, settings) if mode else default_legs(settings)
         request = SearchRequest(query, (found.name,), top_k=top_k, legs=legs, explicit=mode == "graph")
-        result = await actions.run_search(opened, request)
+        result = await run_search(opened, request)
     if as_json:
         say_json(_as_json(result))
     else:
@@ -36,12 +37,12 @@ async def filled_collection(opened: Services, name: str | None) -> Collection:
     """The collection, or the default one. Raises NotFoundError that says how to fill it when it holds nothing."""
     wanted = name or opened.settings.current.rag.collection_name
     try:
-        found = await actions.get_collection(opened, actions.checked_name(wanted))
+        found = await get_collection(opened, checked_name(wanted))
     except NotFoundError:
         found = None
     if found and found.document_count:
         return found
-    others = [other.name for other in await actions.list_collections(opened) if other.document_count]
+    others = [other.name for other in await list_collections(opened) if other.document_count]
     hint = f"; there are documents in: {', '.join(others[:10])}" if others else ""
     raise NotFoundError(
         f"collection {wanted} has no documents yet; add some: cairn ingest PATH --collection {wanted}{hint}"

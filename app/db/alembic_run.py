@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
-from app.db.schema_source import SchemaSource
+from app.db.schema import SchemaSource
 
 # Alembic keeps the running migration in module globals: one at a time per process.
 _ONE_AT_A_TIME = threading.Lock()

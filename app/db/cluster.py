@@ -25,7 +25,7 @@ _SAFE_SOCKET_FOLDER = re.compile(r"[A-Za-z0-9/._+-]{1,85}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClusterFolders:
     """Where things are under a home."""
 
     home: Path
@@ -47,7 +47,7 @@ class Place:
         return self.root / "server.log"
 
 
-def prepare_cluster(place: Place, binaries: Path, owner: Owner | None, durable: bool) -> None:
+def prepare_cluster(place: ClusterFolders, binaries: Path, owner: Owner | None, durable: bool) -> None:
     """Create the cluster unless it exists; refuse one that these binaries cannot serve."""
     for remains in place.root.glob("data.new-*"):  # a start that was killed
         shutil.rmtree(remains, ignore_errors=True)  # an orphaned initdb may still write there, and fails
@@ -65,7 +65,7 @@ def prepare_cluster(place: Place, binaries: Path, owner: Owner | None, durable: 
         )
 
 
-def _create_cluster(place: Place, binaries: Path, owner: Owner | None, durable: bool) -> None:
+def _create_cluster(place: ClusterFolders, binaries: Path, owner: Owner | None, durable: bool) -> None:
     fresh = Path(tempfile.mkdtemp(prefix="data.new-", dir=place.root))
     try:
         if owner:
@@ -99,7 +99,7 @@ def _run_as(owner: Owner | None, command: list[str | Path], given: str = "") -> 
 # --- users and folders ----------------------------------------------------------------------------------------------
 
 
-def server_user(place: Place) -> Owner | None:
+def server_user(place: ClusterFolders) -> Owner | None:
     """(uid, gid) that the server runs as when we are root: whose the data is, else `cairn`, else `nobody`."""
     if os.geteuid() != 0:
         return None
@@ -121,7 +121,7 @@ def _ids(name: str) -> Owner:
     return entry.pw_uid, entry.pw_gid
 
 
-def make_folders(place: Place) -> None:
+def make_folders(place: ClusterFolders) -> None:
     """Create what is missing; modes are set on folders that this call creates, on no other."""
     passable = 0o755 if os.geteuid() == 0 else 0o700  # root's server runs as another user
     missing = [folder for folder in (place.root, *place.root.parents) if not folder.exists()]
@@ -140,7 +140,7 @@ def _make_folder(folder: Path, mode: int, owner: Owner | None) -> None:
         os.chown(folder, *owner)
 
 
-def check_reachable(place: Place, binaries: Path, owner: Owner | None) -> None:
+def check_reachable(place: ClusterFolders, binaries: Path, owner: Owner | None) -> None:
     try:
         _run_as(owner, [runtime.program(binaries, "postgres"), "--version"])
     except PermissionError:
@@ -151,7 +151,7 @@ def check_reachable(place: Place, binaries: Path, owner: Owner | None) -> None:
         ) from None
 
 
-def socket_folder(place: Place, owner: Owner | None) -> Path:
+def socket_folder(place: ClusterFolders, owner: Owner | None) -> Path:
     """A private folder for the socket; outside the home where its path is too long or has unusual characters."""
     folder = place.root / "socket"
     if not _SAFE_SOCKET_FOLDER.fullmatch(str(folder)):

@@ -29,14 +29,14 @@ from app.db import runtime, supervisor
 from app.db.cluster import (
     DATABASE,
     SUPERUSER,
-    Place,
+    ClusterFolders,
     check_reachable,
     make_folders,
     prepare_cluster,
     server_user,
     socket_folder,
 )
-from app.db.supervisor import Job, try_lock
+from app.db.supervisor import SupervisorConfig, try_lock
 from app.errors import EmbeddedServerError
 
 _WAIT_SECONDS = supervisor.START_SECONDS + 60
@@ -81,7 +81,7 @@ class EmbeddedServer:
             return
         try:
             if try_lock(lock, fcntl.LOCK_EX):  # newcomers wait until the lock is closed
-                _stop_supervisor(Place(self.home))
+                _stop_supervisor(ClusterFolders(self.home))
         finally:
             os.close(lock)
 
@@ -100,7 +100,7 @@ def ensure_running(home: Path, *, durable: bool = True) -> EmbeddedServer:
     Call it from a thread. The first call on a home creates the cluster. `durable=False` (tests) gives up safety
     against power loss for speed; it has no effect on a server that runs already. Raises EmbeddedServerError.
     """
-    place = Place(home.absolute())
+    place = ClusterFolders(home.absolute())
     try:
         make_folders(place)
         users_lock = _lock(place.run / "users.lock", fcntl.LOCK_SH)
@@ -118,7 +118,7 @@ def ensure_running(home: Path, *, durable: bool = True) -> EmbeddedServer:
 # --- starting and stopping ------------------------------------------------------------------------------------------
 
 
-def _start(place: Place, durable: bool) -> str:
+def _start(place: ClusterFolders, durable: bool) -> str:
     """The socket folder of the running server, started if need be. The caller holds the start lock."""
     deadline = time.monotonic() + _WAIT_SECONDS
     while time.monotonic() < deadline:
@@ -130,7 +130,7 @@ def _start(place: Place, durable: bool) -> str:
     raise EmbeddedServerError(f"PostgreSQL did not become ready; see {place.log}")
 
 
-def _launch(place: Place, durable: bool) -> None:
+def _launch(place: ClusterFolders, durable: bool) -> None:
     owner = server_user(place)
     binaries = runtime.install(place.root)
     check_reachable(place, binaries, owner)
@@ -143,7 +143,7 @@ def _launch(place: Place, durable: bool) -> None:
     command = [str(runtime.program(binaries, "postgres")), "-D", str(place.data), "-p", "5432"]
     for name, value in (settings | ({} if durable else _VOLATILE)).items():
         command += ["-c", f"{name}={value}"]
-    job = Job(
+    job = SupervisorConfig(
         command=command, owner=owner, data=str(place.data), log=str(place.log),
         users_lock=str(place.run / "users.lock"), supervisor_lock=str(place.run / "supervisor.lock"),
     )  # fmt: skip
@@ -165,12 +165,12 @@ def _shared_memory() -> str:
     return "posix" if room.f_bavail * room.f_frsize > 2**29 else "mmap"
 
 
-def _supervised(place: Place) -> bool:
+def _supervised(place: ClusterFolders) -> bool:
     with contextlib.closing(_LockFile(place.run / "supervisor.lock")) as lock:
         return not try_lock(lock.fd, fcntl.LOCK_SH)
 
 
-def _stop_supervisor(place: Place) -> None:
+def _stop_supervisor(place: ClusterFolders) -> None:
     """Ask the supervisor to stop the server and wait until it has ended."""
     lock = place.run / "supervisor.lock"
     asked = False
@@ -209,7 +209,7 @@ def _lock(path: Path, kind: int) -> int:
 
 
 @contextlib.contextmanager
-def _starting(place: Place) -> Iterator[None]:
+def _starting(place: ClusterFolders) -> Iterator[None]:
     """One process at a time creates or starts."""
     lock = _lock(place.run / "start.lock", fcntl.LOCK_EX)
     try:

@@ -17,9 +17,7 @@ from typing import Any, Literal
 import asyncpg
 import structlog
 
-from app.db.bootstrap import bootstrap, check_server, one_line
-from app.db.schema_objects import apply_objects, objects_sql
-from app.db.schema_source import SchemaSource
+from app.db.schema import SchemaSource, apply_objects, bootstrap, check_server, objects_sql, one_line
 from app.errors import CairnError, DatabaseAheadError, DatabaseUnavailableError, MigrationError
 
 log = structlog.get_logger(__name__)

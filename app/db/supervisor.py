@@ -35,7 +35,7 @@ RESTARTS = 3
 
 
 @dataclass(frozen=True)
-class Job:
+class SupervisorConfig:
     """What to supervise. `owner` is (uid, gid) of the server when this process is root."""
 
     command: list[str]
@@ -129,7 +129,7 @@ def stop_with_parent() -> Callable[[], None] | None:
     return ask
 
 
-def start(job: Job, log: int) -> subprocess.Popen[bytes]:
+def start(job: SupervisorConfig, log: int) -> subprocess.Popen[bytes]:
     """Start the server; it may still fail or need recovery."""
     data = Path(job.data)
     evict(data, job.owner)
@@ -178,7 +178,7 @@ def trim(path: str, log: int) -> None:
 class Supervisor:
     """One server under supervision. `asked` becomes true with SIGTERM: stop now."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: SupervisorConfig) -> None:
         self.job = job
         self.log = os.open(job.log, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         self.users = os.open(job.users_lock, os.O_RDWR | os.O_CREAT, 0o600)
@@ -221,7 +221,7 @@ class Supervisor:
 def main() -> None:
     """Detach, take the place of the one supervisor, serve. Standard output carries the reason of a failure and is
     closed as soon as the server is ready: the starter waits for that."""
-    job = Job(**json.loads(sys.argv[1]))
+    job = SupervisorConfig(**json.loads(sys.argv[1]))
     if os.fork():
         os._exit(0)  # the starter gets no child that it would have to reap
     os.setsid()

@@ -1,4 +1,4 @@
-"""Work that outlives its request: a job, what it reports, and a file that waits for it."""
+"""Work that outlives its request: a job, what it reports, a file that waits for it, indexes to be built and checked."""
 
 from __future__ import annotations
 
@@ -73,3 +73,37 @@ class Upload:
     job_id: UUID
     collection_id: UUID
     source: Source
+
+
+# --- HNSW indexes of single collections, and how well they find ---
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedIndex:
+    """An index that is wanted, or is there and not wanted. `ready`: searches use it now."""
+
+    tenant_id: int
+    collection_id: UUID
+    model_id: int
+    dimensions: int
+    chunk_count: int
+    wanted: bool
+    ready: bool
+
+    @property
+    def name(self) -> str:
+        """Of the index; the collection's part is its last 12 hex digits, which are random."""
+        return f"embeddings_hnsw_{self.model_id}_c{self.collection_id.hex[-12:]}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecallCheck:
+    """A sampled comparison with the exact scan: `recall` is the mean share of the true `k` neighbours found, 0 to 1."""
+
+    regime: str
+    model: str
+    k: int
+    sample: int
+    recall: float
+    ef_search: int
+    checked_at: datetime

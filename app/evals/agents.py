@@ -28,7 +28,7 @@ Flush = Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Agents:
+class AgentBench:
     """What questions are asked with: `ask` runs one, `flush` waits until traces are written, `model` is the chat model's
     name."""
 
@@ -39,7 +39,7 @@ class Agents:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedQuestion:
     """One question: its run, and its answer or what it failed with."""
 
     query_id: str
@@ -55,11 +55,11 @@ class AgentsRun:
     run: EvalRun
     results: Sequence[EvalResult]
     rates: Mapping[str, float | None]
-    answers: Mapping[str, Asked]
+    answers: Mapping[str, AskedQuestion]
 
 
 async def evaluate(
-    agents: Agents, data: RetrievalSet, expected: Mapping[str, Expected], collection: str, strategy: Strategy,
+    agents: AgentBench, data: RetrievalSet, expected: Mapping[str, Expected], collection: str, strategy: Strategy,
     step: Step, *, name: str = "",
 ) -> AgentsRun:  # fmt: skip
     """Ask every question, judge and store in one transaction. A question whose run fails counts 0 and is told.
@@ -73,7 +73,7 @@ async def evaluate(
     await agents.flush()
     results = [_judged(data, one, expected.get(one.query_id), bool(expected)) for one in asked]
     run_ids = [one.run_id for one in asked]
-    async with bench.retriever.database.transaction(bench.principal) as connection:
+    async with bench.search_deps.database.transaction(bench.principal) as connection:
         rates = await evals.agentic_rates(connection, bench.principal, run_ids, started)
         run = EvalRun(
             id=new_id(), kind="agents", name=name, data_set=data.name, data_hash=data.digest, collection_id=where.id,
@@ -81,7 +81,7 @@ async def evaluate(
             settings_revision=bench.settings.revision, code_version=bench.code_version,
             parameters={
                 "mode": strategy, "strategy": strategy, "chat_model": agents.model,
-                "embedding_model": bench.retriever.model.name, "concurrency": CONCURRENCY,
+                "embedding_model": bench.search_deps.model.name, "concurrency": CONCURRENCY,
                 "usage": _usage(asked), "rates": rates, "strategies_run": _strategies(asked),
             },
             started_at=started, finished_at=datetime.now(UTC), query_count=len(results),
@@ -93,9 +93,9 @@ async def evaluate(
 
 
 async def _ask_all(
-    agents: Agents, queries: Mapping[str, str], collection: str, strategy: Strategy, step: Step
-) -> list[Asked]:
-    found: dict[str, Asked] = {}
+    agents: AgentBench, queries: Mapping[str, str], collection: str, strategy: Strategy, step: Step
+) -> list[AskedQuestion]:
+    found: dict[str, AskedQuestion] = {}
     pending = iter(queries.items())
 
     async def work() -> None:
@@ -109,17 +109,17 @@ async def _ask_all(
     return [found[query_id] for query_id in queries]
 
 
-async def _one(agents: Agents, query_id: str, question: Question) -> Asked:
+async def _one(agents: AgentBench, query_id: str, question: Question) -> AskedQuestion:
     async with aclosing(cast("AsyncGenerator[Event]", agents.ask(question))) as events:
         async for event in events:
             if isinstance(event, Answered):
-                return Asked(query_id, question.run_id, event.answer)
+                return AskedQuestion(query_id, question.run_id, event.answer)
             if isinstance(event, Failed):
-                return Asked(query_id, question.run_id, None, event.error)
-    return Asked(query_id, question.run_id, None, CairnError("the run ended without an answer"))
+                return AskedQuestion(query_id, question.run_id, None, event.error)
+    return AskedQuestion(query_id, question.run_id, None, CairnError("the run ended without an answer"))
 
 
-def _judged(data: RetrievalSet, one: Asked, expected: Expected | None, has_answers: bool) -> EvalResult:
+def _judged(data: RetrievalSet, one: AskedQuestion, expected: Expected | None, has_answers: bool) -> EvalResult:
     judgements, answer = data.judgements[one.query_id], one.answer
     wanted = expected or (Expected(()) if has_answers else None)
     return EvalResult(
@@ -128,7 +128,7 @@ def _judged(data: RetrievalSet, one: Asked, expected: Expected | None, has_answe
     )  # fmt: skip
 
 
-def _usage(asked: Sequence[Asked]) -> dict[str, float]:
+def _usage(asked: Sequence[AskedQuestion]) -> dict[str, float]:
     """Calls, tokens and cost of all runs."""
     total: Counter[str] = Counter()
     for one in asked:
@@ -138,12 +138,12 @@ def _usage(asked: Sequence[Asked]) -> dict[str, float]:
     return dict(total)
 
 
-def _strategies(asked: Sequence[Asked]) -> dict[str, int]:
+def _strategies(asked: Sequence[AskedQuestion]) -> dict[str, int]:
     """Which strategies answered, and how often: `auto` chooses, and what is switched off runs fast."""
     return dict(Counter(str(one.answer.route["strategy"]) for one in asked if one.answer))
 
 
-def _problems(asked: Sequence[Asked]) -> list[str]:
+def _problems(asked: Sequence[AskedQuestion]) -> list[str]:
     counts = Counter(
         [f"failed: {one.error.code}" for one in asked if one.error]
         + [note.partition(" (")[0] for one in asked if one.answer for note in one.answer.degraded]

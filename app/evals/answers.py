@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from app.answer.marks import without_marks
+from app.answer.cite import without_marks
 from app.domain.answer import Answer
 from app.errors import InputError
 from app.evals.metrics import Judgements, recall, score

@@ -17,8 +17,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from app.answer.ground import NO_CLAIM
-from app.answer.ground_fast import fast_score
+from app.answer.ground.check import NO_CLAIM
+from app.answer.ground.score import fast_score
 from app.domain.answer import Grounding
 from app.domain.evaluation import Estimate
 from app.domain.passage import Passage
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledResponse:
     id: str
     response: str
     contexts: tuple[str, ...]
@@ -48,15 +48,15 @@ class LabelledSet:
     """`unlabelled`: how many had null for a label."""
 
     name: str
-    items: tuple[Labelled, ...]
+    items: tuple[LabelledResponse, ...]
     unlabelled: int
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedResponse:
     """One response with a score of each method; `seconds` of the whole check."""
 
-    item: Labelled
+    item: LabelledResponse
     overlap: float
     fast: float
     check: Grounding
@@ -95,7 +95,7 @@ def _load_file(path: Path) -> LabelledSet:
     return LabelledSet(f"{path.resolve().parent.name}/{path.stem}", items, len(found) - len(items))
 
 
-def _item(line: str, where: str, number: int) -> Labelled | None:
+def _item(line: str, where: str, number: int) -> LabelledResponse | None:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -107,7 +107,9 @@ def _item(line: str, where: str, number: int) -> Labelled | None:
         return None
     if not isinstance(label, bool):
         raise InputError(f"{where}: grounded is {str(label)[:40]!r}, not true, false or null")
-    return Labelled(str(record.get("_id", number)), normalise(record["response"]), _contexts(record, where), label)
+    return LabelledResponse(
+        str(record.get("_id", number)), normalise(record["response"]), _contexts(record, where), label
+    )
 
 
 def _contexts(record: Mapping[str, Any], where: str) -> tuple[str, ...]:
@@ -126,12 +128,12 @@ Check = Callable[[str, Sequence[Passage]], Awaitable[Grounding]]
 """`ground` with everything but answer and sources given."""
 
 
-async def judge(item: Labelled, check: Check, clock: Callable[[], float]) -> Judged:
+async def judge(item: LabelledResponse, check: Check, clock: Callable[[], float]) -> JudgedResponse:
     begun = clock()
     found = await check(item.response, [_passage(n, text) for n, text in enumerate(item.contexts, start=1)])
     seconds = clock() - begun
     fast = fast_score(item.response, item.contexts)
-    return Judged(item, overlap(item.response, item.contexts), fast, found, seconds)
+    return JudgedResponse(item, overlap(item.response, item.contexts), fast, found, seconds)
 
 
 def overlap(response: str, contexts: Sequence[str]) -> float:
@@ -193,7 +195,7 @@ def confusion(labels: Sequence[bool], verdicts: Sequence[bool]) -> dict[str, int
     }  # fmt: skip
 
 
-def measure(data: LabelledSet, judged: Sequence[Judged]) -> dict[str, Any]:
+def measure(data: LabelledSet, judged: Sequence[JudgedResponse]) -> dict[str, Any]:
     """Everything about one set, as JSON. `verdict` is the confusion of the check's own decision, None counting as no."""
     labels = [one.item.grounded for one in judged]
     scores = {method: [one.score(method) for one in judged] for method in METHODS}

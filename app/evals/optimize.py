@@ -20,11 +20,11 @@ from app.errors import DatabaseUnavailableError
 from app.evals.datasets import RetrievalSet
 from app.evals.metrics import Comparison, Floats, compare, estimate, interval, ndcg, resampled_means
 from app.evals.retrieval import Bench, Step, find_collection, ranking, search_all, timings
+from app.retrieve.context import Stopwatch
 from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
 from app.retrieve.legs import LegQuery, run_legs
 from app.retrieve.operators import parse_operators
-from app.retrieve.route import default_legs
-from app.retrieve.stopwatch import Stopwatch
+from app.retrieve.plan import default_legs
 from app.retrieve.vector import Searched, VectorQuery
 from app.store import evals, vectors
 from app.store.vectors import EmbeddingModel
@@ -76,7 +76,7 @@ async def optimize_search(
     `step` is called once per search. Raises NotFoundError for an unknown collection, ValueError without queries.
     """
     plain = await _searches(bench, queries, collection, step, rerank=False)
-    choice = bench.retriever.reranker.get(bench.settings)
+    choice = bench.search_deps.reranker.get(bench.settings)
     reranker = choice.reranker
     ranked = await _searches(bench, queries, collection, step, rerank=True) if reranker else None
     by_itself = bench.settings.rag.reranking_enabled and not choice.on_request
@@ -126,7 +126,7 @@ def _impact(
 
 
 @dataclass(frozen=True, slots=True)
-class Legs:
+class RetrievedLegs:
     """What both legs found for one query, before fusion: documents are external ids."""
 
     results: Mapping[Leg, LegResult]
@@ -135,7 +135,7 @@ class Legs:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FusionCandidate:
     """One way to fuse: its mean nDCG@10 over the sets (each set counts the same), and how it differs from the present
     way, both with 95 % bootstrap intervals."""
 
@@ -151,16 +151,16 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class FusionGrid:
     """`candidates` best first; `current` is the one in force. `recommended` is another one only where it is clearly
     better: differences within the noise are no reason to change."""
 
-    candidates: tuple[Candidate, ...]
-    current: Candidate
-    recommended: Candidate
+    candidates: tuple[FusionCandidate, ...]
+    current: FusionCandidate
+    recommended: FusionCandidate
 
 
-async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: Step) -> list[Legs]:
+async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: Step) -> list[RetrievedLegs]:
     """Run both legs once for every query, so that any number of fusions can be tried on what they found: as a search
     does, with the embedding model that serves the collection, and operators understood.
 
@@ -168,28 +168,28 @@ async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: St
     SettingsError when the model cannot be had.
     """
     where = await find_collection(bench, collection)
-    async with bench.retriever.database.transaction(bench.principal, readonly=True) as connection:
+    async with bench.search_deps.database.transaction(bench.principal, readonly=True) as connection:
         names = await evals.external_ids(connection, bench.principal, where.id)
         model = await _serving(bench, connection, where)
-    found: list[Legs] = []
+    found: list[RetrievedLegs] = []
     for query_id, text in data.queries.items():
         results = await _run_legs(bench, await _asked(bench, where, model, text))
         documents = {hit.passage_id: names[hit.document_id] for leg in results.values() for hit in leg.hits}
-        found.append(Legs(results, documents, data.judgements[query_id]))
+        found.append(RetrievedLegs(results, documents, data.judgements[query_id]))
         step(query_id)
     return found
 
 
 async def _serving(bench: Bench, connection: Any, where: Collection) -> EmbeddingModel:
-    if where.model_id in (None, bench.retriever.model.id):
-        return bench.retriever.model
+    if where.model_id in (None, bench.search_deps.model.id):
+        return bench.search_deps.model
     return (await vectors.models(connection, [where.model_id]))[where.model_id]
 
 
 async def _asked(bench: Bench, where: Collection, model: EmbeddingModel, text: str) -> LegQuery:
     parsed = parse_operators(text)
     # one by one, as a search does: in int8 a vector depends a little on what else is in its batch
-    made = await bench.retriever.embedder_of(model).embed([parsed.text])
+    made = await bench.search_deps.embedder_of(model).embed([parsed.text])
     query = {model.id: HalfVector(made[0].astype(np.float16))}
     request = SearchRequest(query=parsed.text, collections=(where.name,), top_k=TOP_K)
     asked = VectorQuery([Searched(where.id, where.chunk_count, model)], query, conditions=parsed.conditions)
@@ -198,15 +198,15 @@ async def _asked(bench: Bench, where: Collection, model: EmbeddingModel, text: s
 
 async def _run_legs(bench: Bench, query: LegQuery) -> dict[Leg, LegResult]:
     config = {"statement_timeout": str(bench.settings.retrieve.statement_timeout_ms)}
-    retriever = bench.retriever
-    async with retriever.database.transaction(bench.principal, readonly=True, config=config) as connection:
+    search_deps = bench.search_deps
+    async with search_deps.database.transaction(bench.principal, readonly=True, config=config) as connection:
         results, failed = await run_legs(connection, bench.principal, query, 3 * TOP_K, bench.settings, Stopwatch())
     if failed:
         raise DatabaseUnavailableError("; ".join(f"leg {leg} failed: {why}" for leg, why in failed.items()))
     return results
 
 
-def grid(bench: Bench, sets: Sequence[Sequence[Legs]]) -> Grid:
+def grid(bench: Bench, sets: Sequence[Sequence[RetrievedLegs]]) -> FusionGrid:
     """Every form of fusion with every share of the vector leg, over all sets together. Raises ValueError without sets.
 
     Both forms are tried on the same candidates; means are resampled within each set.
@@ -220,14 +220,14 @@ def grid(bench: Bench, sets: Sequence[Sequence[Legs]]) -> Grid:
     ]
     values = {way: [_values(legs, way, settings.retrieve.rrf_k) for legs in sets] for way in ways}
     candidates = [
-        Candidate(
+        FusionCandidate(
             *way, macro(values[way]), macro([new - old for new, old in zip(values[way], values[present], strict=True)])
         )
         for way in ways
     ]
     ordered = tuple(sorted(candidates, key=lambda item: -item.ndcg.mean))
     current = next(item for item in ordered if (item.fusion, item.vector_share) == present)
-    return Grid(ordered, current, ordered[0] if ordered[0].clearly_better else current)
+    return FusionGrid(ordered, current, ordered[0] if ordered[0].clearly_better else current)
 
 
 def macro(sets: Sequence[Floats]) -> Estimate:
@@ -236,11 +236,11 @@ def macro(sets: Sequence[Floats]) -> Estimate:
     return Estimate(float(np.mean([values.mean() for values in sets])), *interval(means))
 
 
-def _values(queries: Sequence[Legs], way: tuple[Form, float], rrf_k: int) -> Floats:
+def _values(queries: Sequence[RetrievedLegs], way: tuple[Form, float], rrf_k: int) -> Floats:
     return np.array([ndcg(_documents(legs, way, rrf_k), legs.judgements, TOP_K) for legs in queries])
 
 
-def _documents(legs: Legs, way: tuple[Form, float], rrf_k: int) -> list[str]:
+def _documents(legs: RetrievedLegs, way: tuple[Form, float], rrf_k: int) -> list[str]:
     """Documents by their best passage, as a search with group_by document orders them."""
     form, share = way
     weights: dict[Leg, float] = {"vector": share, "lexical": 1 - share}

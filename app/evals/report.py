@@ -50,7 +50,7 @@ def run_json(run: EvalRun, results: Sequence[EvalResult] = ()) -> dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Versus:
+class RunComparison:
     """Two runs over the queries that both have. `changed` names what differs besides the results: setting or parameter
     to its two values. `same_data`: queries and judgements were equal."""
 
@@ -72,9 +72,9 @@ class Versus:
         }
 
 
-def versus(
+def compare_runs(
     first: EvalRun, first_results: Sequence[EvalResult], second: EvalRun, second_results: Sequence[EvalResult]
-) -> Versus:
+) -> RunComparison:
     """Compare query by query. Raises ValueError when the runs share no query."""
     before = {result.query_id: result.metrics for result in first_results}
     after = {result.query_id: result.metrics for result in second_results}
@@ -83,7 +83,7 @@ def versus(
         name: compare([before[query][name] for query in common], [after[query][name] for query in common])
         for name in common_metrics(before, after, common)
     }
-    return Versus(
+    return RunComparison(
         first, second, len(common), metrics, dict(_changes(_pinned(first), _pinned(second))),
         first.data_hash == second.data_hash,
     )  # fmt: skip

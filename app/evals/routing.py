@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from app.domain.plan import IntentMatch, Level, QueryType
 from app.errors import InputError
+from app.language.identify import likely_language
 from app.providers.protocols import Embedder
 from app.query.classify import classify
 from app.query.complexity import complexity
 from app.query.entities import entities
 from app.query.exemplars import RETRIEVED, Exemplars
 from app.query.intent import hard_rules
-from app.query.patterns.lexicon import likely_language
 from app.settings import RoutingSettings
 
 MOST_LABELS: Final = 40
@@ -28,7 +28,7 @@ _CORPORA: Final = ("corpus.jsonl", "answers.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledMessage:
     """A message of a data set. `label` is the file's name where the line has none."""
 
     id: str
@@ -38,10 +38,10 @@ class Labelled:
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
+class RoutedMessage:
     """What became of one message. `intent.layer` is None where no layer decided (a question)."""
 
-    message: Labelled
+    message: LabelledMessage
     intent: IntentMatch
     type: QueryType
     level: Level
@@ -59,20 +59,20 @@ class RoutingReport:
     """A data set, routed. Rates are shares of the messages with a label."""
 
     name: str
-    routed: tuple[Routed, ...]
+    routed: tuple[RoutedMessage, ...]
 
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(sorted({one.message.label for one in self.routed}))
 
-    def table(self, column: Callable[[Routed], str]) -> Mapping[str, Mapping[str, int]]:
+    def table(self, column: Callable[[RoutedMessage], str]) -> Mapping[str, Mapping[str, int]]:
         """Label to counts by `column`."""
         counts = {label: Counter[str]() for label in self.labels}
         for one in self.routed:
             counts[one.message.label][column(one)] += 1
         return counts
 
-    def kept(self) -> tuple[Routed, ...]:
+    def kept(self) -> tuple[RoutedMessage, ...]:
         """Messages that no documents are searched for."""
         return tuple(one for one in self.routed if not one.retrieved)
 
@@ -109,7 +109,7 @@ class RoutingReport:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def load_messages(path: Path, limit: int | None = None) -> tuple[str, tuple[Labelled, ...]]:
+def load_messages(path: Path, limit: int | None = None) -> tuple[str, tuple[LabelledMessage, ...]]:
     """Name and messages of a `.jsonl` of {_id, text, label?, lang?}, or of all such files in a folder; `limit` takes
     that many of each label. Raises InputError that names file and line."""
     files = [path] if path.is_file() else sorted(f for f in path.glob("*.jsonl") if f.name not in _CORPORA)
@@ -117,7 +117,7 @@ def load_messages(path: Path, limit: int | None = None) -> tuple[str, tuple[Labe
         raise InputError(f"{path}: no .jsonl file of messages")
     records = [record for file in files for record in _records(file)]
     by_domain = len({record["label"] for record in records}) > MOST_LABELS and all("domain" in r for r in records)
-    messages: list[Labelled] = []
+    messages: list[LabelledMessage] = []
     seen: Counter[str] = Counter()
     for record in records:
         label = str(record["domain"] if by_domain else record["label"])
@@ -125,7 +125,7 @@ def load_messages(path: Path, limit: int | None = None) -> tuple[str, tuple[Labe
         if limit is None or seen[label] <= limit:
             text = record["text"]
             language = str(record.get("lang") or likely_language(text))
-            messages.append(Labelled(str(record["_id"]), text, label, language))
+            messages.append(LabelledMessage(str(record["_id"]), text, label, language))
     return path.resolve().name, tuple(messages)
 
 
@@ -155,7 +155,7 @@ def _records(file: Path) -> list[dict[str, Any]]:
 
 async def route(
     name: str,
-    messages: Sequence[Labelled],
+    messages: Sequence[LabelledMessage],
     embedder: Embedder,
     settings: RoutingSettings,
     step: Callable[[str], None] = lambda _: None,
@@ -170,7 +170,9 @@ async def route(
     return RoutingReport(name, tuple(routed))
 
 
-async def _route(message: Labelled, embedder: Embedder, exemplars: Exemplars, settings: RoutingSettings) -> Routed:
+async def _route(
+    message: LabelledMessage, embedder: Embedder, exemplars: Exemplars, settings: RoutingSettings
+) -> RoutedMessage:
     timings: dict[str, float] = {}
     clock = _Clock(timings)
     intent = hard_rules(message.text, has_history=False)
@@ -186,7 +188,7 @@ async def _route(message: Labelled, embedder: Embedder, exemplars: Exemplars, se
     named = entities(message.text, message.language, None)
     level = complexity(message.text, classification, named, (), settings)
     clock.stop("complexity")
-    return Routed(message, intent, classification.type, level.level, level.score, timings)
+    return RoutedMessage(message, intent, classification.type, level.level, level.score, timings)
 
 
 class _Clock:

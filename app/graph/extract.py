@@ -31,8 +31,14 @@ from app.graph.cues import (
     PLACES,
     STOPS,
 )
-from app.graph.relations import related
-from app.graph.resolve import LONGEST_KEY, acronyms, bare_title, key_of, surnames
+from app.graph.keys import (
+    LONGEST_KEY,
+    acronyms,
+    bare_title,
+    key_of,
+    surnames,
+)
+from app.graph.relations import find_relations
 from app.language.names import (
     NameRules,
     NameToken,
@@ -43,7 +49,7 @@ from app.language.names import (
     tokens_of,
     without_quoted,
 )
-from app.language.tokens import fold
+from app.language.text import fold
 
 MOST_ENTITIES: Final = 60
 """Mentions of one passage; a table of names says little about each of them."""
@@ -92,7 +98,9 @@ def extract(
         inside = [one for one in found[bisect_left(starts, passage.start) :] if one.start < passage.end]
         topics = _topics(title if number == 0 else "", passage, seen)
         mentions = [*topics, *_mentions(inside, passage)][:MOST_ENTITIES]
-        relations = related(text, passage.start, passage.end, mentions, topic=bare_title(title) if title else None)
+        relations = find_relations(
+            text, passage.start, passage.end, mentions, topic=bare_title(title) if title else None
+        )
         named = {key_of(mention.name) for mention in mentions}
         made.append(Extraction(tuple(mentions), relations, tuple(a for a in aliases if key_of(a.name) in named)))
     return made

@@ -26,7 +26,7 @@ class _Broken(Exception):
         self.at, self.kept = at, kept
 
 
-def values(reply: str) -> tuple[list[Any], int]:
+def read_json_values(reply: str) -> tuple[list[Any], int]:
     """Objects and arrays of a reply, outermost first, and how many of them are broken."""
     text, at, broken = _THOUGHT.sub("", reply), 0, 0
     found = []

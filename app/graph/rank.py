@@ -59,7 +59,7 @@ class Seed:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class SharedEntity:
     """A seed and another passage that mention the same entity, which `passages` of the collection do.
 
     `said`: the question's words in the sentences of the seed that mention it; `topic`: it is a title or heading of the
@@ -75,7 +75,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamingPassage:
     """A passage that mentions an entity which the question names.
 
     `topic`: as its title or heading. `passages` of the collection do so in the same way. `sure`, 0..1: that it is meant.
@@ -89,7 +89,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class RankedPassage:
     """A passage that the graph found: how good it is, 0..1, over which entity, and from which seed (None: the question)."""
 
     passage_id: UUID
@@ -101,16 +101,16 @@ class Linked:
 def rank(
     weights: Mapping[Term, float],
     seeds: Sequence[Seed],
-    links: Sequence[Link],
+    links: Sequence[SharedEntity],
     terms: Mapping[UUID, frozenset[Term]],
-    named: Sequence[Named] = (),
-) -> list[Linked]:
+    named: Sequence[NamingPassage] = (),
+) -> list[RankedPassage]:
     """Linked and named passages, best first, ties by id; seeds that are linked with each other are among them.
 
     `weights` are the words of the question with their idf (a word that the collection lacks has the highest), `terms`
     those of them that each linked passage holds; a passage that is missing there holds none.
     """
-    best: dict[UUID, Linked] = {}
+    best: dict[UUID, RankedPassage] = {}
     for found in (*_linked(weights, seeds, links, terms), *_named(named)):
         present = best.get(found.passage_id)
         if present is None or _order(found) < _order(present):
@@ -118,26 +118,29 @@ def rank(
     return sorted(best.values(), key=_order)
 
 
-def _named(named: Sequence[Named]) -> Iterator[Linked]:
+def _named(named: Sequence[NamingPassage]) -> Iterator[RankedPassage]:
     for one in named:
         if 1 <= one.passages <= MOST_PASSAGES:
             score = one.sure * (NAMED_TOPIC if one.topic else NAMED) / math.sqrt(one.passages)
-            yield Linked(one.passage_id, score, one.entity_id)
+            yield RankedPassage(one.passage_id, score, one.entity_id)
 
 
 def _linked(
-    weights: Mapping[Term, float], seeds: Sequence[Seed], links: Sequence[Link], terms: Mapping[UUID, frozenset[Term]]
-) -> Iterator[Linked]:
+    weights: Mapping[Term, float],
+    seeds: Sequence[Seed],
+    links: Sequence[SharedEntity],
+    terms: Mapping[UUID, frozenset[Term]],
+) -> Iterator[RankedPassage]:
     total = sum(weights.values())
     known = {seed.passage_id: seed for seed in seeds}
     for link in links:
         seed = known.get(link.seed_id)
         if seed and link.passage_id != link.seed_id and 2 <= link.passages <= MOST_PASSAGES:
             score = _worth(seed, link, terms.get(link.passage_id, frozenset()), weights, total)
-            yield Linked(link.passage_id, score, link.entity_id, link.seed_id)
+            yield RankedPassage(link.passage_id, score, link.entity_id, link.seed_id)
 
 
-def _worth(seed: Seed, link: Link, held: frozenset[Term], weights: Mapping[Term, float], total: float) -> float:
+def _worth(seed: Seed, link: SharedEntity, held: frozenset[Term], weights: Mapping[Term, float], total: float) -> float:
     def share(some: frozenset[Term]) -> float:
         return sum(weights.get(term, 0.0) for term in some) / total if total > 0 else 0.0
 
@@ -146,5 +149,5 @@ def _worth(seed: Seed, link: Link, held: frozenset[Term], weights: Mapping[Term,
     return min(way * value, 1.0)
 
 
-def _order(item: Linked) -> tuple[float, UUID, UUID, bool, UUID]:
+def _order(item: RankedPassage) -> tuple[float, UUID, UUID, bool, UUID]:
     return -item.score, item.passage_id, item.entity_id, item.seed_id is None, item.seed_id or item.passage_id

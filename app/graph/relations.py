@@ -9,9 +9,9 @@ from typing import Final
 
 from app.domain.graph import EntityMention, RelationMention
 from app.graph.cues import PRONOUNS, RELATIONS
-from app.graph.resolve import key_of
+from app.graph.keys import key_of
 from app.language.name_words import ABBREVIATIONS
-from app.language.tokens import fold
+from app.language.text import fold
 
 MOST_RELATIONS: Final = 60
 """Of one passage."""
@@ -40,7 +40,7 @@ def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield at, end
 
 
-def related(
+def find_relations(
     text: str, start: int, end: int, mentions: Sequence[EntityMention], *, topic: str | None
 ) -> tuple[RelationMention, ...]:
     """Relations of a passage, the best evidence first, each pair and kind once.

@@ -1,112 +1,135 @@
-"""Which names mean the same: one key for the spellings of a name, and aliases that a document gives. Pure.
-
-The key decides within and between documents; it never joins what people would tell apart, so it is careful: case,
-accents, punctuation, articles, possessives, and the plural of terms. What needs more than spelling (embeddings) is for
-whoever stores entities, guarded by `compatible`.
-"""
+"""The entity that a caller names by its id or its name, and an error that helps where there is none."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from typing import Final
+from difflib import SequenceMatcher
+from typing import Any, Final
+from uuid import UUID
 
-from app.domain.graph import Alias, EntityKind
-from app.graph.cues import LEADING_ARTICLE
-from app.language.tokens import ALL_STOP_WORDS, fold
-
-LONGEST_KEY: Final = 120
-"""Code points; longer names are sentences."""
-_APART: Final = re.compile(r"[^\w+#.:/]+|\.(?!\w)")
-_POSSESSIVE: Final = re.compile(r"['’]s?(?=\s|$)")
-_DOTTED: Final = re.compile(r"\b(?:\w\.){2,}")
-_TITLE_TAIL: Final = re.compile(r"\s*(?:\([^()]*\)|,\s.*)$", re.DOTALL)
-_EXPANDED: Final = re.compile(r"\(\s*(?P<acronym>[A-Z][A-Za-z0-9&.\-]{1,9})\s*\)")
-_WORD: Final = re.compile(r"[^\W_]+")
+from app.domain.code import SEPARATOR, SymbolQuery
+from app.domain.document import Collection
+from app.domain.graph import EntityCandidate, EntitySummary
+from app.domain.graph_view import Standing
+from app.domain.principal import Principal
+from app.errors import NotFoundError
+from app.graph.code.matching import fits, qualified
+from app.graph.keys import key_of
+from app.graph.link import PER_WORD
+from app.language.text import normalise
+from app.store import collections, graph, graph_view
 
 
-@lru_cache(maxsize=8192)
-def key_of(name: str, kind: EntityKind = "name") -> str:
-    """The form under which an entity is stored and looked up; "" where nothing is left.
-
-    "The Beatles'" and "beatles" are one, and "U.S.A." and "USA"; of a term the plural is folded too.
-    """
-    dotless = _DOTTED.sub(lambda match: match.group().replace(".", ""), name)
-    folded = _POSSESSIVE.sub("", fold(dotless.replace("’", "'")))
-    words = [word for word in _APART.split(LEADING_ARTICLE.sub("", folded.strip(), count=1)) if word]
-    if kind == "term" and words:
-        words[-1] = singular(words[-1])
-    return " ".join(words)[:LONGEST_KEY]
-
-
-def singular(word: str) -> str:
-    """A folded word without the plural of English, French or Spanish; short words and "ss" stay."""
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
+async def resolve_entity(
+    connection: Any, principal: Principal, entity: str, collection: str | None, default: str
+) -> Standing:
+    """By id in any collection, or in the one that is named; by name in that or the default one. One that was merged into
+    another is that other one. Raises NotFoundError, with names that may have been meant (`did_you_mean`)."""
+    if (entity_id := _as_id(entity)) and (known := await graph_view.standing(connection, principal, entity_id)):
+        if collection is None or known.collection == collection:
+            return known
+        raise NotFoundError(f"no entity {entity} in collection {collection[:140]}")
+    found = await collection_of(connection, principal, collection or default)
+    name = normalise(entity).strip()
+    if one := await find_entity(connection, principal, found.id, name):
+        return Standing(one, found.id, found.name)
+    raise await _unknown(connection, principal, found, name)
 
 
-def compatible(a: EntityKind, b: EntityKind) -> bool:
-    """Whether entities of these kinds may be one: a person is no place; a name of no known kind, and a topic, are either.
-
-    Code and identifiers stay with their own kind.
-    """
-    loose = {"name", "topic"}
-    proper = {"person", "organisation", "place", "term"}
-    return a == b or (a in loose and b in loose | proper) or (b in loose and a in proper)
-
-
-def bare_title(title: str) -> str:
-    """A title without what tells it from others of its name: "Brand (play)", "Johnnycake, West Virginia"."""
-    return _TITLE_TAIL.sub("", title).strip() or title.strip()
-
-
-def acronyms(text: str) -> list[tuple[str, str, int]]:
-    """Expansion, acronym and where the acronym stands: "American Basketball Association (ABA)".
-
-    The initials of the words before the bracket, small words aside, spell the acronym (after Schwartz and Hearst 2003).
-    """
-    found = []
-    for match in _EXPANDED.finditer(text):
-        letters = [c.casefold() for c in match["acronym"] if c.isalnum()]
-        start = _expansion(text[max(0, match.start() - 120) : match.start()].rstrip(), letters)
-        if start is not None:
-            found.append((start, match["acronym"], match.start("acronym")))
+async def collection_of(connection: Any, principal: Principal, name: str) -> Collection:
+    """Raises NotFoundError."""
+    found = await collections.by_name(connection, principal, normalise(name))
+    if found is None:
+        raise NotFoundError(f"no collection named {name[:140]}; see GET /collections")
     return found
 
 
-def _expansion(before: str, letters: Sequence[str]) -> str | None:
-    """The last words of `before` whose initials are `letters`."""
-    words = [*_WORD.finditer(before)]
-    at = len(words) - 1
-    for letter in reversed(letters):
-        while at >= 0 and words[at].group().casefold() in ALL_STOP_WORDS and words[at].group()[0].casefold() != letter:
-            at -= 1
-        if at < 0 or words[at].group()[0].casefold() != letter:
-            return None
-        at -= 1
-    expansion = before[words[at + 1].start() :]
-    return expansion if "." not in expansion and "\n" not in expansion else None
+async def _unknown(connection: Any, principal: Principal, collection: Collection, name: str) -> NotFoundError:
+    shown = name if len(name) <= 140 else name[:139] + "…"
+    near = await near_names(connection, principal, collection.id, name)
+    if near:
+        detail = f"no entity {shown!r} in {collection.name}; did you mean {', '.join(near)}?"
+    elif collection.document_count and not await graph_view.entities(connection, principal, collection.id, limit=1):
+        detail = (
+            f"collection {collection.name} has no graph: it is older than graphs are, or graph.enabled is off; "
+            f"make it with `cairn reindex {collection.name}`"
+        )
+    else:
+        detail = f"no entity {shown!r} in collection {collection.name}"
+    return NotFoundError(detail, did_you_mean=near)
 
 
-def surnames(names: Iterable[tuple[str, EntityKind]]) -> list[Alias]:
-    """Single names that are the last word of exactly one longer name of the document, which is a person's."""
-    spelled = dict(names)
-    full: dict[str, set[str]] = {}
-    for name, kind in spelled.items():
-        parts = name.split()
-        if (
-            kind in ("person", "name")
-            and 2 <= len(parts) <= 4
-            and all(part[:1].isupper() for part in (parts[0], parts[-1]))
-        ):
-            full.setdefault(fold(parts[-1]), set()).add(name)
-    found = []
-    for name, kind in spelled.items():
-        owners = full.get(fold(name), set()) if " " not in name and kind in ("person", "name") else set()
-        if len(owners) == 1:
-            found.append(Alias(next(iter(owners)), name, "surname"))
-    return found
+def _as_id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+# --- The entity that somebody names, and those with nearly that name where there is none ---
+
+NEAR: Final = 0.6
+"""Likeness (share of letters in common, in order) from which a name may have been meant."""
+LOOKED_AT: Final = 500
+"""Names that are compared for each beginning."""
+
+
+async def find_entity(connection: Any, principal: Principal, collection_id: UUID, name: str) -> EntitySummary | None:
+    """The entity of that name; by a part of its name where only one has all these words ("Curie" for Marie Curie).
+
+    Of several that share a name (code, another name of theirs) its own name decides, then how often each is spoken of; what
+    code only refers to comes last.
+    """
+    forms = [form for form in dict.fromkeys((key_of(name), key_of(name, "term"), name.strip())) if form]
+    words = list(dict.fromkeys(key_of(name).split()))
+    if not forms:
+        return None
+    found = await graph.candidates(connection, principal, collection_id, forms, words, PER_WORD)
+    called = [one for one in found if not one.words] or await _symbols(connection, principal, collection_id, name)
+    called.sort(key=lambda one: (one.reference, -one.own, not _ends(one.name, name), -one.passage_count, one.id))
+    partly = {one.id: one for one in found if one.words and one.matched == len(words)}
+    if called:
+        return _summary(called[0])
+    return _summary(next(iter(partly.values()))) if len(partly) == 1 else None
+
+
+async def _symbols(connection: Any, principal: Principal, collection_id: UUID, name: str) -> list[EntityCandidate]:
+    """Code that a dotted name means: module::symbol, package.module.Class.method, or what code refers to by it."""
+    dotted = ".".join(part for part in name.strip().replace("::", ".").split(".") if part)
+    bare = dotted.rpartition(".")[2]
+    if bare == dotted or any(char.isspace() for char in dotted):
+        return []
+    found = await graph.candidates(connection, principal, collection_id, [key_of(bare) or bare], [], PER_WORD)
+    return [
+        one
+        for one in found
+        if (one.name == dotted if one.reference else SEPARATOR in one.name and fits(one.name, SymbolQuery(dotted)))
+    ]
+
+
+def _ends(name: str, spelled: str) -> bool:
+    """Whether a name, or the last part of one of code, is spelled so, capitals included."""
+    return name == spelled.strip() or f".{'.'.join(qualified(name))}".endswith(f".{spelled.strip()}")
+
+
+def _summary(one: EntityCandidate) -> EntitySummary:
+    return EntitySummary(one.id, one.name, one.kind, one.passage_count)
+
+
+async def near_names(
+    connection: Any, principal: Principal, collection_id: UUID, name: str, limit: int = 5
+) -> list[str]:
+    """Names of the collection that may have been meant: a word of them begins like a word of this one."""
+    key = key_of(name)
+    scored: dict[str, float] = {}
+    for beginning in dict.fromkeys(word[:2] for word in key.split()[:6]):
+        for one in await graph_view.entities(connection, principal, collection_id, prefix=beginning, limit=LOOKED_AT):
+            scored[one.name] = _likeness(key, key_of(one.name))
+    best = sorted((name for name in scored if scored[name] >= NEAR), key=lambda name: (-scored[name], name))
+    return best[:limit]
+
+
+def _likeness(key: str, other: str) -> float:
+    """Of two names as wholes, or nearly that where one is all words of the other."""
+    if set(key.split()) <= set(other.split()):
+        return 0.9
+    return SequenceMatcher(None, key, other).ratio()

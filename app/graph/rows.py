@@ -25,7 +25,7 @@ from app.domain.graph import (
     RelationMention,
 )
 from app.graph.extract import PassageSpan, extract
-from app.graph.resolve import key_of
+from app.graph.keys import key_of
 from app.settings import GraphSettings
 
 CODE: Final[frozenset[EntityKind]] = frozenset({"module", "class", "function", "method"})

@@ -98,7 +98,7 @@ def _load_document(request: Mapping[str, Any], content: bytes) -> Answer:
 
 def _outline_code(request: Mapping[str, Any], content: bytes) -> Answer:
     """language, path, and code in UTF-8 -> the fields of an Outline as JSON; null for a language that is not read."""
-    from app.graph.code import outline_of
+    from app.graph.code.outline import outline_of
 
     outline = outline_of(content.decode("utf-8"), request["language"], request["path"])
     fields = outline and {

@@ -18,7 +18,7 @@ import structlog
 from app.domain.code import CodeReference, Definition, Outline
 from app.domain.document import LoadedDocument
 from app.errors import CairnError
-from app.graph.languages import FAMILIES
+from app.graph.code.languages import FAMILIES
 from app.ingest.confine import ConfinedProcess
 from app.settings import Settings
 

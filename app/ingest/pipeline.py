@@ -149,7 +149,7 @@ async def _load(
         return None
 
 
-def _duplicate(source: Source, known: documents.Known) -> Indexed:
+def _duplicate(source: Source, known: documents.KnownDocument) -> Indexed:
     return Indexed(
         external_id=source.external_id,
         name=source.name,

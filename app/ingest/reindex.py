@@ -25,7 +25,7 @@ Redone = Literal["redone", "unchanged", "overtaken"]
 
 
 async def reindex_document(
-    database: Database, target: Target, stored: documents.Stored, outlines: OutlineReader, *, force: bool
+    database: Database, target: Target, stored: documents.StoredDocument, outlines: OutlineReader, *, force: bool
 ) -> Redone:
     """Replace its passages, chunks, vectors and graph in one transaction; the version stays, and the old ones are found until
     then. Raises what reading and embedding raise."""
@@ -55,7 +55,7 @@ async def reindex_document(
 
 def _prepare(
     target: Target,
-    stored: documents.Stored,
+    stored: documents.StoredDocument,
     loaded: LoadedDocument,
     chunks: Sequence[Any],
     dominant: str | None,

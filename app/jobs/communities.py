@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from app.graph.refresh import due, refresh
-from app.graph.write_summaries import write_summaries
+from app.graph.refresh import due, refresh, write_summaries
 from app.jobs.context import Handler, JobContext
 from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from app.domain.trace import Prices, Spend, one_call
 from app.settings import GraphModelSettings
-from app.store.extractions import Used
+from app.store.extractions import ExtractionUsage
 
 
-def spent(used: Iterable[Used], prices: Prices) -> Spend:
+def spent(used: Iterable[ExtractionUsage], prices: Prices) -> Spend:
     """The sum; its cost is None where a model has no price."""
     total = Spend()
     for one in used:
@@ -18,14 +18,14 @@ def spent(used: Iterable[Used], prices: Prices) -> Spend:
 
 
 def stop_note(
-    settings: GraphModelSettings, prices: Prices, model: str, used: Sequence[Used], tokens: tuple[int, int]
+    settings: GraphModelSettings, prices: Prices, model: str, used: Sequence[ExtractionUsage], tokens: tuple[int, int]
 ) -> str | None:
     """Why a call of at most so many (input, output) tokens must not be made; None where it may.
 
     What the call may cost counts beforehand, so a cap is not exceeded but by other jobs at the same moment.
     """
     ahead = one_call(model, *tokens, 0.0, prices)
-    spans: tuple[tuple[str, Callable[[Used], bool], int, float | None], ...] = (
+    spans: tuple[tuple[str, Callable[[ExtractionUsage], bool], int, float | None], ...] = (
         ("", lambda one: one.own, settings.max_tokens, settings.max_cost),
         ("PerDay", lambda one: one.today, settings.max_tokens_per_day, settings.max_cost_per_day),
     )

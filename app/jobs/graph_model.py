@@ -17,17 +17,26 @@ from uuid import UUID
 
 from app.domain.graph import DocumentGraph
 from app.errors import ProviderError, ProviderResponseError
-from app.graph.model import ModelPassage, Said, batches, extractor, from_json, placed, question, read_reply, to_json
+from app.graph.model import (
+    ModelPassage,
+    Said,
+    batches,
+    extractor,
+    from_json,
+    place_names,
+    question,
+    read_reply,
+    to_json,
+)
 from app.graph.rows import graph_rows
 from app.ingest.extraction import MODEL as KIND
-from app.ingest.extraction import VECTORS, enqueue
 from app.jobs.context import Handler, JobContext
 from app.jobs.graph_budget import spent, stop_note
 from app.providers.protocols import ChatModel, Message
 from app.providers.tokens import estimate
 from app.settings import Settings
 from app.store import documents, extractions, graph_stage
-from app.store.extractions import Waiting
+from app.store.extractions import PendingDocument
 from app.store.session import Database
 
 __all__ = ["KIND", "extract_with_model"]
@@ -90,7 +99,7 @@ class _Run:
                 return merged > 0
             after = waiting[-1].id
 
-    async def _document(self, document: Waiting) -> bool:
+    async def _document(self, document: PendingDocument) -> bool:
         """Whether it was merged: not where it has become another version, or is gone."""
         principal = self.context.principal
         async with self.database.transaction(principal, readonly=True) as connection:
@@ -114,7 +123,7 @@ class _Run:
 
     # --- calls ----------------------------------------------------------------------------------------------------------
 
-    async def _asked(self, document: Waiting, batch: Sequence[ModelPassage]) -> dict[bytes, Said]:
+    async def _asked(self, document: PendingDocument, batch: Sequence[ModelPassage]) -> dict[bytes, Said]:
         """What the model says of each passage; those that its reply leaves out are asked again alone, once."""
         replies = await self._call(document, batch)
         said = {one.digest: reply for one, reply in zip(batch, replies, strict=True) if reply is not None}
@@ -126,7 +135,7 @@ class _Run:
                 await self._keep(document, {one.digest: said[one.digest]})
         return said
 
-    async def _call(self, document: Waiting, batch: Sequence[ModelPassage]) -> list[Said | None]:
+    async def _call(self, document: PendingDocument, batch: Sequence[ModelPassage]) -> list[Said | None]:
         """One call; what it says is kept with what it cost. Raises ProviderError, and _Capped instead of calling."""
         limits, filled = self.settings.graph.model, question(batch)
         size = estimate(filled.system) + estimate(filled.user)
@@ -162,7 +171,9 @@ class _Run:
         if note := stop_note(limits, prices, self.chat.name, used, (size, limits.max_output_tokens)):
             raise _Capped(note)
 
-    async def _keep(self, document: Waiting, said: dict[bytes, Said], tokens: tuple[int, int] | None = None) -> None:
+    async def _keep(
+        self, document: PendingDocument, said: dict[bytes, Said], tokens: tuple[int, int] | None = None
+    ) -> None:
         stored = {digest: to_json(one) for digest, one in said.items()}
         async with self.database.transaction(self.context.principal) as connection:
             await extractions.keep(connection, self.collection_id, document.id, self.extractor, stored)
@@ -174,11 +185,11 @@ class _Run:
     # --- what comes of them ---------------------------------------------------------------------------------------------
 
     def _graph(self, text: str, passages: Sequence[ModelPassage], said: dict[bytes, Said]) -> DocumentGraph:
-        extracted = [(one.id, placed(said[one.digest], one.start)) for one in passages]
+        extracted = [(one.id, place_names(said[one.digest], one.start)) for one in passages]
         return graph_rows(text, extracted, self.settings.graph)
 
     async def _merge(
-        self, document: Waiting, passages: Sequence[ModelPassage], said: dict[bytes, Said], graph: DocumentGraph
+        self, document: PendingDocument, passages: Sequence[ModelPassage], said: dict[bytes, Said], graph: DocumentGraph
     ) -> bool:
         stored = {digest: to_json(one) for digest, one in said.items()}
         async with self.database.transaction(self.context.principal) as connection:
@@ -199,8 +210,6 @@ class _Run:
         async with self.database.transaction(principal) as connection:
             used = await extractions.usage(connection, principal, self.context.job.id)
             left = await extractions.left(connection, principal, self.collection_id, self.extractor)
-            if self.settings.graph.vectors.enabled and self.tally["entities"]:
-                await enqueue(connection, principal, VECTORS, self.collection_id)
         cost = spent((one for one in used if one.own), self.settings.answer.prices).usage()
         counts = {name: self.tally[name] for name in ("documents", "passages", "cached", "entities", "relations")}
         spend = {name: cost[name] for name in ("input_tokens", "output_tokens", "cost")}

@@ -116,7 +116,7 @@ async def _fill_batch(database: Database, context: JobContext, target: Target, u
     return len(batch)
 
 
-def _text(item: models.Missing) -> str:
+def _text(item: models.MissingVectors) -> str:
     """What the serving model saw, as its hash tells: with the title or without."""
     titled, bare = (embed_text(title, tuple(item.headings), item.content) for title in (item.title, None))
     known = item.content_hash

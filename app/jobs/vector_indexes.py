@@ -14,8 +14,8 @@ from uuid import UUID
 import structlog
 from pgvector import HalfVector
 
+from app.domain.job import PlannedIndex
 from app.domain.principal import Principal
-from app.domain.vector_index import PlannedIndex
 from app.ingest.reweight import PLAN_INDEXES as PLAN
 from app.jobs.context import Handler, JobContext
 from app.retrieve.vector import Part, Searched, choose_parts
@@ -35,7 +35,7 @@ SAME = 1e-6
 
 
 class Ddl(Protocol):
-    """The part of app.db.vector_ddl.VectorDdl that the job needs."""
+    """The part of app.db.vector_indexes.VectorDdl that the job needs."""
 
     async def existing(self) -> dict[str, bool]: ...
 

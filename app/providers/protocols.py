@@ -12,6 +12,8 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from app.settings import Settings
+
 Vectors = NDArray[np.float32]
 
 
@@ -125,3 +127,27 @@ class Reranker(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerChoice:
+    """The reranker in force under one state of the settings.
+
+    `problem`: why the provider that the settings name cannot be used. `on_request`: too slow for every search; it runs
+    for answers, and for searches that ask for it.
+    """
+
+    reranker: Reranker | None = None
+    problem: str | None = None
+    on_request: bool = False
+
+
+class Rerankers(Protocol):
+    """Chooses by settings, which may name another provider while running."""
+
+    @property
+    def name(self) -> str | None:
+        """Of the one in force now."""
+        ...
+
+    def get(self, settings: Settings) -> RerankerChoice: ...

@@ -19,10 +19,14 @@ from app.domain.graph import GraphContext, Linkage
 from app.domain.passage import Fused, Hit, LegResult, Passage, SearchRequest
 from app.domain.plan import Conditions
 from app.domain.principal import Principal
-from app.graph.find import find_entities
-from app.graph.link import keys_of
-from app.graph.rank import MOST_PASSAGES, SEEDS, Link, Linked, Named, Seed, rank
-from app.graph.symbols import SymbolPassage, find_symbols, symbol_passages, wanted_symbols
+from app.graph.code.symbols import (
+    SymbolPassage,
+    find_symbols,
+    symbol_passages,
+    wanted_symbols,
+)
+from app.graph.link import find_entities, keys_of
+from app.graph.rank import MOST_PASSAGES, SEEDS, NamingPassage, RankedPassage, Seed, SharedEntity, rank
 from app.language.tokens import STOP_WORDS
 from app.retrieve.legs import lexical_text
 from app.store import graph
@@ -127,12 +131,12 @@ async def _symbols(
     return symbol_passages(symbols, wanted[0])[:LEAST_DEPTH]
 
 
-def _with_symbols(found: Sequence[Linked], symbols: Sequence[SymbolPassage]) -> list[Linked]:
+def _with_symbols(found: Sequence[RankedPassage], symbols: Sequence[SymbolPassage]) -> list[RankedPassage]:
     """A passage counts by the better way to it."""
     best = {one.passage_id: one for one in found}
     for one in symbols:
         if one.passage_id not in best or best[one.passage_id].score < one.score:
-            best[one.passage_id] = Linked(one.passage_id, one.score, one.entity_id)
+            best[one.passage_id] = RankedPassage(one.passage_id, one.score, one.entity_id)
     return sorted(best.values(), key=lambda one: (-one.score, one.passage_id))
 
 
@@ -169,7 +173,7 @@ async def _read(
     )  # fmt: skip
 
 
-def _relative(seeds: Sequence[Fused | Linked], best: float = 1.0) -> dict[UUID, float]:
+def _relative(seeds: Sequence[Fused | RankedPassage], best: float = 1.0) -> dict[UUID, float]:
     """Seeds with their scores relative to the best one, which is `best`."""
     highest = max((item.score for item in seeds), default=0.0)
     return {item.passage_id: best * max(0.0, item.score / highest) for item in seeds} if highest > 0 else {}
@@ -177,7 +181,7 @@ def _relative(seeds: Sequence[Fused | Linked], best: float = 1.0) -> dict[UUID, 
 
 def _ranked(
     linkages: Sequence[Linkage], seeds: Mapping[UUID, float], named: Mapping[UUID, float], *, alone: bool
-) -> list[Linked]:
+) -> list[RankedPassage]:
     """Of all collections; no link leads from one to another."""
     found = [one for linkage in linkages for one in _of_collection(linkage, seeds, named, alone=alone)]
     return sorted(found, key=lambda one: (-one.score, one.passage_id))
@@ -185,18 +189,18 @@ def _ranked(
 
 def _of_collection(
     linkage: Linkage, seeds: Mapping[UUID, float], named: Mapping[UUID, float], *, alone: bool
-) -> list[Linked]:
+) -> list[RankedPassage]:
     given, links, terms = [], [], {}
     for row in linkage.rows:
         if row.seed_id == row.passage_id:
             given.append(Seed(row.passage_id, seeds[row.passage_id], row.held, row.topic))
         elif row.seed_id and row.entity_id and row.passages:
-            links.append(Link(row.seed_id, row.passage_id, row.entity_id, row.passages, row.topic, row.said))
+            links.append(SharedEntity(row.seed_id, row.passage_id, row.entity_id, row.passages, row.topic, row.said))
             terms[row.passage_id] = row.held
     return rank(linkage.weights, given, links, terms, list(_mentions(linkage, named, alone=alone)))
 
 
-def _mentions(linkage: Linkage, named: Mapping[UUID, float], *, alone: bool) -> Iterator[Named]:
+def _mentions(linkage: Linkage, named: Mapping[UUID, float], *, alone: bool) -> Iterator[NamingPassage]:
     """Passages that mention what the query names. Alone, the leg has to order them itself, by the words of the query that
     they hold, and finds those of hubs as well."""
     total = sum(linkage.weights.values()) or 1.0
@@ -207,12 +211,12 @@ def _mentions(linkage: Linkage, named: Mapping[UUID, float], *, alone: bool) -> 
         if alone:
             sure *= (1 + sum(linkage.weights.get(word, 0.0) for word in row.held) / total) / 2
             passages, about = min(passages, MOST_PASSAGES), min(about, MOST_PASSAGES)
-        yield Named(row.passage_id, row.entity_id, passages, False, sure)
+        yield NamingPassage(row.passage_id, row.entity_id, passages, False, sure)
         if row.topic:
-            yield Named(row.passage_id, row.entity_id, about, True, sure)
+            yield NamingPassage(row.passage_id, row.entity_id, about, True, sure)
 
 
-def _found(best: Sequence[Linked], documents: Mapping[UUID, UUID], how: Mapping[str, Any]) -> GraphFound:
+def _found(best: Sequence[RankedPassage], documents: Mapping[UUID, UUID], how: Mapping[str, Any]) -> GraphFound:
     hits = tuple(Hit(one.passage_id, documents[one.passage_id], one.score) for one in best)
     confidence = min(1.0, best[0].score) if best else 0.0
     result = LegResult("graph", hits, confidence, exact=True, complete=True, how=how)

@@ -6,13 +6,14 @@ import re
 
 from app.domain.ids import new_id
 from app.errors import InputError
-from app.service import actions
+from app.language.text import normalise
 from app.store import memory
-from app.store.memory import Placed
+from app.store.memory import SavedMessage
 from app.wiring import Services
 
 CHAT_ID = re.compile(r"[A-Za-z0-9._-]{1,123}")
 """What makes `chat_{id}` a collection name."""
+SESSION_ID = re.compile(r"[^/\n]{1,128}")
 RESERVED = frozenset({"history", "stream"})
 """Chat ids that would be other routes: /chat/history/..., /chat/stream."""
 
@@ -20,6 +21,17 @@ RESERVED = frozenset({"history", "stream"})
 def new_session() -> str:
     """The id of a conversation whose client named none."""
     return str(new_id())
+
+
+def checked_session(session_id: str) -> str:
+    """The id of a conversation, which is the client's own: any text that can stand in a path, cleaned. Raises InputError."""
+    session_id = normalise(session_id)
+    if not SESSION_ID.fullmatch(session_id) or session_id.strip(" .") == "":
+        raise InputError(
+            f"{session_id[:140]!r} is not a session id: 1 to 128 characters on one line, without '/', and not only dots or "
+            "spaces"
+        )
+    return session_id
 
 
 def checked_chat(chat_id: str) -> str:
@@ -47,9 +59,9 @@ def session_collection(session_id: str) -> str:
     return f"chat_{session_id}"
 
 
-async def get_history(services: Services, session_id: str, *, after: int = 0, limit: int = 50) -> list[Placed]:
+async def get_history(services: Services, session_id: str, *, after: int = 0, limit: int = 50) -> list[SavedMessage]:
     """Messages in order, after a position; none for an unknown conversation. Raises InputError."""
-    session_id = actions.checked_session(session_id)
+    session_id = checked_session(session_id)
     async with services.database.transaction(services.principal, readonly=True) as connection:
         return await memory.page(connection, services.principal, session_id, after=after, limit=limit)
 
@@ -57,7 +69,7 @@ async def get_history(services: Services, session_id: str, *, after: int = 0, li
 async def delete_history(services: Services, session_id: str) -> bool:
     """Remove a conversation: its messages, the text of its runs in traces, and cached results of what it asked. False for
     an unknown one. What is being answered meanwhile begins it anew. Raises InputError."""
-    session_id = actions.checked_session(session_id)
+    session_id = checked_session(session_id)
     await services.traces.flush()
     async with services.database.transaction(services.principal) as connection:
         return await memory.forget(connection, session_id)

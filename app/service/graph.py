@@ -28,13 +28,12 @@ from app.domain.graph_view import (
     WayPlace,
 )
 from app.errors import ConflictError, InputError, NotFoundError
+from app.graph.keys import key_of
 from app.graph.overview import communities_for
-from app.graph.paths import ways_between
-from app.graph.resolve import key_of
-from app.graph.standing import collection_of, standing_of
-from app.graph.traverse import traverse
+from app.graph.resolve import collection_of, resolve_entity
+from app.graph.walk import find_ways, traverse
 from app.language.text import normalise
-from app.service.actions import get_collection
+from app.service.documents import get_collection
 from app.store import communities, graph, graph_view, passages
 from app.wiring import Services
 
@@ -139,7 +138,7 @@ async def get_paths(
             raise InputError(f"both ends are {first.entity.name}; name two different entities")
         if first.collection_id != second.collection_id:
             raise InputError(f"{first.entity.name} and {second.entity.name} are of different collections")
-        ways = await ways_between(
+        ways = await find_ways(
             connection,
             services.principal,
             first.collection_id,
@@ -257,4 +256,4 @@ async def _collection(services: Services, name: str | None) -> Collection:
 
 async def _standing(services: Services, connection: Any, entity: str, collection: str | None) -> Standing:
     default = services.settings.current.rag.collection_name
-    return await standing_of(connection, services.principal, entity, collection, default)
+    return await resolve_entity(connection, services.principal, entity, collection, default)

@@ -1,14 +1,16 @@
-"""What a user can do with jobs, beside looking at one and cancelling it (app/service/actions.py); surfaces only render."""
+"""What a user can do with jobs, once for all surfaces."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
 from app.domain.job import Job, JobStatus
-from app.errors import ConflictError, InputError
-from app.ingest.extraction import MODEL, enqueue
-from app.service.actions import cancel_job, get_collection, get_job
+from app.errors import ConflictError, InputError, NotFoundError
+from app.ingest.extraction import enqueue
+from app.jobs import vector_indexes
+from app.service.documents import get_collection
 from app.store import jobs
+from app.store import vector_indexes as vector_store
 from app.wiring import Services
 
 EXPIRY_BATCH = 1000
@@ -23,6 +25,24 @@ async def list_jobs(
         return await jobs.list_(connection, services.principal, status=status, before=before, limit=limit)
 
 
+async def get_job(services: Services, job_id: UUID) -> Job:
+    """Raises NotFoundError."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await jobs.get(connection, services.principal, job_id)
+    if found is None:
+        raise NotFoundError(f"no job {job_id}")
+    return found
+
+
+async def cancel_job(services: Services, job_id: UUID) -> Job:
+    """A queued job ends at once, a running one at its next step. Raises NotFoundError."""
+    async with services.database.transaction(services.principal) as connection:
+        found = await jobs.request_cancel(connection, services.principal, job_id)
+    if found is None:
+        raise NotFoundError(f"no job {job_id}")
+    return found
+
+
 async def retry_job(services: Services, job_id: UUID) -> Job:
     """Queue a parked or failed job again with all its attempts. Raises NotFoundError; ConflictError for a job that is
     neither, and where the same work is queued already."""
@@ -32,6 +52,17 @@ async def retry_job(services: Services, job_id: UUID) -> Job:
         found = await get_job(services, job_id)
         raise ConflictError(f"job {job_id} is {found.status}; only parked and failed jobs can be retried")
     return revived
+
+
+async def order_upkeep(services: Services) -> None:
+    """Enqueue what is to be done once a day: the plan of vector indexes, and recall checks of collections that are
+    too large for the exact scan."""
+    async with services.database.transaction(services.principal) as connection:
+        settings = services.settings.current.vector
+        if await vector_store.plan(connection, settings):
+            await vector_indexes.enqueue_plan(connection, services.principal)
+        for collection_id in await vector_store.unchecked(connection, services.principal, settings.exact_below):
+            await vector_indexes.enqueue_check(connection, services.principal, collection_id)
 
 
 async def expire_jobs(services: Services) -> int:
@@ -59,7 +90,4 @@ async def extract_with_model(services: Services, collection: str | None = None) 
         raise InputError("extraction with a model needs a chat model: set OPENAI_API_KEY or OPENAI_BASE_URL")
     found = await get_collection(services, collection or now.rag.collection_name)
     async with services.database.transaction(services.principal) as connection:
-        return await enqueue(connection, services.principal, MODEL, found.id)
-
-
-__all__ = ["cancel_job", "expire_jobs", "extract_with_model", "get_job", "list_jobs", "retry_job"]
+        return await enqueue(connection, services.principal, found.id)

@@ -11,7 +11,7 @@ from app.domain.answer import Answer, Citation
 from app.domain.event import Event
 from app.domain.question import Question
 from app.errors import NotFoundError
-from app.service.actions import ask_with
+from app.service.ask import ask_with
 from app.settings import Settings
 from app.store import graph_code, qa_sessions
 from app.wiring import Services

@@ -22,7 +22,7 @@ from app.errors import ConflictError, InputError, NotFoundError
 from app.language.text import normalise
 from app.runs.follow import follow, look
 from app.runs.live import Live
-from app.service.actions import ask
+from app.service.ask import ask
 from app.store import feedback, runs
 from app.wiring import Services
 

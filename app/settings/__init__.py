@@ -10,17 +10,37 @@ Each file here has the sections of some rooms.
 
 from __future__ import annotations
 
-from app.settings.agents import AgentSettings, IterativeSettings, PlannedSettings
-from app.settings.documents import ChunkingSettings, IngestSettings
 from app.settings.environment import Environment, default_home, read_environment
-from app.settings.graph import CommunitySettings, GraphModelSettings, GraphSettings, GraphVectorSettings
-from app.settings.operating import ApiSettings, JobsSettings, ProviderSettings, RunSettings, TraceSettings
-from app.settings.questions import AnswerSettings, GroundSettings, MemorySettings, RewriteSettings, RoutingSettings
-from app.settings.rag import AgenticSettings, QaSettings, RagSettings
-from app.settings.retrieval import CacheSettings, LexicalSettings, RetrieveSettings, VectorSettings
-from app.settings.root import Settings, parse_settings
-from app.settings.section import Price, Section
-from app.settings.store import SettingsStore
+from app.settings.sections import (
+    AgenticSettings,
+    AgentSettings,
+    AnswerSettings,
+    ApiSettings,
+    CacheSettings,
+    ChunkingSettings,
+    CommunitySettings,
+    GraphModelSettings,
+    GraphSettings,
+    GroundSettings,
+    IngestSettings,
+    IterativeSettings,
+    JobsSettings,
+    LexicalSettings,
+    MemorySettings,
+    PlannedSettings,
+    Price,
+    ProviderSettings,
+    QaSettings,
+    RagSettings,
+    RetrieveSettings,
+    RewriteSettings,
+    RoutingSettings,
+    RunSettings,
+    SettingsSection,
+    TraceSettings,
+    VectorSettings,
+)
+from app.settings.store import Settings, SettingsStore, parse_settings
 
 __all__ = [
     "AgentSettings",
@@ -33,7 +53,6 @@ __all__ = [
     "Environment",
     "GraphModelSettings",
     "GraphSettings",
-    "GraphVectorSettings",
     "GroundSettings",
     "IngestSettings",
     "IterativeSettings",
@@ -49,8 +68,8 @@ __all__ = [
     "RewriteSettings",
     "RoutingSettings",
     "RunSettings",
-    "Section",
     "Settings",
+    "SettingsSection",
     "SettingsStore",
     "TraceSettings",
     "VectorSettings",

@@ -29,7 +29,7 @@ TITLE_NAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class CommunityState:
     """Of a collection: its `epoch` now, and as the last finished refresh read it; None where there was none."""
 
     name: str
@@ -39,10 +39,10 @@ class State:
     refreshed: int | None
 
 
-async def state(connection: Any, principal: Principal, collection_id: UUID) -> State | None:
+async def state(connection: Any, principal: Principal, collection_id: UUID) -> CommunityState | None:
     """None when the collection is gone."""
     row = await connection.fetchrow(SQL["state"], principal.tenant_id, collection_id)
-    return State(**dict(row)) if row else None
+    return CommunityState(**dict(row)) if row else None
 
 
 # --- what a refresh reads ---------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ async def remove(connection: Any, principal: Principal, collection_id: UUID, ids
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class NewCommunity:
     """A community to be stored, with the sentences that sum it up. `renewed`: it is no longer what a model wrote about."""
 
     id: UUID
@@ -131,7 +131,7 @@ class Written:
 
 
 async def write(
-    connection: Any, principal: Principal, collection_id: UUID, batch: Sequence[Written], epoch: int
+    connection: Any, principal: Principal, collection_id: UUID, batch: Sequence[NewCommunity], epoch: int
 ) -> None:
     """Put these in the place of what is stored under their ids. Needs the lock of the collection (`hold`)."""
     tenant, ids = principal.tenant_id, [one.id for one in batch]

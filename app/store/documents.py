@@ -40,7 +40,7 @@ class ModelsChangedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredDocument:
     """An indexed document as a reindexing meets it."""
 
     id: UUID
@@ -53,7 +53,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownDocument:
     """The stored state of an identity, its row locked until the transaction ends."""
 
     id: UUID
@@ -72,7 +72,7 @@ async def register(
     source: Source,
     content_hash: bytes,
     status: Status = "pending",
-) -> Known:
+) -> KnownDocument:
     """The stored state of the identity, its row made with `status` if it is new, and locked."""
     row = await connection.fetchrow(
         SQL["register"],
@@ -87,7 +87,7 @@ async def register(
         dict(source.metadata),
         len(source.content),
     )
-    return Known(**dict(row))
+    return KnownDocument(**dict(row))
 
 
 async def set_status(
@@ -106,7 +106,7 @@ async def publish(
     connection: Any,
     collection_id: UUID,
     model_id: int,
-    known: Known,
+    known: KnownDocument,
     document: PreparedDocument,
     vectors: VectorsByModel,
     *,
@@ -148,7 +148,7 @@ async def republish(
     connection: Any,
     collection_id: UUID,
     model_id: int,
-    stored: Stored,
+    stored: StoredDocument,
     document: PreparedDocument,
     vectors: VectorsByModel,
 ) -> bool:
@@ -247,10 +247,10 @@ async def hold(connection: Any, principal: Principal, documents: Collection[UUID
 
 async def stale(
     connection: Any, principal: Principal, collection_id: UUID, *, after: UUID, before: datetime, limit: int
-) -> list[Stored]:
+) -> list[StoredDocument]:
     """Indexed documents in order of id, after the given one, that were last written before an instant."""
     rows = await connection.fetch(SQL["stale"], principal.tenant_id, collection_id, after, before, limit)
-    return [Stored(**dict(row)) for row in rows]
+    return [StoredDocument(**dict(row)) for row in rows]
 
 
 async def indexed_pieces(

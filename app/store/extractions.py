@@ -14,7 +14,7 @@ SQL = load_queries("extractions")
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingDocument:
     """A document whose graph has nothing of the model yet."""
 
     id: UUID
@@ -22,7 +22,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class ExtractionUsage:
     """Tokens of a model: `own` of the job that asks, `today` since midnight (UTC)."""
 
     own: bool
@@ -35,10 +35,10 @@ class Used:
 
 async def pending(
     connection: Any, principal: Principal, collection_id: UUID, extractor: str, *, after: UUID, limit: int
-) -> list[Waiting]:
+) -> list[PendingDocument]:
     """In order of id, after the given one."""
     rows = await connection.fetch(SQL["pending"], principal.tenant_id, collection_id, after, extractor, limit)
-    return [Waiting(**dict(row)) for row in rows]
+    return [PendingDocument(**dict(row)) for row in rows]
 
 
 async def left(connection: Any, principal: Principal, collection_id: UUID, extractor: str) -> int:
@@ -69,7 +69,7 @@ async def keep(
 
 
 async def merge(
-    connection: Any, collection_id: UUID, document: Waiting, extractor: str, passage_ids: Sequence[UUID]
+    connection: Any, collection_id: UUID, document: PendingDocument, extractor: str, passage_ids: Sequence[UUID]
 ) -> bool:
     """Make what is staged the model's part of the document's graph; False when it is another by now."""
     arguments = (document.id, collection_id, document.version, extractor, list(passage_ids))
@@ -83,6 +83,6 @@ async def note_usage(
     await connection.execute(SQL["note_usage"], principal.tenant_id, job_id, model, input_tokens, output_tokens)
 
 
-async def usage(connection: Any, principal: Principal, job_id: UUID) -> list[Used]:
+async def usage(connection: Any, principal: Principal, job_id: UUID) -> list[ExtractionUsage]:
     rows = await connection.fetch(SQL["usage"], principal.tenant_id, job_id)
-    return [Used(**dict(row)) for row in rows]
+    return [ExtractionUsage(**dict(row)) for row in rows]

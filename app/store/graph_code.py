@@ -15,7 +15,7 @@ SQL = load_queries("graph_code")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedSymbol:
     """A definition (family code) or a name that files refer to (family reference), found by a form of its name."""
 
     collection_id: UUID
@@ -27,7 +27,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class SymbolSpan:
     """A span of a document's text, in a passage; `path` is the external id of the document."""
 
     passage_id: UUID
@@ -38,7 +38,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
+class SymbolRelation:
     """A relation of a symbol, and one passage that proves it. `incoming`: it leads to the symbol."""
 
     symbol_id: UUID
@@ -48,45 +48,49 @@ class Tie:
     family: str
     normal: str
     kind: str
-    spot: Spot
+    spot: SymbolSpan
 
 
 async def called(
     connection: Any, principal: Principal, collections: Sequence[UUID], forms: Sequence[str], path: str, limit: int
-) -> list[Named]:
+) -> list[NamedSymbol]:
     """Symbols by a form of their name, at most so many of each collection and form; definitions in files whose path has
     `path`."""
     rows = await connection.fetch(SQL["called"], principal.tenant_id, collections, forms, path, limit)
-    return [Named(*row.values()) for row in rows]
+    return [NamedSymbol(*row.values()) for row in rows]
 
 
 async def similar(
     connection: Any, principal: Principal, collections: Sequence[UUID], part: str, limit: int
-) -> list[Named]:
+) -> list[NamedSymbol]:
     """Definitions with a name that begins with a form; where there are none, with it anywhere in a name."""
     end = part + LAST_CODE_POINT
     rows = await connection.fetch(SQL["begin"], principal.tenant_id, collections, part, end, limit)
     if not rows:
         rows = await connection.fetch(SQL["within"], principal.tenant_id, collections, part, limit)
-    return [Named(*row.values()) for row in rows]
+    return [NamedSymbol(*row.values()) for row in rows]
 
 
 async def definitions(
     connection: Any, principal: Principal, ids: Sequence[UUID], limit: int
-) -> list[tuple[UUID, Spot]]:
+) -> list[tuple[UUID, SymbolSpan]]:
     """Where symbols are defined, at most so many places of each."""
     rows = await connection.fetch(SQL["definitions"], principal.tenant_id, ids, limit)
-    return [(row["entity_id"], Spot(*list(row.values())[1:])) for row in rows]
+    return [(row["entity_id"], SymbolSpan(*list(row.values())[1:])) for row in rows]
 
 
-async def neighbours(connection: Any, principal: Principal, ids: Sequence[UUID], limit: int) -> tuple[list[Tie], bool]:
+async def neighbours(
+    connection: Any, principal: Principal, ids: Sequence[UUID], limit: int
+) -> tuple[list[SymbolRelation], bool]:
     """Relations of symbols, at most so many of each, and whether these are all."""
     rows = await connection.fetch(SQL["neighbours"], principal.tenant_id, ids, limit)
     degrees = await connection.fetch(SQL["degrees"], principal.tenant_id, ids, limit + 1)
     ties = []
     for row in rows:
         symbol_id, neighbour_id, incoming, relation, family, normal, kind, *spot = row.values()
-        ties.append(Tie(symbol_id, neighbour_id, incoming, relation, family, normal, kind, Spot(*spot)))
+        ties.append(
+            SymbolRelation(symbol_id, neighbour_id, incoming, relation, family, normal, kind, SymbolSpan(*spot))
+        )
     return ties, all(row["relations"] <= limit for row in degrees)
 
 

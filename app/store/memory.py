@@ -30,7 +30,7 @@ class NewMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class SavedMessage:
     """A message as history shows it, at `position` (from 1) of its conversation."""
 
     position: int
@@ -67,10 +67,10 @@ async def recent(connection: Any, principal: Principal, session_id: str, limit: 
     return [_turn(row) for row in reversed(rows)]
 
 
-async def page(connection: Any, principal: Principal, session_id: str, *, after: int, limit: int) -> list[Placed]:
+async def page(connection: Any, principal: Principal, session_id: str, *, after: int, limit: int) -> list[SavedMessage]:
     """Messages in order, from the position after the given one."""
     rows = await connection.fetch(SQL["page"], principal.tenant_id, session_id, after, limit)
-    return [Placed(row["position"], _turn(row), _notes(row["metadata"])) for row in rows]
+    return [SavedMessage(row["position"], _turn(row), _notes(row["metadata"])) for row in rows]
 
 
 async def forget(connection: Any, session_id: str) -> bool:

@@ -32,7 +32,7 @@ class CollectionModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingVectors:
     """A chunk without a vector. `content_hash`: of what the serving model embedded for it, None where it has none."""
 
     id: UUID
@@ -92,9 +92,9 @@ async def missing(connection: Any, principal: Principal, collection_id: UUID, mo
 
 async def next_missing(
     connection: Any, principal: Principal, collection_id: UUID, model_id: int, serving: int, limit: int
-) -> list[Missing]:
+) -> list[MissingVectors]:
     rows = await connection.fetch(SQL["next_missing"], principal.tenant_id, collection_id, model_id, serving, limit)
-    return [Missing(**dict(row)) for row in rows]
+    return [MissingVectors(**dict(row)) for row in rows]
 
 
 async def add_vectors(

@@ -26,7 +26,7 @@ class SessionKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StoredSession:
     """What a session has at hand: passages that it read last first, relations it followed, what it did not find."""
 
     key: SessionKey
@@ -37,7 +37,7 @@ class Held:
 
 async def open_(
     connection: Any, principal: Principal, collection: str, session_id: str, *, idle_minutes: int, nodes: int
-) -> Held | None:
+) -> StoredSession | None:
     """The session as it is, begun if need be; those idle for too long are forgotten first. None for no collection."""
     tenant = principal.tenant_id
     await connection.execute(SQL["expire"], tenant, idle_minutes)
@@ -47,9 +47,9 @@ async def open_(
     key = SessionKey(found["id"], session_id, found["epoch"])
     of = (tenant, key.collection_id, session_id)
     if not await connection.fetchval(SQL["open"], *of):
-        return Held(key)
+        return StoredSession(key)
     await connection.execute(SQL["forget_gaps"], *of, key.epoch)
-    return Held(
+    return StoredSession(
         key,
         tuple(row["passage_id"] for row in await connection.fetch(SQL["nodes"], *of, nodes)),
         tuple(row["relation_id"] for row in await connection.fetch(SQL["followed"], *of)),

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from app.db.queries import load_queries
 from app.domain.ids import new_id
+from app.domain.job import PlannedIndex, RecallCheck
 from app.domain.principal import Principal
-from app.domain.vector_index import PlannedIndex, RecallCheck
 from app.settings import VectorSettings
 
 SQL = load_queries("vector_indexes")

@@ -1,4 +1,4 @@
--- HNSW indexes of single collections: their state, and checks of what they find. Indexes are made by app/db/vector_ddl.py.
+-- HNSW indexes of single collections: their state, and checks of what they find. Indexes are made by app/db/vector_indexes.py.
 
 -- name: ready
 SELECT collection_id, model_id FROM rag.vector_indexes

@@ -20,7 +20,7 @@ import asyncpg
 from app.db.migrate import migrate
 from app.domain.graph import WalkLimits
 from app.domain.passage import LEGS, SearchRequest
-from app.service.actions import run_search
+from app.service.search import run_search
 from app.settings import IngestSettings, Settings
 from app.store import graph
 from tests.benchmarks.corpus import Corpus, Language

@@ -12,11 +12,11 @@ import numpy as np
 
 from app.domain.code import Symbol, SymbolQuery
 from app.domain.document import Indexed, LoadedDocument, Source
-from app.graph.code import outline_of
-from app.graph.symbols import find_symbols, wanted_symbols
+from app.graph.code.outline import outline_of
+from app.graph.code.symbols import find_symbols, wanted_symbols
 from app.ingest.pipeline import ingest
 from app.ingest.prepare import prepare
-from app.service import actions
+from app.service.documents import ensure_collection
 from app.settings import IngestSettings, Settings
 from app.wiring import Services
 from tests.benchmarks.corpus import DIMENSIONS, Loadable, WordCount, normalised
@@ -27,7 +27,7 @@ from tests.conftest import REPO
 FILES = int(os.environ.get("BENCH_CODE_FILES", "12"))
 WITH, WITHOUT = Settings(), Settings(ingest=IngestSettings(code_symbols=False))
 QUESTIONS = (
-    "Who calls fold?", "`find_symbols` in `app/graph/symbols.py`", "What does Database.transaction do?",
+    "Who calls fold?", "`find_symbols` in `app/graph/code/symbols.py`", "What does Database.transaction do?",
     "Which classes inherit from CairnError?", "Who imports app/errors.py?", "Where is ingest defined?",
     "What does search in app/retrieve/search.py call?", "Who calls key_of?",
 )  # fmt: skip
@@ -48,8 +48,8 @@ def sources(turn: str, first: int, count: int) -> list[Source]:
 async def test_ingestion_with_and_without_symbols(dsn: str) -> None:
     rates: dict[str, list[float]] = {"with": [], "without": []}
     async with opened(dsn) as services:
-        await services.retriever.embedder.embed(["warm"])
-        found = {name: await actions.ensure_collection(services, name) for name in rates}
+        await services.search_deps.embedder.embed(["warm"])
+        found = {name: await ensure_collection(services, name) for name in rates}
         for turn in range(ROUNDS + 1):
             for name, settings in (("with", WITH), ("without", WITHOUT)):
                 given = sources(f"{name} {turn}", turn * FILES, FILES)
@@ -68,7 +68,7 @@ async def test_ingestion_with_and_without_symbols(dsn: str) -> None:
 
 async def test_look_ups_in_a_repository(dsn: str) -> None:
     async with opened(dsn) as services:
-        collection = await actions.ensure_collection(services, "repository")
+        collection = await ensure_collection(services, "repository")
         count = sum(path.stat().st_size > 0 for path in (REPO / "app").rglob("*.py"))
         for source in sources("", 0, count):
             await publish(services, collection.id, loadable(source))

@@ -18,7 +18,7 @@ from app.domain.document import Indexed, LoadedDocument, Source
 from app.ingest.pipeline import ingest
 from app.ingest.prepare import prepare
 from app.providers.protocols import Vectors
-from app.service import actions
+from app.service.documents import ensure_collection
 from app.settings import GraphSettings, Settings
 from tests.benchmarks.corpus import DIMENSIONS, Loadable, WordCount, normalised
 from tests.benchmarks.loading import opened, publish
@@ -65,7 +65,7 @@ async def test_storage_and_preparation(dsn: str) -> None:
     seconds: dict[str, list[float]] = {"with": [], "without": []}
     rows = 0
     async with opened(dsn) as services:
-        found = {name: await actions.ensure_collection(services, name) for name in rates}
+        found = {name: await ensure_collection(services, name) for name in rates}
         for turn in range(ROUNDS + 1):
             chosen = [texts[(turn * DOCUMENTS + n) % len(texts)] for n in range(DOCUMENTS)]
             for name, settings in (("with", WITH), ("without", WITHOUT)):
@@ -94,8 +94,8 @@ async def test_end_to_end(dsn: str) -> None:
     texts = pages()
     rates: dict[str, list[float]] = {"with": [], "without": []}
     async with opened(dsn) as services:
-        await services.retriever.embedder.embed(["warm"])
-        found = {name: await actions.ensure_collection(services, name) for name in rates}
+        await services.search_deps.embedder.embed(["warm"])
+        found = {name: await ensure_collection(services, name) for name in rates}
         for turn in range(ROUNDS + 1):
             for name, settings in (("with", WITH), ("without", WITHOUT)):
                 # the title is embedded with each chunk: it makes all of them new to the tenant, so that no vector is reused

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from app.domain.passage import SearchRequest
-from app.service import actions
+from app.service.search import run_search
 from tests.benchmarks import children
 from tests.benchmarks.conftest import Serving
 from tests.benchmarks.corpus import Corpus, Query
@@ -36,7 +36,7 @@ async def test_http_against_in_process(
         services = with_ready_vectors(services, corpus)
 
         async def ask(query: Query) -> None:
-            found = await actions.run_search(services, SearchRequest(query.text, ("bench",), cache=False))
+            found = await run_search(services, SearchRequest(query.text, ("bench",), cache=False))
             assert found.passages
             assert not found.legs_failed
 

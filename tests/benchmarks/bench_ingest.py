@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from app.domain.document import Indexed, Source
 from app.ingest.pipeline import STORING
-from app.service import actions
+from app.service.documents import get_collection, index_now
 from app.wiring import Services
 from tests.benchmarks.corpus import Corpus, Loadable
 from tests.benchmarks.loading import bulk_load, opened, publish_all, statistics_are_exact
@@ -30,7 +30,7 @@ EMBEDDED = int(os.environ.get("BENCH_EMBED", "300"))
 async def test_storage_online_and_in_bulk(dsn: str, processor: Callable[[], float]) -> None:
     async with opened(dsn) as services:
         bulk = await bulk_load(services, "bench", Corpus(PRESENT).documents())
-        collection = await actions.get_collection(services, "bench")
+        collection = await get_collection(services, "bench")
         online: dict[int, list[float]] = {1: [], STORING: []}
         stored, used = 0, 0.0
         for number in range(ROUNDS):
@@ -56,7 +56,7 @@ async def test_storage_online_and_in_bulk(dsn: str, processor: Callable[[], floa
 async def test_end_to_end_against_the_embedding_runtime(dsn: str, processor: Callable[[], float]) -> None:
     """Bursts take turns. The texts of a burst are the same for both, and new to the tenant, so nothing is reused."""
     async with opened(dsn) as services:
-        await services.retriever.embedder.embed(["warm"])
+        await services.search_deps.embedder.embed(["warm"])
         alone, whole, costs = [], [], []
         for number in range(ROUNDS + 1):
             documents = list(Corpus(EMBEDDED, seed=200 + number).documents(f"burst-{number}-"))
@@ -87,7 +87,7 @@ async def _embed_alone(services: Services, documents: list[Loadable]) -> float:
     texts = [chunk.embed_text for loadable in documents for chunk in loadable.document.chunks]
     started = time.perf_counter()
     for first in range(0, len(texts), 128):
-        await services.retriever.embedder.embed(texts[first : first + 128])
+        await services.search_deps.embedder.embed(texts[first : first + 128])
     return len(texts) / (time.perf_counter() - started)
 
 
@@ -95,7 +95,7 @@ async def _index(services: Services, documents: list[Loadable]) -> float:
     """Chunks per second from the text of documents to searchable."""
     sources: list[Source] = [loadable.document.source for loadable in documents]
     started = time.perf_counter()
-    outcomes = await actions.index_now(services, "bench", sources)
+    outcomes = await index_now(services, "bench", sources)
     seconds = time.perf_counter() - started
     assert all(isinstance(outcome, Indexed) and not outcome.duplicate for outcome in outcomes)
     return sum(outcome.chunk_count for outcome in outcomes if isinstance(outcome, Indexed)) / seconds

@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 from app.domain.passage import SearchRequest
-from app.service import actions
+from app.service.documents import get_collection
+from app.service.search import run_search
 from app.wiring import Services
 from tests.benchmarks.children import PEERS, REPO, Child
 from tests.benchmarks.corpus import DIMENSIONS, Corpus, Loadable, Query
@@ -66,7 +67,7 @@ async def test_search(
         services = with_ready_vectors(services, corpus)
 
         async def ask(query: Query) -> None:
-            found = await actions.run_search(services, SearchRequest(query.text, ("bench",), cache=False))
+            found = await run_search(services, SearchRequest(query.text, ("bench",), cache=False))
             assert found.passages
             assert not found.legs_failed
 
@@ -113,14 +114,14 @@ async def _pgbench(
     services: Services, queries: list[Query], pgbench: Path, dsn: str, folder: Path
 ) -> Callable[[int, float], Awaitable[tuple[list[float], float]]]:
     """A contestant that runs the raw statement, prepared, as the role that serves."""
-    collection = await actions.get_collection(services, "bench")
+    collection = await get_collection(services, "bench")
     scripts: list[str] = []
     for number, query in enumerate(queries[:60]):
         vector = "[" + ",".join(f"{value:.5f}" for value in query.vector) + "]"
         file = folder / f"query{number}.sql"
         statement = RAW.format(
             dimensions=DIMENSIONS, vector=vector, tenant=services.principal.tenant_id, collection=collection.id,
-            model=services.retriever.model.id, text=query.text.replace("'", "''"),
+            model=services.search_deps.model.id, text=query.text.replace("'", "''"),
         )  # fmt: skip
         file.write_text(" ".join(statement.split()) + "\n")
         scripts += ["-f", str(file)]

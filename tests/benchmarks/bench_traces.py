@@ -16,7 +16,8 @@ import time
 
 from app.domain.document import Source
 from app.domain.passage import SearchRequest
-from app.service.actions import index_now, run_search
+from app.service.documents import index_now
+from app.service.search import run_search
 from app.wiring import Services
 from tests.db.conftest import environment, services
 

@@ -18,9 +18,8 @@ from pgvector import HalfVector
 from pgvector.asyncpg import register_vector
 
 from app.db.embedded import EmbeddedServer
-from app.db.models import ensure_model
 from app.db.pool import Database
-from app.db.vector_ddl import vector_ddl
+from app.db.vector_indexes import ensure_model, vector_ddl
 from app.domain.principal import Principal
 from app.retrieve.vector import Searched, VectorQuery, search
 from app.settings import VectorSettings

@@ -15,7 +15,6 @@ from scripted_server import ScriptedServer
 from app.answer.context import Context, assemble
 from app.answer.generate import generate
 from app.domain.answer import Draft
-from app.domain.event import Token
 from app.domain.passage import Passage
 from app.domain.question import Turn
 from app.errors import ProviderError
@@ -53,15 +52,11 @@ async def chat(server: ScriptedServer) -> AsyncIterator[OpenAIChat]:
 async def draft(chat: OpenAIChat, question: str = ASKED, context: Context | None = None) -> tuple[str, Draft]:
     """Streamed text, and the draft that replaces it."""
     context = context or assemble(PASSAGES, words, 1000)
-    streamed, last = "", None
-    async for piece in generate(question, context, chat, SETTINGS.answer, temperature=0.1, confidence=0.8):
-        assert last is None, "nothing comes after the draft"
-        if isinstance(piece, Token):
-            streamed += piece.text
-        else:
-            last = piece
-    assert last is not None
-    return streamed, last
+    streamed: list[str] = []
+    made = await generate(
+        question, context, chat, SETTINGS.answer, temperature=0.1, confidence=0.8, on_text=streamed.append
+    )
+    return "".join(streamed), made
 
 
 # --- generation -----------------------------------------------------------------------------------------------------
@@ -143,8 +138,9 @@ def turn(role: Any, content: str) -> Turn:
 
 async def prepared(chat: OpenAIChat, server: ScriptedServer, **more: Any) -> str:
     context = assemble(PASSAGES, words, 1000)
-    stream = generate(ASKED, context, chat, SETTINGS.answer, temperature=0.1, confidence=0.8, **more)
-    _ = [piece async for piece in stream]
+    await generate(
+        ASKED, context, chat, SETTINGS.answer, temperature=0.1, confidence=0.8, on_text=lambda text: None, **more
+    )
     return str(server.requests[-1].body["messages"][1]["content"])
 
 
@@ -216,10 +212,9 @@ async def test_what_the_sources_do_not_cover_is_no_refusal(chat: OpenAIChat, ser
 
 async def test_a_price_makes_a_cost(chat: OpenAIChat, server: ScriptedServer) -> None:
     priced = SETTINGS.answer.model_copy(update={"prices": {"some-model": (1.0, 10.0)}})
-    stream = generate(ASKED, assemble(PASSAGES, words, 1000), chat, priced, temperature=0.1, confidence=0.8)
-    last = [piece async for piece in stream][-1]
-    assert isinstance(last, Draft)
-    assert last.usage["cost"] == pytest.approx((7 * 1.0 + 3 * 10.0) / 1_000_000)
+    context = assemble(PASSAGES, words, 1000)
+    made = await generate(ASKED, context, chat, priced, temperature=0.1, confidence=0.8, on_text=lambda text: None)
+    assert made.usage["cost"] == pytest.approx((7 * 1.0 + 3 * 10.0) / 1_000_000)
 
 
 async def test_a_metered_model_knows_what_all_calls_cost(chat: OpenAIChat, server: ScriptedServer) -> None:

@@ -11,7 +11,7 @@ from quick import QUICK
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.answer.ground import ground
+from app.answer.ground.check import ground
 from app.domain.answer import Grounding
 from app.domain.passage import Passage
 from app.providers.openai_chat import OpenAIChat

@@ -19,7 +19,7 @@ from app.domain.graph import (
     MentionRow,
 )
 from app.ingest.prepare import prepare
-from app.service import actions
+from app.service.documents import ensure_collection, get_collection
 from app.settings import ChunkingSettings, GraphSettings, IngestSettings, Settings
 from app.store import documents
 from app.wiring import Services
@@ -91,8 +91,8 @@ def random_document(name: str, chance: random.Random) -> PreparedDocument:
 
 async def publish(services: Services, collection: str, document: PreparedDocument) -> Indexed:
     """As the last stage of ingestion does it, with made-up vectors."""
-    found = await actions.ensure_collection(services, collection)
-    principal, model = services.principal, services.retriever.model
+    found = await ensure_collection(services, collection)
+    principal, model = services.principal, services.search_deps.model
     made = [HalfVector(row) for row in np.eye(len(document.chunks), model.dimensions, dtype=np.float16)]
     async with services.database.transaction(principal) as connection:
         known = await documents.register(connection, principal, found.id, document.source, document.content_hash)
@@ -102,7 +102,7 @@ async def publish(services: Services, collection: str, document: PreparedDocumen
 
 
 async def remove(services: Services, collection: str, document_id: UUID) -> bool:
-    found = await actions.get_collection(services, collection)
+    found = await get_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
         return await documents.delete(connection, found.id, document_id)
 

@@ -10,7 +10,8 @@ from app.domain.document import Source
 from app.domain.event import TERMINAL, Answered, Event, RunStarted
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.service.actions import ask, index_now
+from app.service.ask import ask
+from app.service.documents import index_now
 from app.settings import Settings
 from app.wiring import Services
 

@@ -20,15 +20,10 @@ from app.domain.question import Question
 from app.evals.datasets import load
 from app.evals.retrieval import Bench, evaluate
 from app.jobs import vector_indexes
-from app.service.actions import (
-    ask,
-    get_collection,
-    get_trace,
-    index_now,
-    refresh_communities,
-    run_search,
-)
+from app.service.ask import ask
+from app.service.documents import get_collection, index_now, refresh_communities
 from app.service.runs import judge
+from app.service.search import get_trace, run_search
 from app.store import lexical
 from app.wiring import Services
 from tests.documents import text_source
@@ -357,7 +352,7 @@ async def evaluated_and_checked(services: Services, folder: Path) -> None:
     (folder / "corpus.jsonl").write_text(json.dumps({"_id": "basalt", "text": TEXTS["basalt"]}) + "\n")
     (folder / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "what becomes of lava"}) + "\n")
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\tbasalt\t1\n")
-    bench = Bench(services.retriever, services.principal, services.settings.current, "test")
+    bench = Bench(services.search_deps, services.principal, services.settings.current, "test")
     await evaluate(bench, load(folder), "demo", "hybrid", lambda _: None)
     found = await get_collection(services, "demo")
     async with services.database.transaction(services.principal) as connection:

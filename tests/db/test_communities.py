@@ -16,7 +16,8 @@ from app.domain.graph import entity_id
 from app.domain.graph_view import CommunitySummary
 from app.graph.overview import communities_for
 from app.graph.refresh import KIND, follow, refresh
-from app.service import actions
+from app.service.documents import get_collection
+from app.service.jobs import get_job
 from app.settings import CommunitySettings, GraphSettings, JobsSettings, Settings, SettingsStore
 from app.store import communities as store
 from app.store import graph
@@ -47,7 +48,7 @@ async def filled(services: Services, name: str = "c") -> UUID:
     for circle in CIRCLES:
         for number in range(2):
             await publish(services, name, document(circle, number))
-    return (await actions.get_collection(services, name)).id
+    return (await get_collection(services, name)).id
 
 
 async def refreshed(services: Services, collection_id: UUID, settings: CommunitySettings = SETTINGS) -> Any:
@@ -161,7 +162,7 @@ async def test_what_a_model_wrote_is_not_kept_once_a_source_is_gone(services: Se
 
 async def test_the_last_document_takes_the_communities_along(services: Services) -> None:
     indexed = await publish(services, "c", document("queens"))
-    collection_id = (await actions.get_collection(services, "c")).id
+    collection_id = (await get_collection(services, "c")).id
     await refreshed(services, collection_id)
     await remove(services, "c", indexed.document_id)
     assert await summaries(services, collection_id) == []
@@ -282,7 +283,7 @@ async def test_a_job_that_failed_midway_is_completed_by_the_next_attempt(
     async with quick.database.transaction(quick.principal) as connection:
         job = await enqueue(connection, quick.principal, KIND, {"collection_id": str(collection_id)}, max_attempts=3)
     await quick.worker().run_until_idle()
-    done = await actions.get_job(quick, job.id)
+    done = await get_job(quick, job.id)
     assert (done.status, done.attempts) == ("succeeded", 2)
     assert done.result is not None
     assert done.result["written"] == 2, "the first was written by the first attempt"
@@ -294,4 +295,4 @@ async def test_a_job_for_a_collection_that_is_gone_ends(services: Services) -> N
     async with quick.database.transaction(quick.principal) as connection:
         job = await enqueue(connection, quick.principal, KIND, {"collection_id": str(UUID(int=5))}, max_attempts=3)
     await quick.worker().run_until_idle()
-    assert (await actions.get_job(quick, job.id)).status == "succeeded"
+    assert (await get_job(quick, job.id)).status == "succeeded"

@@ -9,9 +9,8 @@ import pytest
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.graph.refresh import KIND
-from app.graph.write_summaries import parsed
-from app.service import actions
+from app.graph.refresh import KIND, parsed
+from app.service.jobs import get_job
 from app.settings import CommunitySettings, Environment, GraphSettings, JobsSettings, Settings, SettingsStore
 from app.store.jobs import enqueue
 from app.wiring import Services, open_services
@@ -23,7 +22,7 @@ async def run_job(services: Services, collection_id: Any) -> dict[str, Any]:
     async with services.database.transaction(services.principal) as connection:
         job = await enqueue(connection, services.principal, KIND, {"collection_id": str(collection_id)}, max_attempts=1)
     await services.worker().run_until_idle()
-    done = await actions.get_job(services, job.id)
+    done = await get_job(services, job.id)
     assert done.status == "succeeded", done
     assert done.result is not None
     return done.result

@@ -13,12 +13,8 @@ import pytest
 from app.domain.passage import SearchRequest, SearchResult
 from app.jobs import vector_indexes
 from app.retrieve.operators import parse_operators
-from app.service.actions import (
-    get_collection,
-    get_trace,
-    index_now,
-    run_search,
-)
+from app.service.documents import get_collection, index_now
+from app.service.search import get_trace, run_search
 from app.wiring import Services
 from tests.db.test_vector_regimes import scaled, states
 from tests.documents import text_source
@@ -75,7 +71,7 @@ async def notes(services: Services, *collections: str) -> None:
 async def nearest(services: Services, query: str, rules: Sequence[Rule], collection: str) -> dict[str, float]:
     """Cosine of every document that the rules allow with the query's text, reckoned outside the database."""
     text = parse_operators(query).text
-    vector = (await services.retriever.embedder.embed([text]))[0].astype(np.float16).astype(np.float64)
+    vector = (await services.search_deps.embedder.embed([text]))[0].astype(np.float16).astype(np.float64)
     async with services.database.transaction(services.principal) as connection:
         rows = await connection.fetch(
             "SELECT d.external_id, e.embedding FROM rag.embeddings e JOIN rag.documents d ON d.id = e.document_id "

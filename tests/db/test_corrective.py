@@ -14,7 +14,7 @@ from talking import Talking, grading
 
 from app.domain.answer import Answer
 from app.domain.event import Event, Progress, Token
-from app.service.actions import get_trace
+from app.service.search import get_trace
 from app.settings import Environment, SettingsStore
 from app.wiring import Services, open_services
 from tests.db.runs import LEAVE, answer, change, events_of, fill

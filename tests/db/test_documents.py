@@ -11,15 +11,15 @@ import pytest
 
 from app.domain.document import Indexed, Outcome, Rejected, Source
 from app.errors import NotFoundError
-from app.service.actions import (
+from app.service.documents import (
     delete_collection,
     delete_document,
     get_collection,
     get_document,
-    get_trace,
     index_now,
     list_documents,
 )
+from app.service.search import get_trace
 from app.settings import IngestSettings
 from app.wiring import Services
 from tests.documents import find, index_texts, text_source, unreachable_embedder
@@ -199,6 +199,6 @@ async def test_originals_are_kept_on_request(services: Services) -> None:
 
 
 async def _empty_collection(services: Services) -> Any:
-    from app.service.actions import ensure_collection
+    from app.service.documents import ensure_collection
 
     return await ensure_collection(services, "test")

@@ -158,7 +158,7 @@ def test_a_failed_initdb_leaves_nothing_and_the_next_start_works(
     home = make_home()
     script = (
         "import resource, signal, sys\nfrom pathlib import Path\nfrom app.db.embedded import ensure_running\n"
-        "from app.db import runtime, cluster\nhome = Path(sys.argv[1])\ncluster.make_folders(cluster.Place(home))\n"
+        "from app.db import runtime, cluster\nhome = Path(sys.argv[1])\ncluster.make_folders(cluster.ClusterFolders(home))\n"
         "runtime.install(home / 'postgres')\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\nensure_running(home)\n"
     )

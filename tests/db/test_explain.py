@@ -10,7 +10,8 @@ import pytest
 
 from app.domain.ids import new_id
 from app.domain.passage import SearchRequest, SearchResult
-from app.service.actions import delete_document, index_now, run_search
+from app.service.documents import delete_document, index_now
+from app.service.search import run_search
 from app.settings import Settings
 from app.wiring import Services
 from tests.db.test_analyst import TEXTS, Login, grant_login, index, login, owner

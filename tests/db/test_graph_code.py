@@ -9,9 +9,9 @@ import pytest
 from app.domain.code import Symbol, SymbolQuery
 from app.domain.document import Indexed, Source
 from app.domain.passage import SearchRequest
-from app.graph.symbols import find_symbols, symbol_passages, wanted_symbols
-from app.service import actions
-from app.service.actions import index_now, run_search
+from app.graph.code.symbols import find_symbols, symbol_passages, wanted_symbols
+from app.service.documents import get_collection, index_now
+from app.service.search import run_search
 from app.wiring import Services
 from tests.db.graphs import contents, remove
 from tests.db.runs import answered
@@ -47,7 +47,7 @@ async def index(services: Services, files: dict[str, str]) -> dict[str, UUID]:
 
 
 async def look_up(services: Services, *queries: SymbolQuery) -> list[Symbol]:
-    found = await actions.get_collection(services, "code")
+    found = await get_collection(services, "code")
     async with services.database.transaction(services.principal, readonly=True) as connection:
         return await find_symbols(connection, services.principal, [found.id], queries)
 
@@ -143,7 +143,7 @@ async def test_passages_begin_with_the_definition(services: Services) -> None:
 
 async def test_a_deleted_file_takes_its_symbols_along_and_nothing_else(services: Services) -> None:
     ids = await index(services, FILES)
-    collection = (await actions.get_collection(services, "code")).id
+    collection = (await get_collection(services, "code")).id
     await remove(services, "code", ids["src/shop/prices.py"])
     [total] = await look_up(services, SymbolQuery("total"))
     assert total.name == "web/lib/sum.ts::total"
@@ -158,7 +158,7 @@ async def test_a_deleted_file_takes_its_symbols_along_and_nothing_else(services:
         await remove(services, "code", ids[name])
     only = await contents(services, collection)
     await index(services, {name: text for name, text in FILES.items() if name != "src/shop/prices.py"})
-    found = await actions.get_collection(services, "code")
+    found = await get_collection(services, "code")
     async with services.database.transaction(services.principal, readonly=True) as connection:
         again = await connection.fetchval(
             "SELECT id FROM rag.documents WHERE external_id = 'src/shop/prices.py' AND collection_id = $1", found.id
@@ -174,10 +174,10 @@ async def test_a_replaced_file_has_its_new_symbols(services: Services) -> None:
     assert (await look_up(services, SymbolQuery("load", "stock.py"))) == []
     [fetch] = await look_up(services, SymbolQuery("fetch"))
     assert fetch.name == "src/shop/stock.py::fetch"
-    fresh = await contents(services, (await actions.get_collection(services, "code")).id)
+    fresh = await contents(services, (await get_collection(services, "code")).id)
     other = {**FILES, "src/shop/stock.py": "def fetch():\n    return 2\n"}
     await index_now(services, "fresh", sources(other))
-    built = await contents(services, (await actions.get_collection(services, "fresh")).id)
+    built = await contents(services, (await get_collection(services, "fresh")).id)
     for table in ("mentions", "evidence", "relations", "entities"):
         assert len(built[table]) == len(fresh[table])
 

@@ -15,8 +15,9 @@ import pytest
 from app.db.embedded import EmbeddedServer
 from app.domain.document import Source
 from app.domain.passage import SearchRequest
-from app.service import actions
 from app.service import graph as graph_actions
+from app.service.documents import delete_collection, delete_document, get_collection, index_now, list_documents
+from app.service.search import run_search
 from app.settings import Environment, SettingsStore
 from app.wiring import Services, open_services
 
@@ -51,7 +52,7 @@ async def untouched(
 async def index(services: Services, texts: dict[str, str], collection: str = "people") -> None:
     """One by one, so that vectors are made in the same batches everywhere."""
     for name, text in texts.items():
-        outcomes = await actions.index_now(services, collection, [Source(name, name, text.encode())])
+        outcomes = await index_now(services, collection, [Source(name, name, text.encode())])
         assert all(hasattr(outcome, "document_id") for outcome in outcomes), outcomes
 
 
@@ -104,8 +105,8 @@ async def test_a_deleted_document_leaves_what_was_there_without_it_in_every_tabl
     await index(services, {"doomed.md": DOOMED})
     await index(untouched, KEPT)
     assert (await everything(services))["entities"] != (await everything(untouched))["entities"]
-    document = next(d for d in await actions.list_documents(services, "people") if d.external_id == "doomed.md")
-    await actions.delete_document(services, "people", document.id)
+    document = next(d for d in await list_documents(services, "people") if d.external_id == "doomed.md")
+    await delete_document(services, "people", document.id)
     left, expected = await everything(services), await everything(untouched)
     assert set(left) >= {"entities", "entity_aliases", "entity_words", "mentions", "relations", "evidence", "adjacency"}
     assert left["evidence"], "what others prove stays"
@@ -117,8 +118,8 @@ async def test_a_merge_with_what_is_deleted_quotes_nothing_and_holds_again_when_
     await index(services, {**KEPT, "doomed.md": DOOMED})
     made = await graph_actions.merge_entities(services, "people", "Ada Lovelace", "Mary Somerville", "a test")
     assert made.entity == "Mary Somerville"
-    document = next(d for d in await actions.list_documents(services, "people") if d.external_id == "doomed.md")
-    await actions.delete_document(services, "people", document.id)
+    document = next(d for d in await list_documents(services, "people") if d.external_id == "doomed.md")
+    await delete_document(services, "people", document.id)
     assert "Somerville" not in json.dumps(await everything(services))
     (logged,) = await graph_actions.list_merges(services, "people")
     assert (logged.id, logged.entity, logged.into) == (made.id, None, "Ada Lovelace")
@@ -133,9 +134,9 @@ async def test_a_deleted_collection_leaves_no_row_of_its_own_in_any_table(servic
     before = await everything(services)
     await index(services, {**KEPT, "doomed.md": DOOMED}, "gone")
     await graph_actions.merge_entities(services, "gone", "London", "Marylebone", "a test")
-    await actions.run_search(services, SearchRequest("Who lived in Marylebone?", ("gone",), cache=True))
-    gone = await actions.get_collection(services, "gone")
-    await actions.delete_collection(services, "gone")
+    await run_search(services, SearchRequest("Who lived in Marylebone?", ("gone",), cache=True))
+    gone = await get_collection(services, "gone")
+    await delete_collection(services, "gone")
     after = await everything(services)
     assert {table for table, rows in after.items() if str(gone.id) in json.dumps(rows)} <= {"runs", "run_legs"}
     for table in ("entities", "entity_aliases", "entity_words", "mentions", "relations", "evidence", "adjacency",

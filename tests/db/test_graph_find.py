@@ -7,9 +7,9 @@ from uuid import UUID
 import pytest
 
 from app.domain.graph import EntityLink, entity_id
-from app.graph.find import find_entities
+from app.graph.link import find_entities
 from app.graph.rows import entity_key
-from app.service import actions
+from app.service.documents import get_collection
 from app.store import graph
 from app.wiring import Services
 from tests.documents import index_texts
@@ -25,7 +25,7 @@ TEXTS = {
 
 
 async def linked(services: Services, question: str) -> list[EntityLink]:
-    found = await actions.get_collection(services, "test")
+    found = await get_collection(services, "test")
     async with services.database.transaction(services.principal, readonly=True) as connection:
         return await find_entities(connection, services.principal, found.id, question)
 
@@ -67,7 +67,7 @@ async def test_what_names_nothing_finds_nothing(services: Services) -> None:
 
 async def test_passages_of_an_entity_include_those_of_what_was_merged_into_it(services: Services) -> None:
     await index_texts(services, {"a": "Marie Curie met Ben Cross.", "b": "Maria Skłodowska met Dora Evans."})
-    found = await actions.get_collection(services, "test")
+    found = await get_collection(services, "test")
     curie, maria = (entity_id(found.id, entity_key(n, "name")) for n in ("Marie Curie", "Maria Skłodowska"))
     assert len(await _passages(services, curie)) == 1
     async with services.database.transaction(services.principal) as connection:

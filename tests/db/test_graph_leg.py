@@ -12,9 +12,10 @@ from app.domain.graph import entity_id
 from app.domain.passage import Leg, SearchRequest, SearchResult
 from app.errors import DatabaseUnavailableError
 from app.graph.rows import entity_key
-from app.retrieve.cached import cached_search
-from app.retrieve.route import default_legs
-from app.service import actions
+from app.retrieve.cache import cached_search
+from app.retrieve.plan import default_legs
+from app.service.documents import create_collection, delete_document, get_collection, index_now, list_documents
+from app.service.search import get_trace, run_search
 from app.settings import GraphSettings, Settings, SettingsStore
 from app.store import graph
 from app.wiring import Services
@@ -52,11 +53,9 @@ async def test_what_is_linked_with_the_best_passage_is_found(services: Services)
 async def test_both_ways_to_search_are_one(services: Services) -> None:
     """In one statement and leg by leg: the same order, scores, ranks and confidence."""
     await index_texts(services, FILM | NOISE)
-    await actions.create_collection(services, "empty")
+    await create_collection(services, "empty")
     short = await find(services, QUESTION, legs=ALL, cache=False)
-    long = await actions.run_search(
-        services, SearchRequest(QUESTION, ("test", "empty"), legs=ALL, cache=False, explicit=True)
-    )
+    long = await run_search(services, SearchRequest(QUESTION, ("test", "empty"), legs=ALL, cache=False, explicit=True))
     assert [(p.passage_id, p.ranks) for p in short.passages] == [(p.passage_id, p.ranks) for p in long.passages]
     assert [p.score for p in short.passages] == pytest.approx([p.score for p in long.passages])
     assert short.confidence == long.confidence
@@ -96,7 +95,7 @@ async def test_another_tenant_s_graph_is_not_followed(services: Services, other_
 
 async def test_filters_and_operators_bind_the_graph(services: Services) -> None:
     """As the other legs: metadata, words that must or must not stand there, fields."""
-    await actions.index_now(services, "test", [text_source("film", FILM["film"], kind="film"),
+    await index_now(services, "test", [text_source("film", FILM["film"], kind="film"),
                                                text_source("director", FILM["director"], kind="person")])  # fmt: skip
     asked: dict[str, Any] = {"legs": ("graph",), "explicit": True, "cache": False}
     assert set(places(await find(services, QUESTION, **asked))) == {"film", "director"}
@@ -116,17 +115,17 @@ async def test_grouping_and_several_collections(services: Services) -> None:
     await index_texts(services, FILM | NOISE, "one")
     await index_texts(services, {"more": "Tim Burton lives in another collection."}, "two")
     request = SearchRequest(QUESTION, ("one", "two"), top_k=5, legs=ALL, group_by="document", cache=False)
-    result = await actions.run_search(services, request)
+    result = await run_search(services, request)
     assert "director" in places(result)
     assert len(places(result)) == len(result.passages)
-    ranked = {p.external_id: p.ranks for p in (await actions.run_search(services, request)).passages}
+    ranked = {p.external_id: p.ranks for p in (await run_search(services, request)).passages}
     assert "graph" not in ranked.get("more", {}), "no link leads from one collection to another"
 
 
 async def test_what_is_deleted_or_replaced_is_gone(services: Services) -> None:
     await index_texts(services, FILM | NOISE)
-    document = next(d for d in await actions.list_documents(services, "test") if d.external_id == "director")
-    await actions.delete_document(services, "test", document.id)
+    document = next(d for d in await list_documents(services, "test") if d.external_id == "director")
+    await delete_document(services, "test", document.id)
     assert "director" not in places(await find(services, QUESTION, legs=ALL, top_k=50, cache=False))
     await index_texts(services, {"film": "Nothing about films here."})
     assert not (await find(services, QUESTION, legs=("graph",), explicit=True, cache=False)).passages
@@ -137,7 +136,7 @@ async def test_merged_entities_are_one(services: Services) -> None:
     await index_texts(services, texts | NOISE)
     question = "Where did the author of Stone Age live?"
     assert "b" not in places(await find(services, question, legs=("graph",), explicit=True, cache=False))
-    home = await actions.get_collection(services, "test")
+    home = await get_collection(services, "test")
     curie, maria = (entity_id(home.id, entity_key(n, "name")) for n in ("Marie Curie", "Maria Skłodowska"))
     async with services.database.transaction(services.principal) as connection:
         assert await graph.merge(connection, home.id, maria, curie, "the same person")
@@ -172,7 +171,7 @@ async def test_the_trace_tells_what_the_graph_found(services: Services, psql: An
     """Candidates with rank, score and fate; why a passage was found or not; nothing after deletion but ids."""
     await index_texts(services, FILM | NOISE)
     result = await find(services, QUESTION, legs=ALL, top_k=5, cache=False)
-    trace = await actions.get_trace(services, result.trace_id)
+    trace = await get_trace(services, result.trace_id)
     assert {leg.leg for leg in trace.legs} == {*ALL, "fused"}
     assert trace.plan["graph"]["keys"] == ["big eyes"]
     owner = await asyncpg.connect(services.owner_dsn)
@@ -208,9 +207,9 @@ async def test_the_cache_knows_the_graph(services: Services) -> None:
 async def test_answers_come_with_what_the_graph_says(services: Services) -> None:
     """Entities and relations of the passages that the graph brought, from the cache too."""
     await index_texts(services, FILM | NOISE)
-    retriever, principal, settings = services.retriever, services.principal, services.settings.current
+    search_deps, principal, settings = services.search_deps, services.principal, services.settings.current
     request = SearchRequest(QUESTION, ("test",), top_k=5, legs=ALL)
-    found = [await cached_search(retriever, principal, request, settings, answering=True) for _ in range(2)]
+    found = [await cached_search(search_deps, principal, request, settings, answering=True) for _ in range(2)]
     for result in found:
         assert result.graph is not None
         ids = {p.external_id: p.passage_id for p in result.passages}

@@ -7,18 +7,18 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.graph import entity_id
-from app.service import actions
+from app.service.documents import get_collection, list_documents
 from app.store import graph
 from app.wiring import Services
 from tests.db.graphs import NAMES, contents, key, plain, publish, random_document, remove, with_graph
 
 
 async def _id(services: Services, name: str) -> UUID:
-    return entity_id((await actions.get_collection(services, "c")).id, key(name))
+    return entity_id((await get_collection(services, "c")).id, key(name))
 
 
 async def merge(services: Services, name: str, into: str) -> UUID | None:
-    found = await actions.get_collection(services, "c")
+    found = await get_collection(services, "c")
     async with services.database.transaction(services.principal) as connection:
         return await graph.merge(
             connection, found.id, await _id(services, name), await _id(services, into), "the same in a test"
@@ -26,7 +26,7 @@ async def merge(services: Services, name: str, into: str) -> UUID | None:
 
 
 async def unmerge(services: Services, merge_id: UUID) -> bool:
-    found = await actions.get_collection(services, "c")
+    found = await get_collection(services, "c")
     async with services.database.transaction(services.principal) as connection:
         return await graph.unmerge(connection, found.id, merge_id)
 
@@ -50,11 +50,11 @@ async def two_names(services: Services) -> None:
 
 async def test_a_merge_joins_neighbourhoods_and_undoing_it_restores_them(services: Services) -> None:
     await two_names(services)
-    collection = await actions.get_collection(services, "c")
+    collection = await get_collection(services, "c")
     before = await contents(services, collection.id)
     merged = await merge(services, "Lovelace", "Ada")
     assert merged is not None
-    assert (await actions.get_collection(services, "c")).epoch > collection.epoch
+    assert (await get_collection(services, "c")).epoch > collection.epoch
     assert await neighbours(services, "Ada") == {"Ben", "Cy"}, "and nothing between what is one now"
     assert await neighbours(services, "Lovelace") == set()
     after = await contents(services, collection.id)
@@ -68,7 +68,7 @@ async def test_a_merge_joins_neighbourhoods_and_undoing_it_restores_them(service
 
 async def test_chains_are_followed_and_undone_in_any_order(services: Services) -> None:
     await two_names(services)
-    collection = await actions.get_collection(services, "c")
+    collection = await get_collection(services, "c")
     before = await contents(services, collection.id)
     first = await merge(services, "Lovelace", "Ada")
     second = await merge(services, "Ada", "Ben")
@@ -85,7 +85,7 @@ async def test_an_entity_that_comes_back_is_merged_again(services: Services) -> 
     """Ids are hashes of names, so the log still holds for what was deleted and indexed again."""
     await two_names(services)
     assert await merge(services, "Lovelace", "Ada")
-    found = {d.external_id: d.id for d in await actions.list_documents(services, "c")}
+    found = {d.external_id: d.id for d in await list_documents(services, "c")}
     await remove(services, "c", found["b"])
     await remove(services, "c", found["c"])
     assert await neighbours(services, "Ada") == {"Ben"}
@@ -96,7 +96,7 @@ async def test_an_entity_that_comes_back_is_merged_again(services: Services) -> 
 async def test_when_the_target_goes_the_merged_stands_for_itself(services: Services) -> None:
     await two_names(services)
     assert await merge(services, "Lovelace", "Ada")
-    found = {d.external_id: d.id for d in await actions.list_documents(services, "c")}
+    found = {d.external_id: d.id for d in await list_documents(services, "c")}
     await remove(services, "c", found["a"])
     await remove(services, "c", found["c"])
     assert await neighbours(services, "Lovelace") == {"Cy"}
@@ -125,7 +125,7 @@ async def test_writes_and_merges_in_any_order_leave_what_the_log_says(services: 
     assert log
     for merged in log:
         await unmerge(services, merged)
-    collection = await actions.get_collection(services, "c")
+    collection = await get_collection(services, "c")
     before = await contents(services, collection.id)
     for name, document in stored.items():
         await remove(services, "c", ids[name])

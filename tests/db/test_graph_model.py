@@ -15,12 +15,12 @@ from scripted_server import ScriptedServer
 
 from app.domain.job import Job
 from app.errors import InputError
-from app.graph.find import find_entities
+from app.graph.link import find_entities
 from app.graph.model import ModelPassage, question
 from app.providers.tokens import estimate
-from app.service import actions
 from app.service import jobs as job_actions
 from app.service import models as model_actions
+from app.service.documents import delete_document, get_collection, list_documents
 from app.settings import Environment, SettingsStore
 from app.wiring import Services, open_services
 from tests.db.extracting import MILL, TIN, Extracting, settings
@@ -85,13 +85,13 @@ async def test_documents_are_found_first_and_extracted_after(services: Services,
     await index_texts(services, {"a": TIN, "b": MILL})
     assert (await find(services, "who bought the tin works")).passages, "before any model has been called"
     assert model.seen == []
-    epoch = (await actions.get_collection(services, "test")).epoch
+    epoch = (await get_collection(services, "test")).epoch
     result = await work(services)
     assert result == {
         "model": "gpt-4o-mini", "documents": 2, "passages": 2, "cached": 0, "entities": 4, "relations": 2, "dropped": {},
         "calls": 2, "input_tokens": 14, "output_tokens": 6, "cost": None,
     }  # fmt: skip
-    assert (await actions.get_collection(services, "test")).epoch > epoch, "no cached result is served"
+    assert (await get_collection(services, "test")).epoch > epoch, "no cached result is served"
     assert await by_model(services) == {"tin works", "anna kowalski", "old mill", "silver lake"}
     [edge] = await query(
         services,
@@ -100,7 +100,7 @@ async def test_documents_are_found_first_and_extracted_after(services: Services,
         "JOIN rag.entities t ON t.id = r.target_id WHERE r.kind = 'bought_by'",
     )
     assert (edge["name"], edge["target"], TIN[edge["char_start"] : edge["char_end"]]) == ("tin works", "person", TIN)
-    collection = await actions.get_collection(services, "test")
+    collection = await get_collection(services, "test")
     async with services.database.transaction(services.principal, readonly=True) as connection:
         links = await find_entities(connection, services.principal, collection.id, "Where is the Old Mill?")
     assert [link.name for link in links] == ["old mill"]
@@ -125,7 +125,7 @@ async def test_off_by_default_and_without_a_model(
 async def test_the_same_text_is_never_sent_twice(services: Services, model: Extracting) -> None:
     await index_texts(services, {"a": TIN})
     await work(services)
-    collection = await actions.get_collection(services, "test")
+    collection = await get_collection(services, "test")
     before = await contents(services, collection.id)
     await model_actions.start_reindex(services, "test", force=True)
     result = await work(services)
@@ -160,13 +160,13 @@ async def test_deletion_takes_the_models_part_and_what_it_said(services: Service
     await index_texts(services, {"a": TIN, "twin": TIN})
     await work(services)
     assert await kept(services) == 2
-    found = {one.external_id: one.id for one in await actions.list_documents(services, "test")}
-    await actions.delete_document(services, "test", found["a"])
+    found = {one.external_id: one.id for one in await list_documents(services, "test")}
+    await delete_document(services, "test", found["a"])
     assert await kept(services) == 1
     assert await by_model(services) == {"tin works", "anna kowalski"}
-    await actions.delete_document(services, "test", found["twin"])
+    await delete_document(services, "test", found["twin"])
     assert await kept(services) == 0
-    collection = await actions.get_collection(services, "test")
+    collection = await get_collection(services, "test")
     assert not any((await contents(services, collection.id)).values())
     assert await query(services, "SELECT FROM rag.extraction_usage"), "what it cost stays, without a word of the text"
 
@@ -211,7 +211,7 @@ async def test_a_document_that_is_deleted_meanwhile_leaves_nothing(
 ) -> None:
     [outcome] = await index_texts(services, {"a": TIN})
     document_id = outcome.document_id  # type: ignore[union-attr]
-    await _while_asking(services, model, scripted, actions.delete_document(services, "test", document_id))
+    await _while_asking(services, model, scripted, delete_document(services, "test", document_id))
     assert (await kept(services), await by_model(services)) == (0, set())
     assert (await last_job(services)).status == "succeeded"
 
@@ -335,7 +335,7 @@ async def test_tenants_share_nothing(
         await index_texts(other, {"a": TIN})
         result = await work(other)
         assert (result["calls"], result["cached"], await kept(other)) == (1, 0, 1)
-        [found] = await actions.list_documents(other, "test")
-        await actions.delete_document(other, "test", found.id)
+        [found] = await list_documents(other, "test")
+        await delete_document(other, "test", found.id)
     assert (await kept(services), len(await by_model(services))) == (1, 2)
     assert len(model.seen) == 2

@@ -8,21 +8,21 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.graph import DocumentGraph
-from app.service import actions
+from app.service.documents import get_collection
 from app.store import extractions, graph_stage
-from app.store.extractions import Waiting
+from app.store.extractions import PendingDocument
 from app.wiring import Services
 from tests.db.graphs import contents, publish, random_document, remove
 from tests.db.test_graph_writing import FRESH
 
 
 async def merge(services: Services, document_id: UUID, version: int, graph: DocumentGraph) -> bool:
-    found = await actions.get_collection(services, "c")
+    found = await get_collection(services, "c")
     async with services.database.transaction(services.principal) as connection:
         rows = await extractions.passages(connection, services.principal, document_id)
         await graph_stage.stage(connection, found.id, graph, by_model=True)
         return await extractions.merge(
-            connection, found.id, Waiting(document_id, version), "m 1", [row["id"] for row in rows]
+            connection, found.id, PendingDocument(document_id, version), "m 1", [row["id"] for row in rows]
         )
 
 
@@ -38,7 +38,7 @@ async def random_graph(services: Services, document_id: UUID, chance: random.Ran
 
 
 async def assert_counted(services: Services) -> None:
-    found = await actions.get_collection(services, "c")
+    found = await get_collection(services, "c")
     async with services.database.transaction(services.principal, readonly=True) as connection:
         for table, recount in FRESH.items():
             columns = ["passage_count", "implied_count"] if table == "entities" else ["evidence_count", "strength"]
@@ -78,7 +78,7 @@ async def test_any_mix_of_writes_and_merges_is_counted_exactly(services: Service
     for one in stored.values():
         assert await merge(services, one.document_id, one.version, DocumentGraph())
     await assert_counted(services)
-    collection = await actions.get_collection(services, "c")
+    collection = await get_collection(services, "c")
     without = await contents(services, collection.id)
     for name, one in stored.items():
         await remove(services, "c", one.document_id)
@@ -91,11 +91,11 @@ async def test_nothing_is_merged_into_another_version_or_other_passages(services
     first = await publish(services, "c", random_document("a", chance))
     graph = await random_graph(services, first.document_id, chance)
     second = await publish(services, "c", random_document("a", chance))
-    collection = await actions.get_collection(services, "c")
+    collection = await get_collection(services, "c")
     before = await contents(services, collection.id)
     assert not await merge(services, first.document_id, first.version, graph)
     async with services.database.transaction(services.principal) as connection:
         await graph_stage.stage(connection, collection.id, DocumentGraph(), by_model=True)
-        waiting = Waiting(second.document_id, second.version)
+        waiting = PendingDocument(second.document_id, second.version)
         assert not await extractions.merge(connection, collection.id, waiting, "m 1", [UUID(int=1)])
     assert await contents(services, collection.id) == before

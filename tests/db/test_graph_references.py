@@ -10,7 +10,7 @@ from app.domain.document import Indexed, Source
 from app.errors import NotFoundError
 from app.graph.refresh import refresh
 from app.service import graph as graph_actions
-from app.service.actions import get_collection, index_now
+from app.service.documents import get_collection, index_now
 from app.settings import CommunitySettings
 from app.wiring import Services
 

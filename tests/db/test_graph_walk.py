@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 
 from app.domain.graph import Neighbourhood, WalkLimits, entity_id
-from app.graph.traverse import traverse
-from app.service import actions
+from app.graph.walk import traverse
+from app.service.documents import ensure_collection, get_collection
 from app.store import graph
 from app.wiring import Services
 from tests.db.graphs import NAMES, key, plain, publish, random_document, with_graph
@@ -22,7 +22,7 @@ WIDE = WalkLimits(hops=3, per_node_cap=1000, beam=1000, row_budget=10**6, time_b
 async def walk(
     services: Services, seeds: dict[str, float], limits: WalkLimits = WIDE, name: str = "c"
 ) -> Neighbourhood:
-    found = await actions.get_collection(services, name)
+    found = await get_collection(services, name)
     async with services.database.transaction(services.principal, readonly=True) as connection:
         ids = {entity_id(found.id, key(seed)): weight for seed, weight in seeds.items()}
         return await traverse(connection, found.id, ids, limits)
@@ -63,7 +63,7 @@ async def test_scores_are_the_best_products_of_weights(services: Services, seed:
     for number in range(25):
         await publish(services, "c", random_document(f"d{number}", chance))
     known, near = await names(services), await edges(services)
-    collection = await actions.get_collection(services, "c")
+    collection = await get_collection(services, "c")
     for hops in (1, 2, 3):
         seeds = {name: chance.uniform(0.2, 1) for name in chance.sample(NAMES, 2)}
         expected = best_products(near, {entity_id(collection.id, key(n)): w for n, w in seeds.items()}, hops)
@@ -83,7 +83,7 @@ async def test_paths_lead_from_a_seed_over_proved_relations(services: Services) 
     chance = random.Random(9)
     for number in range(25):
         await publish(services, "c", random_document(f"d{number}", chance))
-    near, collection = await edges(services), await actions.get_collection(services, "c")
+    near, collection = await edges(services), await get_collection(services, "c")
     seeds = {entity_id(collection.id, key(name)): 1.0 for name in NAMES[:2]}
     found = await walk(services, dict.fromkeys(NAMES[:2], 1.0))
     lengths = set()
@@ -138,7 +138,7 @@ async def test_a_hub_costs_no_more_than_its_cap(services: Services) -> None:
 
 
 async def test_what_is_not_there_is_not_walked(services: Services) -> None:
-    await actions.ensure_collection(services, "c")
+    await ensure_collection(services, "c")
     assert await walk(services, {"Nobody": 1.0}) == Neighbourhood(())
     assert await walk(services, {}) == Neighbourhood(())
 
@@ -148,7 +148,7 @@ async def test_tenants_walk_their_own_graph(services: Services, other_tenant: Se
     document = with_graph(plain("a", "Ada met Ben."), [["Ada", "Ben"]], [[("Ada", "met", "Ben")]])
     await publish(services, "c", document)
     assert len((await walk(services, {"Ada": 1.0})).entities) == 2
-    found = await actions.get_collection(services, "c")
+    found = await get_collection(services, "c")
     async with other_tenant.database.transaction(other_tenant.principal) as connection:
         seeds = {entity_id(found.id, key("Ada")): 1.0}
         assert await graph.walk(connection, found.id, seeds, WIDE) == []
@@ -164,7 +164,7 @@ async def test_seeds_that_were_merged_stand_as_one(services: Services) -> None:
         [[("Ada", "met", "Ben"), ("Al", "met", "Cy")]],
     )
     await publish(services, "c", document)
-    found = await actions.get_collection(services, "c")
+    found = await get_collection(services, "c")
     async with services.database.transaction(services.principal) as connection:
         await graph.merge(connection, found.id, entity_id(found.id, key("Al")), entity_id(found.id, key("Ada")), "test")
     known = await names(services)

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import pytest
 
-from app.service import actions
 from app.service import models as model_actions
-from app.service.actions import index_now
+from app.service.documents import delete_collection, ensure_collection, get_collection, index_now
+from app.service.jobs import get_job
 from app.settings import GraphSettings, JobsSettings, Settings, SettingsStore
 from app.wiring import Services
 from tests.db.graphs import TABLES, contents, plain, publish, random_document, remove, with_graph
@@ -34,7 +34,7 @@ async def assert_as_fresh(services: Services, name: str, stored: dict[str, Any])
 
     Ids hash the collection, so the new one is given the id of the old one, under another tenant.
     """
-    found = await actions.get_collection(services, name)
+    found = await get_collection(services, name)
     before = await contents(services, found.id)
     async with services.database.transaction(services.principal, readonly=True) as connection:
         for table, recount in FRESH.items():
@@ -49,7 +49,7 @@ async def assert_as_fresh(services: Services, name: str, stored: dict[str, Any])
             "(SELECT count(*) FROM rag.relations WHERE collection_id = $1) FROM rag.adjacency WHERE collection_id = $1",
             found.id,
         )
-    await actions.delete_collection(services, name)
+    await delete_collection(services, name)
     assert {table: rows for table, rows in (await contents(services, found.id)).items() if rows} == {}
     async with services.database.transaction(services.principal) as connection:
         await connection.execute(
@@ -85,7 +85,7 @@ async def test_any_mix_of_writes_leaves_the_graph_of_a_fresh_build(services: Ser
 async def test_concurrent_writers_leave_the_graph_of_a_fresh_build(services: Services) -> None:
     """Four writers with documents of their own that share all entities: no deadlock, exact counts."""
     stored: dict[str, Any] = {}
-    await actions.ensure_collection(services, "mixed")
+    await ensure_collection(services, "mixed")
 
     async def write(number: int) -> None:
         chance, ids = random.Random(100 + number), dict[str, UUID]()
@@ -145,7 +145,7 @@ async def _weight(services: Services) -> float:
 async def test_a_document_without_a_graph_disturbs_nothing(services: Services) -> None:
     with_one = with_graph(plain("a", "Ada met Ben."), [["Ada", "Ben"]], [[("Ada", "leads", "Ben")]])
     first = await publish(services, "c", with_one)
-    collection = await actions.get_collection(services, "c")
+    collection = await get_collection(services, "c")
     before = await contents(services, collection.id)
     second = await publish(services, "c", plain("b", "Nothing here."))
     await remove(services, "c", second.document_id)
@@ -158,7 +158,7 @@ async def test_a_document_without_a_graph_disturbs_nothing(services: Services) -
 async def test_deletion_blanks_summaries_that_may_quote(services: Services) -> None:
     """Design section 3: what a community says of a deleted document goes with it."""
     indexed = await publish(services, "c", with_graph(plain("a", "Ada met Ben."), [["Ada", "Ben"]]))
-    collection = await actions.get_collection(services, "c")
+    collection = await get_collection(services, "c")
     async with services.database.transaction(services.principal) as connection:
         await connection.execute(
             "INSERT INTO rag.communities (tenant_id, collection_id, id, level, title, summary, document_ids, epoch, "
@@ -181,12 +181,12 @@ async def test_reindexing_gives_older_documents_their_graph(services: Services) 
     without = replace(services, settings=SettingsStore(initial=off))
     text = "Marie Curie was born in Warsaw. Marie Curie founded the Radium Institute."
     await index_texts(without, {"a": text, "b": "nothing named here"})
-    collection = await actions.get_collection(services, "test")
+    collection = await get_collection(services, "test")
     assert not any((await contents(services, collection.id)).values())
     for expected in (1, 0):
         job = await model_actions.start_reindex(services, "test", force=False)
         await services.worker().run_until_idle()
-        done = await actions.get_job(services, job.id)
+        done = await get_job(services, job.id)
         assert done.result == {"redone": expected, "unchanged": 2 - expected, "overtaken": 0}
     graph = await contents(services, collection.id)
     assert any("Marie Curie" in row[0] for row in graph["entities"])

@@ -11,7 +11,7 @@ from talking import Talking
 from app.domain.answer import Answer
 from app.domain.event import Event, Progress
 from app.errors import NotFoundError
-from app.service.actions import delete_document, list_documents
+from app.service.documents import delete_document, list_documents
 from app.service.qa import delete_session
 from app.wiring import Services
 from tests.db.runs import answer, change, events_of, fill

@@ -13,7 +13,7 @@ import pytest
 
 from app.errors import NotFoundError
 from app.ingest.reweight import reweight_if_drifted
-from app.service.actions import delete_document, get_collection, index_now
+from app.service.documents import delete_document, get_collection, index_now
 from app.settings import LexicalSettings
 from app.store import lexical
 from app.wiring import Services

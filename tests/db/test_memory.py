@@ -21,15 +21,10 @@ from app.errors import ProviderError
 from app.memory.recall import recall, widest, window
 from app.memory.remember import remembered
 from app.memory.save import save_exchange
-from app.service.actions import (
-    ask,
-    delete_collection,
-    delete_document,
-    get_trace,
-    index_now,
-    list_documents,
-)
+from app.service.ask import ask
 from app.service.conversations import delete_history, get_history
+from app.service.documents import delete_collection, delete_document, index_now, list_documents
+from app.service.search import get_trace
 from app.settings import MemorySettings
 from app.store import memory, traces
 from app.store.memory import NewMessage

@@ -20,16 +20,9 @@ from app.evals.datasets import load
 from app.evals.optimize import fetch_legs
 from app.evals.retrieval import Bench
 from app.service import models as model_actions
-from app.service.actions import (
-    cancel_job,
-    delete_document,
-    get_collection,
-    get_job,
-    get_trace,
-    index_now,
-    list_documents,
-    run_search,
-)
+from app.service.documents import delete_document, get_collection, index_now, list_documents
+from app.service.jobs import cancel_job, get_job
+from app.service.search import get_trace, run_search
 from app.settings import Environment, JobsSettings, Settings, SettingsStore, read_environment
 from app.store import models
 from app.wiring import Services, open_services
@@ -341,7 +334,7 @@ async def test_fusions_are_tried_on_what_the_collections_own_model_finds(service
     (tmp_path / "qrels.tsv").write_text(
         "query-id\tcorpus-id\tscore\n" + "".join(f"{name}\td7\t1\n" for name in queries)
     )
-    bench = Bench(services.retriever, services.principal, services.settings.current, "test")
+    bench = Bench(services.search_deps, services.principal, services.settings.current, "test")
     found = await fetch_legs(bench, load(tmp_path), "test", lambda _: None)
     for legs, text in zip(found, queries.values(), strict=True):
         for leg in ("vector", "lexical"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.service import actions
+from app.service.documents import refresh_communities
 from app.wiring import Services
 from tests.db.runs import answered, change, fill
 
@@ -28,7 +28,7 @@ def library() -> dict[str, str]:
 async def test_an_overview_covers_the_communities_with_sources_that_can_be_checked(services: Services) -> None:
     change(services, "answer", summary_tokens=3000)
     await fill(services, library())
-    result = await actions.refresh_communities(services, "handbook", force=True)
+    result = await refresh_communities(services, "handbook", force=True)
     assert result.communities >= len(SUBJECTS)
     made = await answered(services, "What are the main themes?")
     assert made.route["strategy"] == "summarize"
@@ -44,7 +44,7 @@ async def test_an_overview_covers_the_communities_with_sources_that_can_be_check
 
 async def test_what_can_be_read_whole_is_and_named_documents_are_what_is_read(services: Services) -> None:
     await fill(services, library())
-    await actions.refresh_communities(services, "handbook", force=True)
+    await refresh_communities(services, "handbook", force=True)
     made = await answered(services, "What are the main themes?")
     assert made.coverage.startswith("complete: ")
     change(services, "answer", summary_tokens=1000)

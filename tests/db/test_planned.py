@@ -15,7 +15,7 @@ from app.domain.answer import Answer
 from app.domain.event import Event, Progress
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.service.actions import ask
+from app.service.ask import ask
 from app.wiring import Services
 from tests.db.runs import LEAVE, answer, events_of, fill
 

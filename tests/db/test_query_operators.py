@@ -9,12 +9,8 @@ import pytest
 from app.domain.passage import SearchRequest, SearchResult
 from app.domain.plan import Condition, Conditions
 from app.retrieve.operators import parse_operators
-from app.service.actions import (
-    get_collection,
-    get_trace,
-    index_now,
-    run_search,
-)
+from app.service.documents import get_collection, index_now
+from app.service.search import get_trace, run_search
 from app.settings import LexicalSettings
 from app.store import lexical
 from app.wiring import Services

@@ -14,7 +14,7 @@ from talking import Talking
 
 from app.domain.answer import Answer
 from app.domain.event import Progress, Token
-from app.service.actions import get_trace
+from app.service.search import get_trace
 from app.settings import Environment, SettingsStore
 from app.wiring import Services, open_services
 from tests.db.runs import LEAVE, answer, change, events_of, fill
@@ -381,7 +381,7 @@ async def test_what_calls_cost_ends_a_run(services: Services, talking: Talking) 
 
 
 async def test_steps_are_traced_and_go_with_a_document_that_was_read(services: Services, talking: Talking) -> None:
-    from app.service.actions import delete_document, list_documents
+    from app.service.documents import delete_document, list_documents
 
     talking.reset(think=[SEARCH, DONE])
     made = await asked(services)

@@ -11,13 +11,8 @@ import pytest
 from app.domain.document import Source
 from app.domain.job import Job
 from app.service import models as model_actions
-from app.service.actions import (
-    get_collection,
-    get_document,
-    get_job,
-    index_now,
-    list_documents,
-)
+from app.service.documents import get_collection, get_document, index_now, list_documents
+from app.service.jobs import get_job
 from app.settings import ChunkingSettings, JobsSettings, Settings, SettingsStore
 from app.wiring import Services
 from tests.documents import find, index_texts, text_source
@@ -78,7 +73,7 @@ async def test_new_settings_give_what_a_fresh_index_would_have(services: Service
     found = {c: await get_collection(services, c) for c in ("test", "fresh")}
     assert found["test"].chunk_count == found["fresh"].chunk_count > 20
     assert found["test"].passage_count == found["fresh"].passage_count
-    from app.service.actions import delete_collection
+    from app.service.documents import delete_collection
 
     await delete_collection(services, "test")
     assert {table: await pieces(services, table) for table in ("passages", "chunks")} == redone
@@ -159,7 +154,7 @@ async def test_text_and_spans_still_agree(services: Services) -> None:
 
 @pytest.mark.parametrize("force", [False, True])
 async def test_a_cancelled_job_stops(services: Services, force: bool) -> None:
-    from app.service.actions import cancel_job
+    from app.service.jobs import cancel_job
 
     await index_texts(services, {"a": "note"})
     job = await model_actions.start_reindex(services, "test", force=force)

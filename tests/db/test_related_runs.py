@@ -8,7 +8,8 @@ import pytest
 
 from app.domain.answer import Answer
 from app.domain.event import SourcesFound
-from app.service.actions import delete_document, get_trace, list_documents
+from app.service.documents import delete_document, list_documents
+from app.service.search import get_trace
 from app.wiring import Services
 from tests.db.runs import answer, answered, change, events_of, fill
 from tests.db.test_analyst import owner

@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.document import Collection
 from app.ingest.reweight import KIND, reweight_in_batches
-from app.service.actions import get_collection, index_now
+from app.service.documents import get_collection, index_now
 from app.settings import LexicalSettings
 from app.store import collections, jobs, lexical
 from app.wiring import Services

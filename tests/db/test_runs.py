@@ -19,7 +19,7 @@ __all__ = ["owner"]  # fixture
 
 
 async def plan_of(services: Services, run_id: Any) -> Any:
-    from app.service.actions import get_trace
+    from app.service.search import get_trace
 
     return await get_trace(services, run_id)
 
@@ -115,7 +115,7 @@ async def test_pasted_garbage_keeps_its_text_in_the_plan(services: Services) -> 
 
 
 async def test_a_deleted_source_is_not_brought_back_by_a_followup(services: Services) -> None:
-    from app.service.actions import delete_document
+    from app.service.documents import delete_document
 
     await fill(services)
     first = await answered(services, LEAVE, session_id="s")

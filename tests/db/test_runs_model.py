@@ -16,7 +16,8 @@ from app.domain.event import TERMINAL, Cancelled, Failed, Progress, Token
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import ProviderError
-from app.service.actions import ask, get_trace
+from app.service.ask import ask
+from app.service.search import get_trace
 from app.wiring import Services
 from tests.db.runs import LEAVE, answer, answered, change, events_of, fill
 

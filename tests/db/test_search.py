@@ -8,7 +8,8 @@ import pytest
 
 from app.domain.passage import SearchRequest
 from app.errors import NotFoundError
-from app.service.actions import get_collection, get_trace, index_now
+from app.service.documents import get_collection, index_now
+from app.service.search import get_trace
 from app.settings import RagSettings, RetrieveSettings, Settings, VectorSettings
 from app.wiring import Services
 from tests.documents import find, index_texts, text_source, unreachable_embedder
@@ -142,7 +143,7 @@ async def test_a_failed_leg_is_reported_and_the_other_answers(library: Services,
 
 
 async def test_a_failed_embedder_leaves_the_lexical_leg(library: Services) -> None:
-    broken = replace(library, retriever=replace(library.retriever, embedder=unreachable_embedder()))
+    broken = replace(library, search_deps=replace(library.search_deps, embedder=unreachable_embedder()))
     result = await find(broken, "cairn trail")
     assert result.legs_used == ("lexical",)
     assert "query embedding failed" in result.legs_failed["vector"]
@@ -161,7 +162,7 @@ async def test_unknown_collections_are_named(library: Services) -> None:
 async def test_several_collections_are_searched_together(services: Services) -> None:
     await index_texts(services, {"a": "granite in the first"}, collection="first")
     await index_texts(services, {"a": "granite in the second"}, collection="second")
-    from app.service.actions import run_search
+    from app.service.search import run_search
 
     result = await run_search(services, SearchRequest(query="granite", collections=("first", "second")))
     assert {p.collection for p in result.passages} == {"first", "second"}
@@ -194,7 +195,7 @@ async def test_failed_searches_leave_a_trace_too(library: Services) -> None:
 
 async def test_hybrid_off_means_the_vector_leg_only(library: Services) -> None:
     """The setting hybridSearchEnabled."""
-    from app.retrieve.route import default_legs
+    from app.retrieve.plan import default_legs
 
     off = Settings(rag=RagSettings(hybrid_search_enabled=False))
     assert default_legs(off) == ("vector",)

@@ -26,7 +26,8 @@ from app.answering.context import Record, Run
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import CairnError
-from app.service.actions import _kit, delete_document, list_documents
+from app.service.ask import deps_for
+from app.service.documents import delete_document, list_documents
 from app.settings import Environment, SettingsStore
 from app.wiring import Services, open_services
 from tests.db.runs import change, fill
@@ -51,8 +52,8 @@ async def services(environment: Environment) -> AsyncIterator[Services]:
 async def toolbox(services: Services, collection: str = "people", **more: Any) -> Toolbox:
     question = Question("Who was born in Warsaw?", collection, new_id(), **more)
     record, settings = Record(question), services.settings.current
-    deps = _kit(services, question, settings, record)
-    run = Run(question, await deps.understand(question), Route("react", "a test"), deps, record)
+    deps = deps_for(services, question, settings, record)
+    run = Run(question, await deps.understand(question), Route("react", "a test"), deps, record, lambda event: None)
     return open_toolbox(run, TOOLS)
 
 

@@ -17,19 +17,13 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.db.vector_ddl import vector_ddl
-from app.domain.vector_index import PlannedIndex
+from app.db.vector_indexes import vector_ddl
+from app.domain.job import PlannedIndex
 from app.jobs import vector_indexes as handlers
 from app.retrieve.vector import Part, Searched, choose_parts
-from app.service.actions import (
-    delete_collection,
-    get_collection,
-    get_recall,
-    get_trace,
-    index_now,
-    order_upkeep,
-    recall_by_collection,
-)
+from app.service.documents import delete_collection, get_collection, get_recall, index_now, recall_by_collection
+from app.service.jobs import order_upkeep
+from app.service.search import get_trace
 from app.settings import Settings, SettingsStore, VectorSettings
 from app.store import vector_indexes
 from app.store.vectors import EmbeddingModel
@@ -244,8 +238,8 @@ async def test_an_invalid_index_is_built_again(services: Services) -> None:
 
 KILLED = """
 import asyncio, os, signal, sys
-from app.db.vector_ddl import vector_ddl
-from app.domain.vector_index import PlannedIndex
+from app.db.vector_indexes import vector_ddl
+from app.domain.job import PlannedIndex
 from uuid import UUID
 
 async def main():

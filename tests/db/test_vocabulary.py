@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.domain.document import Source
 from app.domain.plan import Vocabulary
-from app.service.actions import index_now
+from app.service.documents import index_now
 from app.store.vocabulary import MAX_WORDS, vocabulary
 from app.wiring import Services
 

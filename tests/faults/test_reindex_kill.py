@@ -23,12 +23,9 @@ from test_ingest_kill import DRIFT, HALF
 
 from app.domain.job import Job
 from app.service import models as model_actions
-from app.service.actions import (
-    get_collection,
-    get_job,
-    get_trace,
-    index_now,
-)
+from app.service.documents import get_collection, index_now
+from app.service.jobs import get_job
+from app.service.search import get_trace
 from app.settings import SettingsStore, parse_settings, read_environment
 from app.wiring import Services, open_services
 from tests.conftest import REPO

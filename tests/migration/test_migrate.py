@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from app.db.migrate import LOCK_KEY, migrate
-from app.db.schema_source import SchemaSource
+from app.db.schema import SchemaSource
 from app.errors import DatabaseAheadError, DatabaseUnavailableError, MigrationError
 from tests.migration_support import Release
 

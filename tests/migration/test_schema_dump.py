@@ -13,7 +13,7 @@ import pytest
 from app.db import runtime
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate, migration_sql
-from app.db.schema_source import SchemaSource
+from app.db.schema import SchemaSource
 from tests.migration_support import REPO, Release
 
 _spec = importlib.util.spec_from_file_location("schema_dump", REPO / "scripts" / "schema_dump.py")

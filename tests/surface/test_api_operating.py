@@ -20,7 +20,7 @@ from serving import REPO, Api, serving
 
 from app.api.guards import check_listen, host_name, is_loopback, refuse_length
 from app.api.running import decode_cursor, encode_cursor
-from app.db.schema_source import SchemaSource
+from app.db.schema import SchemaSource
 from app.errors import InputError, SettingsError
 from app.settings import read_environment
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.code import Outline
-from app.graph.code import MOST_DEFINITIONS, outline_of
+from app.graph.code.outline import MOST_DEFINITIONS, outline_of
 
 PYTHON = '''\
 """Ünïcode before everything: 長い."""

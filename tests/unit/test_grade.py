@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer.grade import Grade, read_grades
-from app.answer.relevance import relevance, share_of_words
+from app.answer.grade import Grade, read_grades, relevance, share_of_words
 from app.domain.passage import Passage
 
 LEAVE = Passage(

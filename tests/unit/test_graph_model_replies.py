@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from app.graph.model import ModelPassage, Said, batches, from_json, placed, question, read_reply, to_json
-from app.graph.model_reply import values
+from app.graph.model import ModelPassage, Said, batches, from_json, place_names, question, read_reply, to_json
+from app.graph.model_reply import read_json_values
 
 CURIE = "Marie  Curie was born in Warsaw. She founded the Radium Institute with Pierre Curie in Paris."
 PASSAGE = ModelPassage(UUID(int=1), 100, CURIE, 25)
@@ -49,7 +49,7 @@ def test_names_are_taken_as_the_passage_writes_them() -> None:
     assert CURIE[relation.start : relation.end] == "Marie  Curie was born in Warsaw."
     assert said.dropped == {}
     assert from_json(json.loads(json.dumps(to_json(said)))) == said
-    shifted = placed(said, 100)
+    shifted = place_names(said, 100)
     assert shifted.entities[1].start == 100 + CURIE.index("Warsaw")
     assert shifted.relations[0].start == 100
 
@@ -167,4 +167,4 @@ def test_batches_keep_to_the_tokens_but_for_a_long_passage() -> None:
 
 
 def test_values_are_found_among_words() -> None:
-    assert values('a {"b": [1, true, null, "c}"]} d [2] {') == ([{"b": [1.0, True, None, "c}"]}, [2.0]], 1)
+    assert read_json_values('a {"b": [1, true, null, "c}"]} d [2] {') == ([{"b": [1.0, True, None, "c}"]}, [2.0]], 1)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.graph import WalkStep
-from app.graph.paths import meeting
+from app.graph.walk import join_trails
 
 NODES = [UUID(int=n) for n in range(6)]
 EDGES = [(a, b) for a in range(6) for b in range(a)]
@@ -53,7 +53,7 @@ def simple_paths(weights: dict[tuple[int, int], float], hops: int) -> dict[tuple
     st.integers(min_value=1, max_value=3),
 )
 def test_what_meets_are_simple_paths_and_all_up_to_two_hops(weights: dict[tuple[int, int], float], hops: int) -> None:
-    found = meeting(walk(weights, 0, max(hops - 1, 1)), walk(weights, 1, 1), hops)
+    found = join_trails(walk(weights, 0, max(hops - 1, 1)), walk(weights, 1, 1), hops)
     expected = simple_paths(weights, hops)
     for trail in found:
         assert abs(expected[trail.nodes] - trail.score) < 1e-12

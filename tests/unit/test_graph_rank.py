@@ -19,9 +19,9 @@ from app.graph.rank import (
     SAID,
     TOPIC,
     UNNAMED,
-    Link,
-    Named,
+    NamingPassage,
     Seed,
+    SharedEntity,
     Term,
     rank,
 )
@@ -32,8 +32,8 @@ WEIGHTS: dict[Term, float] = {"spouse": 3.0, "director": 2.0, "big": 2.0, "eyes"
 SEED = Seed(EYES, 1.0, frozenset(["director", "big", "eyes"]), named=True)
 
 
-def link(to: UUID, *, passages: int = 2, topic: bool = False, said: frozenset[Term] = frozenset()) -> Link:
-    return Link(EYES, to, ENTITY, passages, topic, said)
+def link(to: UUID, *, passages: int = 2, topic: bool = False, said: frozenset[Term] = frozenset()) -> SharedEntity:
+    return SharedEntity(EYES, to, ENTITY, passages, topic, said)
 
 
 def test_a_passage_is_worth_what_it_adds_to_its_seed() -> None:
@@ -47,7 +47,7 @@ def test_a_passage_is_worth_what_it_adds_to_its_seed() -> None:
 
 
 def test_rare_bridges_and_topics_and_named_seeds_are_worth_more() -> None:
-    def worth(one: Link, seed: Seed = SEED) -> float:
+    def worth(one: SharedEntity, seed: Seed = SEED) -> float:
         return rank(WEIGHTS, [seed], [one], {})[0].score
 
     assert worth(link(BURTON, topic=True)) == pytest.approx(LINKED + TOPIC)
@@ -70,9 +70,9 @@ def test_the_best_of_several_ways_counts() -> None:
 def test_what_the_question_names_counts_without_a_seed_and_topics_more() -> None:
     """Are X and Y both ...: the passages about both of them are needed, whatever links them."""
     named = [
-        Named(BURTON, ENTITY, 4, False),
-        Named(ADAMS, ENTITY, 1, True),
-        Named(EYES, ENTITY, MOST_PASSAGES + 1, True),
+        NamingPassage(BURTON, ENTITY, 4, False),
+        NamingPassage(ADAMS, ENTITY, 1, True),
+        NamingPassage(EYES, ENTITY, MOST_PASSAGES + 1, True),
     ]
     first, second = rank(WEIGHTS, [SEED], [link(BURTON)], {}, named)
     assert (first.passage_id, first.seed_id) == (ADAMS, None)

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.answer.ground import NO_CLAIM, ground
-from app.answer.ground_model import read_verdict
+from app.answer.ground.check import NO_CLAIM, ground, read_verdict
 from app.domain.answer import Grounding
 from app.domain.passage import Passage
 from app.errors import ProviderError

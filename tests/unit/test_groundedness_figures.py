@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer.ground_evidence import gather
-from app.answer.ground_score import combined, logit
-from app.answer.ground_sources import read_sources
+from app.answer.ground.evidence import gather_evidence, read_sources
+from app.answer.ground.score import combined, logit
 from app.evals.groundedness import auc, auc_estimate, confusion, load, overlap, roc
 from app.language.sentences import split_sentences
 
@@ -53,7 +52,7 @@ def test_a11_the_sentences_beat_word_overlap_on_human_labels(shared_data: Path, 
     scores = []
     for item in data.items:
         sources = read_sources(item.contexts)
-        found = [logit(gather(item.response[a:b], sources)) for a, b in split_sentences(item.response)]
+        found = [logit(gather_evidence(item.response[a:b], sources)) for a, b in split_sentences(item.response)]
         scores.append(combined(found))
     plain = auc(labels, [overlap(item.response, item.contexts) for item in data.items])
     assert auc(labels, scores) > plain + margin

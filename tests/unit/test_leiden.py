@@ -13,8 +13,7 @@ from app.domain.graph_view import (
     SourcePassage,
     StoredCommunity,
 )
-from app.graph.communities import find_communities, identified
-from app.graph.community_sentences import choose_sentences
+from app.graph.communities import choose_sentences, find_communities, identified
 
 
 def planted(groups: int, size: int, *, noise: int = 0, seed: int = 1) -> Relations:

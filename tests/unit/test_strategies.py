@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from app.answer.aggregate import LISTED, catalogue, mentions
 from app.answer.digest import centrality, representative
-from app.answer.parts import Part, joined, repeats
+from app.answer.extract import AnsweredPart, join_parts, repeats_only
 from app.answering.converse import difficulty, simplest
 from app.answering.gather import merge
 from app.answering.naming import named, topic
@@ -124,11 +124,11 @@ def test_words_about_documents_as_such_are_no_topic(message: str, about: list[st
 def test_parts_make_one_answer_that_names_what_is_missing() -> None:
     yes = Draft("Yes. [1]", (cited("Yes."),), True, 0.8)
     no = Draft("I don't know.", (), False, 0.0)
-    made = joined([Part("Is it?", yes), Part("And why?", no)])
+    made = join_parts([AnsweredPart("Is it?", yes), AnsweredPart("And why?", no)])
     assert (made.text, made.found, made.confidence) == ("Yes. [1]", True, 0.4)
     assert made.insufficiencies == ("Not answered by the documents: And why?",)
-    assert repeats(yes, yes.citations)
-    assert not repeats(yes, ())
+    assert repeats_only(yes, yes.citations)
+    assert not repeats_only(yes, ())
 
 
 def test_the_sentence_most_like_the_others_is_central() -> None:

@@ -7,14 +7,19 @@ from uuid import UUID, uuid4
 import pytest
 
 from app.domain.code import SymbolQuery
-from app.graph.symbol_names import Meeting, fits, is_entry, qualified
-from app.store.graph_code import Named
+from app.graph.code.matching import (
+    Meeting,
+    fits,
+    is_entry,
+    qualified,
+)
+from app.store.graph_code import NamedSymbol
 
 COLLECTION = UUID(int=1)
 
 
-def named(normal: str, family: str = "code", kind: str = "function") -> Named:
-    return Named(COLLECTION, uuid4(), family, normal, kind, normal.rpartition(".")[2])
+def named(normal: str, family: str = "code", kind: str = "function") -> NamedSymbol:
+    return NamedSymbol(COLLECTION, uuid4(), family, normal, kind, normal.rpartition(".")[2])
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from app.domain.code import SymbolQuery
-from app.graph.symbol_words import wanted_symbols
+from app.graph.code.questions import wanted_symbols
 
 
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("`outline_of` in `app/graph/code.py`", SymbolQuery("outline_of", "app/graph/code.py")),
+        ("`outline_of` in `app/graph/code/outline.py`", SymbolQuery("outline_of", "app/graph/code/outline.py")),
         ("explain run in app/jobs/worker.py", SymbolQuery("run", "app/jobs/worker.py")),
         ("What does Client.send do?", SymbolQuery("Client.send")),
         ("What is module::symbol?", SymbolQuery("module.symbol")),

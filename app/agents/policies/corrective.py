@@ -13,10 +13,8 @@ one is given, with what its sources do not support.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from typing import Final
 
 from app.agents.rounds import Hunt
 from app.answer.context import Context, assemble
@@ -24,20 +22,19 @@ from app.answer.extract import not_found
 from app.answering.check import Checked, check_settings, feedback
 from app.answering.context import (
     Outcome,
-    Piece,
     Run,
     coverage,
     half_up,
 )
 from app.answering.draft import (
     Material,
-    attempted,
-    quotation,
-    refused,
-    settled,
+    advise,
+    attempt_answer,
+    quote_from,
+    settle,
 )
-from app.answering.fast import nothing_there
-from app.answering.widen import widened
+from app.answering.fast import answer_empty
+from app.answering.widen import widen
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.errors import BudgetExceededError, ProviderError
@@ -45,50 +42,44 @@ from app.errors import BudgetExceededError, ProviderError
 NO_MODEL: Final = "no chat model: passages are graded by scores, queries rewritten by rules, and the answer is quoted"
 
 
-async def corrective(run: Run) -> AsyncIterator[Piece]:
-    """Progress, sources, tokens and an Outcome. Raises CairnError."""
+async def corrective(run: Run) -> Outcome:
+    """Raises CairnError."""
     steps, budget = run.settings.rag.agentic_retrieval, run.record.open_budget(run.settings)
-    for step in _preparation(run):
-        yield step
-    run = await widened(run, split=steps.query_decomposition_enabled, expand=steps.query_expansion_enabled)
+    _prepare(run)
+    run = await widen(run, split=steps.query_decomposition_enabled, expand=steps.query_expansion_enabled)
     run = replace(run, reranks=False)  # not each search: once, and only what is relevant
     hunt, answers = Hunt(run, steps.max_retries, run.plan.text), Answers(quote=run.deps.chat is None)
     while True:
-        async for progress in hunt.rounds():
-            yield progress
+        await hunt.rounds()
         if not hunt.visible:
-            async for piece in nothing_there(run):
-                yield piece
-            return
+            return await answer_empty(run)
         if not (hunt.relevant or hunt.doubtful):
             break
-        yield Progress("rerank", 70)
+        run.emit(Progress("rerank", 70))
         material = await _material(run, hunt, answers)
-        async with aclosing(cast("Any", _answer(run, material, answers))) as pieces:
-            async for piece in pieces:
-                yield piece
+        await _answer(run, material, answers)
         if answers.done or not hunt.retries or budget.out():
             break
-        yield Progress("rewrite", 60)
+        run.emit(Progress("rewrite", 60))
         await hunt.rewrite()
         answers.retries += bool(answers.issues)
         if hunt.query in hunt.tried and not answers.issues:
             break  # the same passages and nothing to tell the model: it would answer the same
     outcome = await _outcome(run, hunt, answers)
-    if not answers.streamed:
-        yield Token(outcome.draft.text)
-    yield outcome
+    if not run.record.streamed:
+        run.emit(Token(outcome.draft.text))
+    return outcome
 
 
-def _preparation(run: Run) -> Iterator[Progress]:
-    """Steps before the first search; filters were read when the message was understood, and apply from there on."""
+def _prepare(run: Run) -> None:
+    """Tell the steps before the first search; filters were read when the message was understood, and apply from there on."""
     steps = run.settings.rag.agentic_retrieval
     if steps.query_expansion_enabled and run.deps.chat is not None:
-        yield Progress("expand", 20)
+        run.emit(Progress("expand", 20))
     if steps.query_decomposition_enabled:
-        yield Progress("decompose", 20)
+        run.emit(Progress("decompose", 20))
     if run.settings.rewrite.filters:
-        yield Progress("filters", 25)
+        run.emit(Progress("filters", 25))
 
 
 # --- what an answer is made of ----------------------------------------------------------------------------------------
@@ -144,7 +135,6 @@ class Answers:
     ungrounded: int = 0
     retries: int = 0
     done: bool = False
-    streamed: bool = False
     best: Answered | None = None
     issues: tuple[str, ...] = ()
     moved: float | None = None
@@ -159,25 +149,17 @@ class Answers:
             self.best = made
 
 
-async def _answer(run: Run, material: Material, answers: Answers) -> AsyncIterator[Piece]:
+async def _answer(run: Run, material: Material, answers: Answers) -> None:
     """One more answer. A model that fails before anything was streamed is replaced by quotations; later, the best answer
     that there is stays."""
     context = assemble(material.passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
     answers.count += 1
-    yield SourcesFound(context.passages)
-    yield Progress("generate", 85)
+    run.emit(SourcesFound(context.passages))
+    run.emit(Progress("generate", 85))
     if not answers.quote and context.passages:
-        started = False
         try:
-            made = attempted(run, material, context, answers.count, answers.issues)
-            async with aclosing(cast("Any", made)) as pieces:
-                async for piece in pieces:
-                    started = started or isinstance(piece, Token)
-                    answers.streamed |= started
-                    if isinstance(piece, Checked):
-                        answers.add(Answered(material, context, piece))
-                    elif _shown(run, piece, answers.count):
-                        yield piece
+            checked = await attempt_answer(run, material, context, answers.count, answers.issues)
+            answers.add(Answered(material, context, checked))
             return
         except ProviderError as error:
             reason = f"{error.code}: {error.detail}"
@@ -185,17 +167,12 @@ async def _answer(run: Run, material: Material, answers: Answers) -> AsyncIterat
                 answers.done = True
                 answers.degraded.append(f"attempt {answers.count} failed ({reason})")
                 return
-            if started and not isinstance(error, BudgetExceededError):
+            if run.record.streamed and not isinstance(error, BudgetExceededError):
                 raise
             answers.quote = True
             answers.degraded.append(f"generation failed ({reason}): the answer was extracted instead")
-    outcome = await quotation(run, material)
+    outcome = await quote_from(run, material)
     answers.add(Answered(material, context, Checked(outcome.draft, None), outcome))
-
-
-def _shown(run: Run, piece: Piece, attempt: int) -> bool:
-    """Tokens of the first answer; the check where there is one."""
-    return check_settings(run.settings).enabled if isinstance(piece, Progress) else attempt == 1
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------
@@ -209,7 +186,7 @@ async def _outcome(run: Run, hunt: Hunt, answers: Answers) -> Outcome:
         outcome = best.outcome
     else:
         strict = check_settings(run.settings).strict
-        outcome = await settled(run, best.material, best.context, best.checked, strict=strict)
+        outcome = await settle(run, best.material, best.context, best.checked, strict=strict)
     if not hunt.relevant and not outcome.draft.found:
         told = (_read_in_vain(hunt), *outcome.draft.insufficiencies)
         outcome = replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
@@ -227,7 +204,7 @@ async def _outcome(run: Run, hunt: Hunt, answers: Answers) -> Outcome:
 
 async def _nothing_relevant(run: Run, hunt: Hunt) -> Outcome:
     """What was read does not answer, and says so."""
-    draft = await refused(run, not_found(run.plan.text, hunt.found))
+    draft = await advise(run, not_found(run.plan.text, hunt.found))
     run.record.merged = hunt.trace((), 0)
     return Outcome(draft, "fixed", (), hunt.confidence, coverage(len(hunt.found), hunt.visible))
 

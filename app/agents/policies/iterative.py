@@ -11,9 +11,8 @@ whose `detail` has its answer and its gaps.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing
-from typing import Any, Final, cast
+from collections.abc import Sequence
+from typing import Any, Final
 
 from app.agents.draft_check import checked
 from app.agents.gaps import (
@@ -24,14 +23,13 @@ from app.agents.gaps import (
     order,
 )
 from app.agents.iterative_parse import Pass, normal, parse_pass
-from app.answer.context import Context
-from app.answer.graph_section import assembled
+from app.answer.context import Context, assemble_with_graph
 from app.answer.refusal import refusal
 from app.answer.reply import complete_part
 from app.answering.check import check_settings
-from app.answering.context import Outcome, Piece, Run
-from app.answering.draft import Material, answered, settled
-from app.answering.fast import nothing_there
+from app.answering.context import Outcome, Run
+from app.answering.draft import Material, answer_from, settle
+from app.answering.fast import answer_empty
 from app.answering.gather import best
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError, ProviderResponseError
@@ -41,15 +39,13 @@ from app.providers.protocols import Message
 FETCHING: Final = "Retrieving additional context…"
 
 
-async def iterative(run: Run) -> AsyncIterator[Piece]:
-    """Progress, sources, tokens and an Outcome. Raises CairnError."""
-    yield Progress("retrieve", 20)
+async def iterative(run: Run) -> Outcome:
+    """Raises CairnError."""
+    run.emit(Progress("retrieve", 20))
     run.record.open_budget(run.settings)
     work = await begin(run)
     if not work.visible:
-        async for piece in nothing_there(run):
-            yield piece
-        return
+        return await answer_empty(run)
     said: Pass | None = None
     context = _context(work)
     most = run.settings.iterative.max_passes
@@ -61,14 +57,12 @@ async def iterative(run: Run) -> AsyncIterator[Piece]:
             break
         new = work.noted(said.gaps)
         done = not new or number == most or run.record.open_budget(run.settings).out() is not None
-        yield _told(work, number, said, done=done)
+        run.emit(_told(work, number, said, done=done))
         if done:
             break
         await fetch(work, new)
     await finish(work)
-    async with aclosing(cast("Any", _answered(work, said, context))) as pieces:
-        async for piece in pieces:
-            yield piece
+    return await _answer(work, said, context)
 
 
 async def _passed(work: Work, before: Pass | None, number: int) -> tuple[Pass, Context]:
@@ -96,7 +90,7 @@ async def _passed(work: Work, before: Pass | None, number: int) -> tuple[Pass, C
 
 def _context(work: Work) -> Context:
     count, most = work.run.deps.embedder.tokens.count, work.run.settings.answer.max_context_tokens
-    return assembled(order(work), work.graph, count, most)
+    return assemble_with_graph(order(work), work.graph, count, most)
 
 
 def _messages(work: Work, context: Context) -> list[Message]:
@@ -122,20 +116,17 @@ def _told(work: Work, number: int, said: Pass, *, done: bool) -> Progress:
     return Progress("pass", 20 + 60 * number // most, "" if done else FETCHING, detail, read)
 
 
-async def _answered(work: Work, said: Pass | None, context: Context) -> AsyncIterator[Piece]:
+async def _answer(work: Work, said: Pass | None, context: Context) -> Outcome:
     """The last answer, checked like any other; extracted where no pass gave one."""
     run = work.run
     material = _material(work, order(work) if said is None else context.passages)
     if said is None:
-        async for piece in answered(run, material):
-            yield piece
-        return
-    yield SourcesFound(context.passages)
-    yield Progress("hallucination", 95)
+        return await answer_from(run, material)
+    run.emit(SourcesFound(context.passages))
+    run.emit(Progress("hallucination", 95))
     verdict = await checked(run, said.answer, material)
-    yield Token(verdict.draft.text)
-    outcome: Outcome = await settled(run, material, context, verdict, strict=check_settings(run.settings).strict)
-    yield outcome
+    run.emit(Token(verdict.draft.text))
+    return await settle(run, material, context, verdict, strict=check_settings(run.settings).strict)
 
 
 def _material(work: Work, passages: Sequence[Any]) -> Material:

@@ -11,10 +11,9 @@ whose `detail` has the fields that /api/agent/stream shows.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from app.agents.draft_check import checked
 from app.agents.planned_parse import (
@@ -37,9 +36,9 @@ from app.agents.tools.registry import ToolResult, use
 from app.agents.validate import Problem, validate
 from app.answer.context import Context
 from app.answering.check import Checked, check_settings, feedback
-from app.answering.context import Outcome, Piece, Run
-from app.answering.draft import Material, answered, settled
-from app.answering.fast import fast, nothing_there
+from app.answering.context import Outcome, Run
+from app.answering.draft import Material, answer_from, settle
+from app.answering.fast import answer_empty, fast
 from app.answering.gather import best
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError, ProviderResponseError
@@ -53,24 +52,19 @@ Item = dict[str, Any]
 """One line of the trace."""
 
 
-async def planned(run: Run) -> AsyncIterator[Piece]:
-    """Progress, sources, tokens and an Outcome. Raises CairnError."""
+async def planned(run: Run) -> Outcome:
+    """Raises CairnError."""
     if not (await run.deps.library.holdings(run.question.collection)).documents:
-        async for piece in nothing_there(run):
-            yield piece
-        return
+        return await answer_empty(run)
     work = begin(run)
-    yield Progress("plan", 10)
-    yield _told(work, await _plan(work))
+    run.emit(Progress("plan", 10))
+    run.emit(_told(work, await _plan(work)))
     verdict: Checked | None = None
     while verdict is None and not work.over():
         items, verdict = await _turn(work)
         for item in items:
-            yield _told(work, item)
-    pieces = _accepted(work, verdict) if verdict else _forced(work)
-    async with aclosing(cast("Any", pieces)) as rest:
-        async for piece in rest:
-            yield piece
+            run.emit(_told(work, item))
+    return await _accept(work, verdict) if verdict else await _force(work)
 
 
 async def _plan(work: Work) -> Item:
@@ -180,34 +174,31 @@ def _sent_back(work: Work, errors: list[str], what: str, problems: tuple[Problem
 # --- the end ------------------------------------------------------------------------------------------------------------
 
 
-async def _accepted(work: Work, verdict: Checked) -> AsyncIterator[Piece]:
+async def _accept(work: Work, verdict: Checked) -> Outcome:
     assert work.last is not None
     lacks = work.last.insufficiencies
     material = _material(work, lacks)
-    yield SourcesFound(material.passages)
-    yield Token(verdict.draft.text)
+    work.run.emit(SourcesFound(material.passages))
+    work.run.emit(Token(verdict.draft.text))
     strict, context = check_settings(work.run.settings).strict, Context("", material.passages, 0)
-    outcome = await settled(work.run, material, context, verdict, strict=strict)
-    yield _disclosing(outcome, lacks, work)
+    outcome = await settle(work.run, material, context, verdict, strict=strict)
+    return _disclose(outcome, lacks, work)
 
 
-async def _forced(work: Work) -> AsyncIterator[Piece]:
+async def _force(work: Work) -> Outcome:
     """Written from what was opened or found, since no answer passed; a plain search where nothing was found."""
     reason = work.over() or "no accepted answer"
     state = work.snapshot()
     unmet = validate(work.last, work.constraints, state) if work.last else ()
     lacks = (*(work.last.insufficiencies if work.last else ()), *lacking(work, unmet))
-    yield _told(work, {"type": "final", "notes": f"synthesis without an accepted answer, after {reason}"})
+    work.run.emit(_told(work, {"type": "final", "notes": f"synthesis without an accepted answer, after {reason}"}))
     note = f"planned: no answer passed the validation ({reason}); this one was written from what was found"
     work.run.record.degraded.append(note)
     if not work.passages():
-        pieces = fast(work.run)
-    else:
-        task = prompt_part("planned", "synthesis", requirements=requirements(work.constraints) or "- none")
-        pieces = answered(work.run, replace(_material(work, lacks), task=task))
-    async with aclosing(cast("Any", pieces)) as rest:
-        async for piece in rest:
-            yield _disclosing(piece, lacks, work) if isinstance(piece, Outcome) else piece
+        return _disclose(await fast(work.run), lacks, work)
+    task = prompt_part("planned", "synthesis", requirements=requirements(work.constraints) or "- none")
+    outcome = await answer_from(work.run, replace(_material(work, lacks), task=task))
+    return _disclose(outcome, lacks, work)
 
 
 def _material(work: Work, lacks: Sequence[Insufficiency] = ()) -> Material:
@@ -230,7 +221,7 @@ def _material(work: Work, lacks: Sequence[Insufficiency] = ()) -> Material:
     )
 
 
-def _disclosing(outcome: Outcome, lacks: Sequence[Insufficiency], work: Work) -> Outcome:
+def _disclose(outcome: Outcome, lacks: Sequence[Insufficiency], work: Work) -> Outcome:
     """With what is missing, and what of the prompt could not be done."""
     said = [": ".join(part for part in (one.section, one.missing) if part) for one in lacks]
     draft = outcome.draft

@@ -14,17 +14,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import aclosing
-from typing import Any, Final, cast
+from typing import Final
 
 import structlog
 
 from app.agents.react_end import (
-    clarification,
+    clarify,
     conclude,
-    final,
-    instead,
+    finish,
+    run_fast,
 )
 from app.agents.react_parse import (
     TERMINAL,
@@ -49,8 +47,8 @@ from app.agents.tools.registry import ToolResult, open_toolbox, use
 from app.agents.tools.tool import LONGEST_ANSWER
 from app.answer.refusal import refusal
 from app.answer.reply import tidy
-from app.answering.context import Outcome, Piece, Run
-from app.domain.event import Progress, Token
+from app.answering.context import Outcome, Run
+from app.domain.event import Progress
 from app.errors import CairnError, ProviderError
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message
@@ -62,48 +60,40 @@ MOST_REPEATED: Final = 2
 REFLECTION_TOKENS: Final = 512
 
 
-async def react(run: Run) -> AsyncIterator[Piece]:
-    """Progress, sources, tokens and one Outcome. Raises CairnError only where fast does."""
-    work, streamed = Work(open_toolbox(run)), False
+async def react(run: Run) -> Outcome:
+    """Raises CairnError only where fast does."""
+    work = Work(open_toolbox(run))
     if run.deps.chat is None:
-        async for piece in instead(work, run, "no chat model is configured"):
-            yield piece
-        return
+        return await run_fast(work, run, "no chat model is configured")
     try:
-        async with aclosing(cast("Any", _loop(work, run))) as pieces:
-            async for piece in pieces:
-                streamed = streamed or isinstance(piece, Token)
-                if isinstance(piece, Outcome) and not piece.needs_clarification:
-                    yield Progress("finished", 98)
-                yield piece
-                if isinstance(piece, Outcome):
-                    return
+        outcome = await _loop(work, run)
+        if outcome is not None:
+            if not outcome.needs_clarification:
+                run.emit(Progress("finished", 98))
+            return outcome
         why = "the agent found nothing"
     except CairnError as error:
         why = f"the agent failed ({error.code}: {error.detail})"
     except Exception as error:
         log.exception("react.bug", run_id=str(run.question.run_id))
         why = f"the agent failed (internal: {type(error).__name__})"
-    async for piece in instead(work, run, why, streamed=streamed):
-        yield piece
+    return await run_fast(work, run, why)
 
 
-async def _loop(work: Work, run: Run) -> AsyncIterator[Piece]:
-    """Pieces up to an Outcome; none where nothing was found."""
+async def _loop(work: Work, run: Run) -> Outcome | None:
+    """None where nothing was found."""
     hint, most = "", run.settings.agents.max_steps
     for step in range(1, most + 1):
         if work.toolbox.budget.out():
             break
-        yield Progress("thinking", _percent(step, most), f"Step {step} of {most}")
+        run.emit(Progress("thinking", _percent(step, most), f"Step {step} of {most}"))
         decision = await _think(work, run, step, hint)
         if decision is None or not decision.actions:
             break
         work.taken, hint = step, ""
         if decision.actions[0].tool in TERMINAL:
-            async for piece in _ended(work, run, decision.actions[0]):
-                yield piece
-            return
-        yield Progress("acting", _percent(step, most), _doing(decision), documents=work.toolbox.documents)
+            return await _end(work, run, decision.actions[0])
+        run.emit(Progress("acting", _percent(step, most), _doing(decision), documents=work.toolbox.documents))
         mark, results = work.mark(), await _act(work, decision.actions)
         work.steps.append(Step(decision.thought, decision.actions, observed(decision.actions, results)))
         _record(work, run, decision, len(results))
@@ -111,42 +101,35 @@ async def _loop(work: Work, run: Run) -> AsyncIterator[Piece]:
             work.roll_back(mark)
             hint = prompt_part("react", "failed", failure=failure)
             continue
-        yield Progress("observing", _percent(step, most), f"{sum(len(one.passages) for one in results)} passages")
+        run.emit(Progress("observing", _percent(step, most), f"{sum(len(one.passages) for one in results)} passages"))
         work.observe(decision.actions, results)
         if work.toolbox.repeated >= MOST_REPEATED:
             run.record.degraded.append("react: the agent repeated itself and was stopped")
             break
         if step < most:
-            yield Progress("reflecting", _percent(step, most))
+            run.emit(Progress("reflecting", _percent(step, most)))
             work.reflection_concluded = await _reflect(work, run)
             if work.reflection_concluded:
                 break
     else:
         work.forced_conclusion = True
-    async for piece in _concluding(work, run):
-        yield piece
+    return await _conclude(work, run)
 
 
-async def _ended(work: Work, run: Run, action: Action) -> AsyncIterator[Piece]:
+async def _end(work: Work, run: Run, action: Action) -> Outcome | None:
     """By the model's choice. An answer without anything that was found is its own knowledge: nothing for us."""
     asks = action.tool == "ask_clarification"
     said = cut(tidy(answer_of(action.arguments, "question" if asks else "answer")), LONGEST_ANSWER)
     if said and asks:
-        for piece in clarification(work, run, said):
-            yield piece
-    elif said and (work.toolbox.passages or work.toolbox.facts):
-        async for piece in final(work, run, said):
-            yield piece
-    else:
-        async for piece in _concluding(work, run):
-            yield piece
+        return clarify(work, run, said)
+    if said and (work.toolbox.passages or work.toolbox.facts):
+        return await finish(work, run, said)
+    return await _conclude(work, run)
 
 
-async def _concluding(work: Work, run: Run) -> AsyncIterator[Piece]:
+async def _conclude(work: Work, run: Run) -> Outcome | None:
     work.gathered = work.gathered or list(work.toolbox.passages)
-    if work.gathered or work.toolbox.facts:
-        async for piece in conclude(work, run):
-            yield piece
+    return await conclude(work, run) if work.gathered or work.toolbox.facts else None
 
 
 # --- think ----------------------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from app.agents.tools.tool import (
 )
 from app.domain.graph import EntityLink, Neighbourhood, WalkLimits
 from app.domain.passage import Passage
-from app.graph.find import find_entities
-from app.graph.traverse import traverse
+from app.graph.link import find_entities
+from app.graph.walk import traverse
 from app.settings import GraphSettings
 from app.store import collections, graph, tools
 

@@ -17,7 +17,7 @@ from app.agents.tools.tool import (
 )
 from app.answer.aggregate import kind as kind_name
 from app.answering.naming import topic
-from app.graph.find import find_entities
+from app.graph.link import find_entities
 from app.store import collections, tools
 
 LISTED = 30

@@ -14,10 +14,10 @@ from app.agents.tools.tool import (
     Toolbox,
     ToolResult,
 )
+from app.answer.cite import marks, named_sources
 from app.answer.context import rendered
 from app.answer.extract import extract
-from app.answer.ground import ground
-from app.answer.marks import marks, named_sources
+from app.answer.ground.check import ground
 from app.answer.reply import tidy
 from app.answering.check import check_settings
 from app.domain.passage import Passage

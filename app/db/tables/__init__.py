@@ -7,33 +7,7 @@ security, grants and policies are in sql/roles.sql, which applies to every table
 
 from __future__ import annotations
 
-from app.db.tables import (
-    cache,
-    catalog,
-    conversations,
-    documents,
-    evaluation,
-    graph,
-    graph_derived,
-    lexical,
-    runs,
-    vectors,
-    work,
-)
+from app.db.tables import conversations, documents, graph, retrieval, runs
 from app.db.tables.base import SCHEMA, metadata
 
-__all__ = [
-    "SCHEMA",
-    "cache",
-    "catalog",
-    "conversations",
-    "documents",
-    "evaluation",
-    "graph",
-    "graph_derived",
-    "lexical",
-    "metadata",
-    "runs",
-    "vectors",
-    "work",
-]
+__all__ = ["SCHEMA", "conversations", "documents", "graph", "metadata", "retrieval", "runs"]

@@ -1,4 +1,4 @@
-"""Traces, resumable runs, and feedback."""
+"""Traces, resumable runs, feedback, evaluations, jobs and uploads."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     PrimaryKeyConstraint,
     SmallInteger,
     Table,
     Text,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, UUID
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
 
 from app.db.tables.base import NOW, col, count, json_object, metadata, moment, tenant_id
 
@@ -141,4 +142,112 @@ feedback = Table(
     PrimaryKeyConstraint("tenant_id", "run_id"),
     CheckConstraint("rating IN (-1, 0, 1)", name="rating"),
     comment="What users think of answers, one judgement per run.",
+)
+
+
+# --- Runs of evaluations and their results ---
+
+eval_runs = Table(
+    "eval_runs",
+    metadata,
+    tenant_id(),
+    col("id", UUID, "Evaluation run id (UUIDv7)."),
+    col("kind", Text, "What was measured: retrieval."),
+    col("name", Text, "Name given to the run; empty where none was."),
+    col("data_set", Text, "Name of the data set."),
+    col("data_hash", Text, "SHA-256 of the queries and judgements; equal hashes compare like with like."),
+    # no foreign key: what was measured stays when the collection goes
+    col("collection_id", UUID, "The collection searched; it may be gone by now."),
+    col("collection", Text, "Its name."),
+    json_object("epochs", "Collection name to epoch that was searched."),
+    json_object("settings", "All settings in force."),
+    col("settings_revision", Text, "Revision of these settings."),
+    col("code_version", Text, "Version of cairn-rag that searched."),
+    json_object("parameters", "Mode, legs, top_k, reranking and what else the searches were asked for."),
+    moment("started_at", "When the first query was sent."),
+    moment("finished_at", "When the last one was answered."),
+    col("query_count", Integer, "Queries that were searched and judged."),
+    json_object("metrics", "Metric to {mean, low, high}: mean over queries with its 95 percent bootstrap interval."),
+    json_object("timings_ms", "Milliseconds per search: mean, p50, p95."),
+    col("degraded", ARRAY(Text), "What did not work as asked, each with the number of queries it concerned."),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    comment="Evaluation runs: a data set searched with one state of collection, settings and code.",
+)
+
+
+eval_results = Table(
+    "eval_results",
+    metadata,
+    tenant_id(),
+    col("run_id", UUID, "The evaluation run."),
+    col("query_id", Text, "Id of the query in the data set."),
+    col("query", Text, "The query."),
+    col("ranking", ARRAY(Text), "External ids of the documents found, best first, at most 100."),
+    json_object("judgements", "External id of each judged document to its grade; above 0 is relevant."),
+    json_object("metrics", "Metric to value for this query."),
+    col("total_ms", Double, "Milliseconds that the search took."),
+    PrimaryKeyConstraint("tenant_id", "run_id", "query_id"),
+    ForeignKeyConstraint(["tenant_id", "run_id"], ["rag.eval_runs.tenant_id", "rag.eval_runs.id"], ondelete="CASCADE"),
+    comment="What an evaluation run found for each query, and how well.",
+)
+
+
+# --- Jobs and uploads ---
+
+jobs = Table(
+    "jobs",
+    metadata,
+    tenant_id(),
+    col("id", UUID, "Job id (UUIDv7)."),
+    col("kind", Text, "Which handler runs it."),
+    json_object("payload", "Arguments of the handler."),
+    col("status", Text, "queued, running, succeeded, failed, parked or cancelled.", server_default=text("'queued'")),
+    count("attempts", "Claims so far; counted when claimed, so that a job which kills its worker is parked."),
+    col("max_attempts", Integer, "Claims after which it is parked.", server_default=text("3")),
+    json_object("progress", "{done, total, message} as the handler reports it."),
+    col("result", JSONB, "What the handler returned.", nullable=True),
+    col("error", Text, "Why the last attempt failed.", nullable=True),
+    col("dedupe_key", Text, "At most one unfinished job per key.", nullable=True),
+    col("cancel_requested", Boolean, "The handler stops at its next step.", server_default=text("false")),
+    moment("run_at", "Not before this time (backoff).", server_default=NOW),
+    moment("lease_until", "Until when its worker owns it.", nullable=True),
+    col("worker", Text, "Who owns it.", nullable=True),
+    moment("created_at", "When it was enqueued.", server_default=NOW),
+    moment("started_at", "When it was first claimed.", nullable=True),
+    moment("finished_at", "When it ended.", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    CheckConstraint("status IN ('queued', 'running', 'succeeded', 'failed', 'parked', 'cancelled')", name="status"),
+    Index("jobs_claim_idx", "run_at", postgresql_where=text("status IN ('queued', 'running')")),
+    Index(
+        "jobs_dedupe_idx",
+        "tenant_id",
+        "dedupe_key",
+        unique=True,
+        postgresql_where=text("status IN ('queued', 'running')"),
+    ),
+    comment="Durable jobs: claimed with a lease, resumed when the lease runs out, parked after too many claims.",
+)
+
+
+uploads = Table(
+    "uploads",
+    metadata,
+    tenant_id(),
+    col("id", UUID, "Upload id (UUIDv7)."),
+    col("collection_id", UUID, "Where it will be indexed."),
+    col("job_id", UUID, "The job that indexes it."),
+    col("external_id", Text, "Identity of the document."),
+    col("name", Text, "File name."),
+    col("title", Text, "Title given by the caller.", nullable=True),
+    col("media_type", Text, "Media type given by the caller.", nullable=True),
+    json_object("metadata", "Metadata given by the caller."),
+    col("content", LargeBinary, "The bytes; deleted with the row when the job is done."),
+    moment("created_at", "When it arrived.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    ForeignKeyConstraint(["tenant_id", "job_id"], ["rag.jobs.tenant_id", "rag.jobs.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(
+        ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"
+    ),
+    Index(None, "tenant_id", "job_id"),
+    comment="Files waiting for a worker.",
 )

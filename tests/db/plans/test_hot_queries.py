@@ -13,8 +13,8 @@ from pgvector import HalfVector
 from pgvector.asyncpg import register_vector
 
 from app.db.embedded import EmbeddedServer
-from app.db.models import ensure_model
 from app.db.queries import load_queries
+from app.db.vector_indexes import ensure_model
 
 PASSAGES, SMALL = 20_000, 500
 

@@ -13,10 +13,9 @@ from pgvector import HalfVector
 from pgvector.asyncpg import register_vector
 
 from app.db.embedded import EmbeddedServer
-from app.db.models import ensure_model
 from app.db.queries import load_queries
-from app.db.vector_ddl import vector_ddl
-from app.domain.vector_index import PlannedIndex
+from app.db.vector_indexes import ensure_model, vector_ddl
+from app.domain.job import PlannedIndex
 from tests.db.plans.test_hot_queries import indexes, plan, scans, touched
 
 COLLECTIONS, EACH, LARGE = 10_000, 3, 6_000

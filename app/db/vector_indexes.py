@@ -1,0 +1,141 @@
+"""HNSW indexes, made as the owner: one that all vectors of a model share, and those of large single collections."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+import structlog
+
+from app.db.pool import translate
+from app.domain.job import PlannedIndex
+from app.errors import DatabaseUnavailableError, SettingsError
+
+log = structlog.get_logger(__name__)
+
+LOCK_KEY = int.from_bytes(b"models", "big")
+M, EF_CONSTRUCTION = 16, 128
+"""HNSW parameters: halfvec, recall@10 .983 at efSearch 80 on 100k x 384 ."""
+MAX_INDEXED_DIMENSIONS = 4000
+
+_INDEX_STATE = """
+SELECT i.indisvalid FROM pg_index AS i WHERE i.indexrelid = to_regclass($1)
+"""
+
+
+async def ensure_model(owner_dsn: str, name: str, dimensions: int) -> None:
+    """Make sure the model and its index exist; cheap when they do.
+
+    Raises SettingsError when the name is known with another dimension, DatabaseUnavailableError.
+    """
+    try:
+        connection = await asyncpg.connect(owner_dsn, timeout=15)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
+    try:
+        if not await _ready(connection, name, dimensions):
+            await _create(connection, name, dimensions)
+    finally:
+        await connection.close(timeout=5)
+
+
+async def _ready(connection: Any, name: str, dimensions: int) -> bool:
+    row = await connection.fetchrow("SELECT id, dimensions FROM rag.embedding_models WHERE name = $1", name)
+    if row is None:
+        return False
+    if row["dimensions"] != dimensions:
+        raise SettingsError(
+            f"embedding model {name} has {row['dimensions']} dimensions in this database, but gives {dimensions} now; "
+            "its vectors cannot be compared: use another model name or another database"
+        )
+    return await connection.fetchval(_INDEX_STATE, _index_name(row["id"])) is True
+
+
+def _index_name(model_id: int) -> str:
+    return f"rag.embeddings_hnsw_{model_id}"
+
+
+async def _create(connection: Any, name: str, dimensions: int) -> None:
+    """Under a lock that is polled for: waiting in it would block the concurrent index build for ever (facts)."""
+    while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
+        await asyncio.sleep(0.1)
+    await connection.execute(
+        "INSERT INTO rag.embedding_models (name, dimensions) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+        name, dimensions,
+    )  # fmt: skip
+    if await _ready(connection, name, dimensions) or dimensions > MAX_INDEXED_DIMENSIONS:
+        return  # longer vectors are scanned exactly
+    model_id = await connection.fetchval("SELECT id FROM rag.embedding_models WHERE name = $1", name)
+    index = _index_name(model_id)
+    await connection.execute(f"DROP INDEX IF EXISTS {index}")  # an invalid one, left by an interrupted build
+    await connection.execute(
+        f"CREATE INDEX CONCURRENTLY {index.removeprefix('rag.')} ON rag.embeddings "
+        f"USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops) "
+        f"WITH (m = {M}, ef_construction = {EF_CONSTRUCTION}) WHERE model_id = {model_id}"
+    )
+    log.info("models.registered", model=name, dimensions=dimensions)
+
+
+# --- Building and dropping HNSW indexes of single collections: as the owner, concurrently, one at a time ---
+
+LOCK_PAUSE_SECONDS = 0.2
+
+_EXISTING = """
+SELECT c.relname AS name, i.indisvalid AS valid
+FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+WHERE i.indrelid = 'rag.embeddings'::regclass AND c.relname ~ '^embeddings_hnsw_[0-9]+_c[0-9a-f]{12}$'
+"""
+
+
+class VectorDdl:
+    """Statements of one session that holds the lock of index builds."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    async def existing(self) -> dict[str, bool]:
+        """Indexes of single collections in the catalog, and whether they are valid."""
+        return {row["name"]: row["valid"] for row in await self._connection.fetch(_EXISTING)}
+
+    async def create(self, index: PlannedIndex) -> None:
+        """Build it while everybody reads and writes. Takes minutes for millions of chunks."""
+        statement = (
+            f"CREATE INDEX CONCURRENTLY {index.name} ON rag.embeddings "
+            f"USING hnsw ((embedding::halfvec({index.dimensions})) halfvec_cosine_ops) "
+            f"WITH (m = {M}, ef_construction = {EF_CONSTRUCTION}) WHERE tenant_id = {index.tenant_id} "
+            f"AND collection_id = '{index.collection_id}'::uuid AND model_id = {index.model_id}"
+        )
+        try:
+            await self._connection.execute(statement)
+        except asyncpg.DiskFullError:
+            # /dev/shm of a container is too small for parallel workers
+            await self.drop(index.name)
+            await self._connection.execute("SET max_parallel_maintenance_workers = 0")
+            await self._connection.execute(statement)
+
+    async def drop(self, name: str) -> None:
+        """`name` as `existing` or `PlannedIndex.name` give it."""
+        await self._connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS rag.{name}")
+
+
+@asynccontextmanager
+async def vector_ddl(owner_dsn: str) -> AsyncIterator[VectorDdl]:
+    """The session. Waits for its turn by asking again and again: waiting in the lock would hang with a concurrent build
+    (facts). Raises DatabaseUnavailableError."""
+    try:
+        # a build whose worker was killed ends within seconds, so that its successor gets the lock
+        settings = {"client_connection_check_interval": "5s", "statement_timeout": "0", "lock_timeout": "0"}
+        connection = await asyncpg.connect(owner_dsn, timeout=15, server_settings=settings)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
+    try:
+        while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
+            await asyncio.sleep(LOCK_PAUSE_SECONDS)
+        yield VectorDdl(connection)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        raise translate(error) or error from error
+    finally:
+        await connection.close(timeout=5)

@@ -1,0 +1,75 @@
+"""Python."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import Any
+
+from app.graph.code.languages import Imported, Language, written
+
+QUERY = """
+(class_definition name: (identifier) @name) @class
+(function_definition name: (identifier) @name) @function
+(class_definition superclasses: (argument_list [(identifier) (attribute) (subscript)] @base))
+(call function: (_) @callee) @call
+(typed_parameter . (identifier) @variable type: (type) @type)
+(typed_default_parameter name: (identifier) @variable type: (type) @type)
+(assignment left: [(identifier) (attribute)] @variable type: (type) @type)
+(assignment left: [(identifier) (attribute)] @variable right: (call function: [(identifier) (attribute)] @type))
+(with_item value: (as_pattern (call function: [(identifier) (attribute)] @type)
+  alias: (as_pattern_target (identifier) @variable)))
+[(import_statement) (import_from_statement)] @import
+"""
+
+
+def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
+    """`import a.b`, `import a.b as c`, `from .a import b as c`; * whatever is not known otherwise."""
+    if node.type == "import_statement":
+        for name in node.children_by_field_name("name"):
+            target, alias = _aliased(name)
+            yield Imported(alias or target.split(".")[0], target if alias else target.split(".")[0])
+            yield Imported("", target, module=True)
+        return
+    module = _module(node.child_by_field_name("module_name"), here)
+    if not module:
+        return
+    yield Imported("", module, module=True)
+    if any(child.type == "wildcard_import" for child in node.children):
+        yield Imported("*", module)
+    for name in node.children_by_field_name("name"):
+        target, alias = _aliased(name)
+        yield Imported(alias or target, f"{module}.{target}")
+
+
+def _aliased(node: Any) -> tuple[str, str]:
+    if node.type == "aliased_import":
+        return written(node.child_by_field_name("name")), written(node.child_by_field_name("alias"))
+    return written(node), ""
+
+
+def _module(node: Any, here: tuple[str, ...]) -> str:
+    """A dot is the folder of the file."""
+    if node is None:
+        return ""
+    name = written(node).replace(" ", "")
+    dots = len(name) - len(name.lstrip("."))
+    if not dots:
+        return name
+    above = here[: len(here) - dots] if dots <= len(here) else ()
+    return ".".join([*above, *filter(None, name[dots:].split("."))])
+
+
+_LANGUAGE = Language(
+    grammar=("tree_sitter_python", "language"),
+    query=QUERY,
+    imports=imports,
+    own=frozenset({"self", "cls"}),
+    bare=False,
+    entries=frozenset({"__init__"}),
+    known=frozenset(dir(builtins)),
+)
+
+
+def variant(name: str, path: str, text: str) -> Language:
+    return _LANGUAGE

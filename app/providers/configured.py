@@ -1,0 +1,166 @@
+"""The models that the environment and the settings name: one client for each, made when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.errors import SettingsError
+from app.providers.circuit import Circuits
+from app.providers.cohere import DEFAULT_MODEL, CohereReranker
+from app.providers.cross_encoder import CrossEncoder, find_cross_encoder
+from app.providers.llm_reranker import Filled, LlmReranker
+from app.providers.minilm import MiniLM, Precision
+from app.providers.openai_chat import DEFAULT_CHAT_MODEL, OpenAIChat
+from app.providers.openai_embeddings import OpenAIEmbedder
+from app.providers.protocols import ChatModel, Embedder, Reranker, RerankerChoice
+from app.settings import Environment, Settings, SettingsStore
+
+LOCAL_MODEL = "all-MiniLM-L6-v2"
+PRECISIONS: tuple[Precision, ...] = ("int8", "fp32")
+
+
+def embedding_model_name(settings: Settings) -> str:
+    """Vectors of different precision are different models: their cosine is about .99, not 1."""
+    name = settings.rag.embedding_model
+    return f"{name}:{settings.vector.precision}" if name == LOCAL_MODEL else name
+
+
+class ConfiguredEmbedders:
+    """Embedding models by name: built in, or of the provider that OPENAI_BASE_URL or OPENAI_API_KEY gives."""
+
+    def __init__(self, environment: Environment, circuits: Circuits) -> None:
+        self._environment = environment
+        self._circuits = circuits
+        self._made: dict[str, Embedder] = {}
+
+    def get(self, name: str) -> Embedder:
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def _make(self, name: str) -> Embedder:
+        environment = self._environment
+        for precision in PRECISIONS:
+            if name == f"{LOCAL_MODEL}:{precision}":
+                return MiniLM.open(environment.home, precision)
+        if not environment.chat_configured:
+            raise SettingsError(
+                f"the embedding model {name!r} needs OPENAI_API_KEY or OPENAI_BASE_URL; without them use {LOCAL_MODEL!r}"
+            )
+        url = environment.openai_base_url
+        circuit = self._circuits.get("embedding", url, name)
+        return OpenAIEmbedder(name, environment.openai_api_key, url, circuit=circuit)
+
+    async def close(self) -> None:
+        for embedder in self._made.values():
+            await embedder.close()
+
+
+class ConfiguredChatModels:
+    """One client per model name, since settings may name another model while running."""
+
+    def __init__(self, environment: Environment, circuits: Circuits) -> None:
+        self._environment = environment
+        self._circuits = circuits
+        self._clients: dict[str, OpenAIChat] = {}
+
+    def get(self, settings: Settings) -> ChatModel | None:
+        """None where no provider is configured: the extractive answerer takes over."""
+        if not self._environment.chat_configured:
+            return None
+        name = settings.rag.qa.model
+        if name not in self._clients:
+            key, url = self._environment.openai_api_key, self._environment.openai_base_url
+            circuit = self._circuits.get("chat", url, name or DEFAULT_CHAT_MODEL)
+            self._clients[name] = OpenAIChat(name, key, url, circuit=circuit)
+        return self._clients[name]
+
+    async def close(self) -> None:
+        for client in self._clients.values():
+            await client.close()
+
+
+class ConfiguredRerankers:
+    """One client per provider and model, made when settings first name it."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        settings: SettingsStore,
+        chats: ConfiguredChatModels,
+        circuits: Circuits,
+        rerank_prompt: Callable[..., Filled],
+    ) -> None:
+        self._environment = environment
+        self._circuits = circuits
+        self._settings = settings
+        self._chats = chats
+        self._rerank_prompt = rerank_prompt
+        self._made: dict[tuple[object, ...], Reranker] = {}
+
+    @property
+    def name(self) -> str | None:
+        """Of the one in force now; None where there is none."""
+        chosen = self.get(self._settings.current).reranker
+        return chosen.name if chosen else None
+
+    def get(self, settings: Settings) -> RerankerChoice:
+        match settings.rag.reranker_provider:
+            case "cohere":
+                found = self._cohere(settings)
+                return RerankerChoice(found, None if found else _unusable("cohere", "COHERE_API_KEY is not set"))
+            case "llm":
+                found = self._llm(settings, settings.rag.reranker_model)
+                return RerankerChoice(found, None if found else _unusable("llm", "no chat model is configured"))
+            case "cross-encoder":
+                return RerankerChoice(self._cross_encoder(settings))
+            case "auto":
+                return self._auto(settings)
+        return RerankerChoice()
+
+    def _auto(self, settings: Settings) -> RerankerChoice:
+        if found := self._cohere(settings):
+            return RerankerChoice(found)
+        if found := self._llm(settings):
+            return RerankerChoice(found, on_request=True)
+        on_disk = find_cross_encoder(self._environment.home, settings.rag.reranker_model)
+        return RerankerChoice(self._cross_encoder(settings) if on_disk else None)
+
+    def _cohere(self, settings: Settings) -> Reranker | None:
+        key, url = self._environment.cohere_api_key, self._environment.cohere_base_url
+        model, seconds = settings.rag.reranker_model, settings.retrieve.rerank_seconds
+        if not key:
+            return None
+        circuit = self._circuits.get("rerank", url, model or DEFAULT_MODEL)
+        return self._once(
+            ("cohere", model, seconds), lambda: CohereReranker(key, model, url, seconds=seconds, circuit=circuit)
+        )
+
+    def _llm(self, settings: Settings, model: str = "") -> Reranker | None:
+        """By the chat model of that name, else by the one that answers. Holds nothing, so it is made each time."""
+        if model:
+            qa = settings.rag.qa.model_copy(update={"model": model})
+            chat = self._chats.get(settings.model_copy(update={"rag": settings.rag.model_copy(update={"qa": qa})}))
+        else:
+            chat = self._chats.get(settings)
+        return LlmReranker(chat, self._rerank_prompt, seconds=settings.retrieve.rerank_seconds) if chat else None
+
+    def _cross_encoder(self, settings: Settings) -> Reranker:
+        model, download = settings.rag.reranker_model, settings.retrieve.reranker_download
+        return self._once(
+            ("cross-encoder", model, download),
+            lambda: CrossEncoder(self._environment.home, model, may_download=download),
+        )
+
+    def _once(self, key: tuple[object, ...], make: Callable[[], Reranker]) -> Reranker:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    async def close(self) -> None:
+        for reranker in self._made.values():
+            await reranker.close()
+
+
+def _unusable(provider: str, reason: str) -> str:
+    return f"rag.rerankerProvider is {provider}, but {reason}: not reranked"

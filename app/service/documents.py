@@ -1,0 +1,174 @@
+"""What a user can do with collections and documents, once for all surfaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+from uuid import UUID
+
+from app.domain.document import Collection, Document, Outcome, Source
+from app.domain.graph_view import Refreshed
+from app.domain.job import Job, RecallCheck
+from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
+from app.graph.refresh import due, follow, refresh
+from app.ingest.pipeline import OnOutcome, ingest
+from app.ingest.prepare import source_hash
+from app.jobs import vector_indexes
+from app.jobs.index_uploads import KIND
+from app.language.text import normalise
+from app.settings import Settings
+from app.store import cache, collections, documents, jobs, traces, uploads
+from app.store import vector_indexes as vector_store
+from app.wiring import Services
+
+COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+MAX_EXTERNAL_ID = 512
+"""Characters; a longer one would not fit into the unique index."""
+
+
+def checked_name(name: str) -> str:
+    """A collection name. Raises InputError."""
+    if not COLLECTION_NAME.fullmatch(name):
+        raise InputError(
+            f"{name[:140]!r} is not a collection name: 1 to 128 letters, digits, '.', '_' or '-', beginning with a "
+            "letter or digit"
+        )
+    return name
+
+
+def checked_source(source: Source, settings: Settings) -> Source:
+    """Raises InputError or TooLargeError for what can be said before reading the content."""
+    if not source.external_id or len(source.external_id) > MAX_EXTERNAL_ID:
+        raise InputError(f"a document id has 1 to {MAX_EXTERNAL_ID} characters, this one {len(source.external_id)}")
+    if len(source.content) > settings.ingest.max_file_bytes:
+        raise TooLargeError(
+            f"{source.name} has {len(source.content):,} bytes; at most {settings.ingest.max_file_bytes:,} are "
+            "accepted (setting ingest.maxFileBytes)"
+        )
+    return source
+
+
+async def create_collection(services: Services, name: str) -> Collection:
+    """Raises ConflictError when the name is taken."""
+    async with services.database.transaction(services.principal) as connection:
+        collection, created = await collections.ensure(connection, services.principal, checked_name(name))
+    if not created:
+        raise ConflictError(f"a collection named {name} exists already")
+    return collection
+
+
+async def ensure_collection(services: Services, name: str) -> Collection:
+    """The collection, created if need be: adding documents is what makes one."""
+    async with services.database.transaction(services.principal) as connection:
+        return (await collections.ensure(connection, services.principal, checked_name(name)))[0]
+
+
+async def get_collection(services: Services, name: str) -> Collection:
+    """Raises NotFoundError."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await collections.by_name(connection, services.principal, normalise(name))
+    if found is None:
+        raise NotFoundError(f"no collection named {name[:140]}; see GET /collections")
+    return found
+
+
+async def list_collections(services: Services, *, after: str = "", limit: int = 50) -> list[Collection]:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await collections.page(connection, services.principal, after=after, limit=limit)
+
+
+async def delete_collection(services: Services, name: str) -> None:
+    """Remove it with all its documents. Raises NotFoundError."""
+    collection = await get_collection(services, name)
+    async with services.database.transaction(services.principal) as connection:
+        await traces.forget_collection(connection, services.principal, collection.id)
+        if not (gone := await collections.delete(connection, services.principal, name)):
+            raise NotFoundError(f"no collection named {name}")
+        await cache.forget(connection, gone)
+        if collection.chunk_count > services.settings.current.vector.dedicated_above * 0.8:
+            await vector_indexes.enqueue_plan(connection, services.principal)  # it may have had an index of its own
+
+
+async def get_recall(services: Services, collection: Collection) -> RecallCheck | None:
+    """How well the vector leg found its neighbours when that was last checked; None where it never was."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await vector_store.latest_check(connection, services.principal, collection.id)
+
+
+async def recall_by_collection(services: Services, limit: int) -> dict[str, float]:
+    """Of the last checks of collections that are too large for the exact scan, worst first."""
+    above = services.settings.current.vector.exact_below
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await vector_store.latest_checks(connection, services.principal, above, limit)
+
+
+async def index_now(
+    services: Services,
+    collection: str,
+    sources: Iterable[Source],
+    on_outcome: OnOutcome | None = None,
+    *,
+    communities: Literal["now", "later"] = "later",
+) -> list[Outcome]:
+    """Index and wait. Documents that cannot be read are rejected one by one. `communities`: whether those of a
+    large collection are brought up to date at once, or by a job."""
+    target = await ensure_collection(services, collection)
+    outcomes = await ingest(
+        services.database, services.target(services.principal, target.id), sources, on_outcome=on_outcome
+    )
+    if communities == "now":
+        await refresh_communities(services, collection)
+    else:
+        await follow(services.database, services.principal, target.id, services.settings.current)
+    return outcomes
+
+
+async def refresh_communities(services: Services, collection: str, *, force: bool = False) -> Refreshed:
+    """Find the communities of the collection anew if enough of it changed, or in any case. Raises NotFoundError."""
+    found, settings = await get_collection(services, collection), services.settings.current
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        stale = await due(connection, services.principal, found.id, settings)
+    if stale is None and not force:
+        return Refreshed()
+    return await refresh(services.database, services.principal, found.id, settings.graph.communities)
+
+
+async def index_later(services: Services, collection: str, sources: Sequence[Source]) -> Job:
+    """Store the files and enqueue the job that indexes them, in one transaction."""
+    target = await ensure_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        job = await jobs.enqueue(
+            connection, services.principal, KIND, {"collection": target.name, "collection_id": str(target.id)},
+            max_attempts=services.settings.current.jobs.max_attempts,
+        )  # fmt: skip
+        for source in sorted(sources, key=lambda source: source.external_id):  # in the order that all lock them in
+            await documents.register(connection, services.principal, target.id, source, source_hash(source))
+            await uploads.add(connection, services.principal, job_id=job.id, collection_id=target.id, source=source)
+    return job
+
+
+async def list_documents(services: Services, collection: str, *, after: str = "", limit: int = 50) -> list[Document]:
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await documents.page(connection, services.principal, found.id, after=after, limit=limit)
+
+
+async def get_document(services: Services, collection: str, document_id: UUID) -> tuple[Document, str | None]:
+    """The document and its text (None while it is not indexed). Raises NotFoundError."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        document = await documents.get(connection, services.principal, found.id, document_id)
+        text = await documents.text(connection, services.principal, document_id) if document else None
+    if document is None:
+        raise NotFoundError(f"no document {document_id} in collection {collection}")
+    return document, text[1] if text else None
+
+
+async def delete_document(services: Services, collection: str, document_id: UUID) -> None:
+    """Remove it with everything derived from it. Raises NotFoundError."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        if not await documents.delete(connection, found.id, document_id):
+            raise NotFoundError(f"no document {document_id} in collection {collection}")
+    await follow(services.database, services.principal, found.id, services.settings.current)
