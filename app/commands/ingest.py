@@ -10,7 +10,7 @@ from typing import Any
 
 from app.commands.terminal import count, note, progress, say, say_json, services
 from app.domain.document import Indexed, Outcome, Rejected
-from app.ingest.loaders import FORMATS
+from app.ingest.loaders import supported_formats
 from app.service.documents import checked_name, index_now
 from app.service.files import (
     Selection,
@@ -112,9 +112,8 @@ def _show(report: IngestReport, verbose: bool) -> None:
         for file in report.skipped:
             note(f"skipped: {file.path}: {file.reason}")
     if not (report.done or report.failed):
-        kinds = ", ".join(row.name for row in FORMATS)
         say(f"Found no documents ({count(len(report.skipped), 'item')} skipped; --verbose lists them).")
-        say(f"Cairn reads these formats: {kinds}.")
+        say(f"Cairn reads {supported_formats()}.")
         return
     say(summary(report))
     if report.done:
