@@ -8,11 +8,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from app.commands.files import Selection, Skipped, read, select
 from app.commands.terminal import count, note, progress, say, say_json, services
 from app.domain.document import Indexed, Outcome, Rejected
-from app.ingest.loaders import FORMATS
+from app.ingest.loaders import supported_formats
 from app.service.documents import checked_name, index_now
+from app.service.files import (
+    Selection,
+    Skipped,
+    read,
+    select,
+)
 from app.wiring import Services
 
 SHOWN = 20
@@ -20,7 +25,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Report:
+class IngestReport:
     """What one run did; `seconds` of wall-clock time."""
 
     collection: str
@@ -57,7 +62,7 @@ async def ingest(paths: Sequence[Path], collection: str | None, as_json: bool, v
     return 1 if report.failed or not report.done else 0
 
 
-async def ingest_selection(opened: Services, collection: str, selection: Selection) -> Report:
+async def ingest_selection(opened: Services, collection: str, selection: Selection) -> IngestReport:
     """Index the files with a progress bar."""
     started, failed = time.monotonic(), list[Rejected]()
     with progress("Indexing", len(selection.files)) as step:
@@ -75,10 +80,10 @@ async def ingest_selection(opened: Services, collection: str, selection: Selecti
             outcomes = await index_now(opened, collection, sources, reached)
     done = [outcome for outcome in outcomes if isinstance(outcome, Indexed)]
     failed += [outcome for outcome in outcomes if isinstance(outcome, Rejected)]
-    return Report(collection, done, failed, selection.skipped, time.monotonic() - started)
+    return IngestReport(collection, done, failed, selection.skipped, time.monotonic() - started)
 
 
-def summary(report: Report) -> str:
+def summary(report: IngestReport) -> str:
     """One line: what is new, what was there already, what failed, what was left aside."""
     passages = sum(outcome.passage_count for outcome in report.fresh)
     parts = [f"{count(len(report.fresh), 'document')} indexed ({count(passages, 'passage')})"]
@@ -91,7 +96,7 @@ def summary(report: Report) -> str:
     return f"Collection {report.collection}: {', '.join(parts)}, in {report.seconds:.1f} s."
 
 
-def show_failures(report: Report, limit: int | None) -> None:
+def show_failures(report: IngestReport, limit: int | None) -> None:
     """Each failed document with its reason, on stderr; at most `limit` of them."""
     for outcome in report.failed[:limit]:
         note(f"failed: {outcome.external_id}: {outcome.error}")
@@ -99,7 +104,7 @@ def show_failures(report: Report, limit: int | None) -> None:
         note(f"... and {len(report.failed) - limit:,} more (cairn ingest --verbose lists all)")
 
 
-def _show(report: Report, verbose: bool) -> None:
+def _show(report: IngestReport, verbose: bool) -> None:
     show_failures(report, None if verbose else SHOWN)
     if verbose:
         for outcome in report.done:
@@ -107,9 +112,8 @@ def _show(report: Report, verbose: bool) -> None:
         for file in report.skipped:
             note(f"skipped: {file.path}: {file.reason}")
     if not (report.done or report.failed):
-        kinds = ", ".join(row.name for row in FORMATS)
         say(f"Found no documents ({count(len(report.skipped), 'item')} skipped; --verbose lists them).")
-        say(f"Cairn reads these formats: {kinds}.")
+        say(f"Cairn reads {supported_formats()}.")
         return
     say(summary(report))
     if report.done:

@@ -1,4 +1,4 @@
-"""From paths on the command line to documents: which files, under which identity, and what is left aside.
+"""Which files of a folder are documents, under which identity, and what is left aside.
 
 The identity (external_id) of a file is its path from the parent of the folder that was named, so that it does not
 depend on the folder one stands in; for a file that was named itself, its path from the current folder, or from the
@@ -25,7 +25,7 @@ _HEAD = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SelectedFile:
     """A file to ingest. Only what lies in a folder may be left aside; what was `named` is taken or fails."""
 
     path: Path
@@ -43,7 +43,7 @@ class Skipped:
 class Selection:
     """The files of one run, and what was left aside (grows while files are read)."""
 
-    files: list[Found] = field(default_factory=list)
+    files: list[SelectedFile] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
 
 
@@ -56,9 +56,9 @@ def select(paths: Sequence[Path], base: Path | None = None) -> Selection:
     for path in map(_absolute, paths):
         if path.is_dir():
             for file in _walk(path, selection.skipped):
-                selection.files.append(Found(file, _identity(file, base or path.parent), named=False))
+                selection.files.append(SelectedFile(file, _identity(file, base or path.parent), named=False))
         elif path.exists():
-            selection.files.append(Found(path, _identity(path, base or _parent(path)), named=True))
+            selection.files.append(SelectedFile(path, _identity(path, base or _parent(path)), named=True))
         else:
             raise InputError(f"there is no file or folder {path}")
     selection.files = list({found.path: found for found in selection.files}.values())
@@ -80,7 +80,7 @@ def _identity(file: Path, base: Path) -> str:
     return normalise(os.path.relpath(file, base).replace(os.sep, "/"))
 
 
-def _check_identities(files: Sequence[Found]) -> None:
+def _check_identities(files: Sequence[SelectedFile]) -> None:
     seen: dict[str, Path] = {}
     for found in files:
         if (other := seen.setdefault(found.external_id, found.path)) != found.path:
@@ -141,11 +141,11 @@ def read(
             on_failure(_rejected(found, error))
 
 
-def _rejected(found: Found, error: CairnError) -> Rejected:
+def _rejected(found: SelectedFile, error: CairnError) -> Rejected:
     return Rejected(found.external_id, normalise(found.path.name), error.code, error.detail)
 
 
-def _source(found: Found, max_bytes: int) -> Source:
+def _source(found: SelectedFile, max_bytes: int) -> Source:
     """Raises TooLargeError before reading, InputError for a file that cannot be read, and what `sniff` raises."""
     try:
         if not found.path.is_file():
