@@ -28,8 +28,8 @@ from app.jobs.context import JobContext
 from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.reweight import reweight
 from app.jobs.worker import Worker
+from app.language import identify
 from app.prompts import prompt
-from app.providers import langid
 from app.providers.circuit import Circuits, Limits
 from app.providers.configured import (
     LOCAL_MODEL,
@@ -87,7 +87,7 @@ class Services:
         be had is tried again when it is needed."""
         self.chat_for(self.settings.current)
         # a daemon: a process that is told to stop meanwhile does not wait for it
-        threading.Thread(target=langid.warm, name="langid", daemon=True).start()
+        threading.Thread(target=identify.warm, name="langid", daemon=True).start()
         if isinstance(self.search_deps.embedder, MiniLM):
             await self.search_deps.embedder.warm()
             await self.exemplars.warm()
@@ -176,7 +176,7 @@ async def open_services(
 
 
 def _load_for_ingestion() -> None:
-    langid.warm()
+    identify.warm()
     warm_splitters()
 
 

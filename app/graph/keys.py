@@ -13,7 +13,8 @@ from typing import Final
 
 from app.domain.graph import Alias, EntityKind
 from app.graph.cues import LEADING_ARTICLE
-from app.language.tokens import ALL_STOP_WORDS, fold
+from app.language.text import fold
+from app.language.tokens import ALL_STOP_WORDS
 
 LONGEST_KEY: Final = 120
 """Code points; longer names are sentences."""

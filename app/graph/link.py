@@ -28,7 +28,8 @@ from app.language.names import (
     tokens_of,
     without_quoted,
 )
-from app.language.tokens import ALL_STOP_WORDS, fold
+from app.language.text import fold
+from app.language.tokens import ALL_STOP_WORDS
 from app.store import graph
 
 LONGEST: Final = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.ingest.language import passage_configuration
+from app.language.identify import passage_configuration
 from app.service.documents import get_collection
 from app.settings import LexicalSettings
 from app.store import lexical

@@ -1,6 +1,10 @@
-"""Names for files that no loader reads, so that the refusal can say what was found."""
+"""What the content of a file says about its format; names for files that no loader reads, so that a refusal can tell."""
 
 from __future__ import annotations
+
+import re
+
+from app.ingest.loaders.text import decode
 
 ZIP = "a zip archive"
 ENCRYPTED_OFFICE = "an encrypted Office file"
@@ -37,6 +41,34 @@ _ZIPPED = (
     (b"application/epub+zip", "an EPUB book"),
     (b"META-INF/MANIFEST.MF", "a Java archive"),
 )
+
+_WHOLE_PAGE = re.compile(
+    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta)\b", re.IGNORECASE
+)
+_TAG = re.compile(r"<[a-z!/][^<>]*>", re.IGNORECASE)
+_HEAD = 4096
+"""Bytes in which a whole HTML page says that it is one."""
+
+
+def is_pdf(content: bytes) -> bool:
+    return b"%PDF-" in content[:1024]
+
+
+def is_docx(content: bytes) -> bool:
+    return content.startswith(b"PK\x03\x04") and b"word/document.xml" in content
+
+
+def is_unknown_zip(content: bytes) -> bool:
+    """An archive whose content cannot be told: it may be cut off or damaged."""
+    return describe(content) == ZIP
+
+
+def is_whole_page(content: bytes) -> bool:
+    return _WHOLE_PAGE.match(decode(content[:_HEAD])) is not None
+
+
+def has_tags(content: bytes) -> bool:
+    return _TAG.search(decode(content)) is not None
 
 
 def describe(content: bytes) -> str | None:

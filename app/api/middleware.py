@@ -6,10 +6,12 @@ nothing but the request id. A plain ASGI middleware, because Starlette's BaseHTT
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
@@ -17,9 +19,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api import guards, problems
+from app.api import problems
 from app.api.running import Running
 from app.domain.ids import new_id
+from app.errors import SettingsError
+from app.settings import Environment
 
 log = structlog.get_logger(__name__)
 
@@ -31,7 +35,7 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _UNCOUNTED = ("/health/", "/metrics")
 
 
-class Edge:
+class RequestMiddleware:
     def __init__(self, app: ASGIApp, running: Running) -> None:
         self.app = app
         self.running = running
@@ -54,7 +58,7 @@ class Edge:
         """A WebSocket is refused as a request that changes something would be: browsers let any page open one."""
         allowed, headers = self.running.settings.current.api.allowed_hosts, Headers(scope=scope)
         scope.setdefault("state", {})["request_id"] = str(new_id())
-        refusal = guards.refuse_host(headers.get("host"), allowed) or guards.refuse_origin("POST", headers, allowed)
+        refusal = refuse_host(headers.get("host"), allowed) or refuse_origin("POST", headers, allowed)
         if refusal is None and self.running.requests >= MAX_IN_FLIGHT:
             refusal = 503, f"{MAX_IN_FLIGHT} requests are being answered; try again"
         if refusal is None:
@@ -72,7 +76,7 @@ class Edge:
 class _Exchange:
     """One request and its response."""
 
-    def __init__(self, edge: Edge, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+    def __init__(self, edge: RequestMiddleware, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
         self.edge, self.running, self.scope, self.headers = edge, edge.running, scope, headers
         self._receive, self._send = receive, send
         self.limit = edge.running.settings.current.api.max_body_bytes
@@ -115,12 +119,12 @@ class _Exchange:
         else:
             await response(self.scope, self._receive, self.send)
 
-    def _refusal(self) -> tuple[guards.Refusal | None, Mapping[str, Any]]:
+    def _refusal(self) -> tuple[Refusal | None, Mapping[str, Any]]:
         allowed, method = self.running.settings.current.api.allowed_hosts, self.scope["method"]
         refusal = (
-            guards.refuse_host(self.headers.get("host"), allowed)
-            or guards.refuse_origin(method, self.headers, allowed)
-            or guards.refuse_length(self.headers.get("content-length"), self.limit)
+            refuse_host(self.headers.get("host"), allowed)
+            or refuse_origin(method, self.headers, allowed)
+            or refuse_length(self.headers.get("content-length"), self.limit)
         )
         if refusal is None and self.running.requests > MAX_IN_FLIGHT:
             return (503, f"{MAX_IN_FLIGHT} requests are being answered; try again"), {"code": "overloaded"}
@@ -142,7 +146,7 @@ class _Exchange:
         message = await self._receive()
         self.received += len(message.get("body", b""))
         if self.received > self.limit:
-            raise HTTPException(413, guards.too_large(self.limit), {"Connection": "close"})
+            raise HTTPException(413, too_large(self.limit), {"Connection": "close"})
         return message
 
     async def send(self, message: Message) -> None:
@@ -159,3 +163,73 @@ class _Exchange:
             "request", method=self.scope["method"], route=route, path=self.scope["path"][:300], status=status,
             ms=round(seconds * 1000, 1),
         )  # fmt: skip
+
+
+# --- what may be refused without reading a body: where the process listens, Host, Origin, length ----------------------------
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+Refusal = tuple[int, str]
+"""A status and what to tell the caller."""
+
+
+def check_listen(environment: Environment) -> None:
+    """While there is no authentication, listen on loopback only. Raises SettingsError otherwise."""
+    if environment.allow_open or is_loopback(environment.host):
+        return
+    raise SettingsError(
+        f"CAIRN_HOST={environment.host} would let everybody on the network in, and there is no authentication yet; "
+        "listen on 127.0.0.1, or set CAIRN_ALLOW_OPEN=1 behind something that authenticates"
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or address never leaves the machine. An empty host listens everywhere."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def host_name(value: str) -> str:
+    """A Host header without its port, in lower case: `[::1]:8000` is `[::1]`."""
+    value = value.strip().lower()
+    if value.startswith("["):
+        return value.partition("]")[0] + "]"
+    return value.partition(":")[0]
+
+
+def refuse_host(host: str | None, allowed: Sequence[str]) -> Refusal | None:
+    """An unknown Host is a rebound DNS name: some web page that reaches for a server on loopback."""
+    if not host:
+        return 400, "the Host header is missing"
+    if "*" in allowed or host_name(host) in {name.lower() for name in allowed}:
+        return None
+    return 421, f"this server does not answer for the host {host[:200]}; add it to api.allowedHosts in settings.json"
+
+
+def refuse_origin(method: str, headers: Mapping[str, str], allowed: Sequence[str]) -> Refusal | None:
+    """Browsers say which page a request comes from; a page of another host may not change anything here."""
+    origin = headers.get("origin")
+    if origin is None or method in SAFE_METHODS or "*" in allowed:
+        return None
+    try:
+        name = urlsplit(origin).netloc
+    except ValueError:
+        name = ""
+    if host_name(name) in {entry.lower() for entry in allowed}:
+        return None
+    return 403, f"requests that change something are not accepted from pages of {origin[:200]}"
+
+
+def refuse_length(length: str | None, limit: int) -> Refusal | None:
+    """Content-Length over the limit, before a byte of the body is read."""
+    if length is None:
+        return None
+    if not (length.isascii() and length.isdigit()):
+        return 400, "Content-Length must be a number"
+    return (413, too_large(limit)) if len(length) > 18 or int(length) > limit else None
+
+
+def too_large(limit: int) -> str:
+    return f"the request body is larger than {limit:,} bytes (setting api.maxBodyBytes)"

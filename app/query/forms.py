@@ -1,4 +1,9 @@
-"""Recognises messages that are, as a whole, one of the forms of intents.py. Pure."""
+"""Whole messages that want something else than documents, in four languages (intents.toml): key phrases, and what may
+stand beside them.
+
+A message has an intent when one of its key phrases is in it and every other word is a companion: "tell me more about
+it" is a follow-up, "tell me more about the pension plan" is not.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,82 @@ from functools import cache
 from typing import Final, Literal
 
 from app.domain.plan import Vocabulary
-from app.query.patterns import intents as known
-from app.query.patterns.intents import COMPANIONS, Phrase
-from app.query.patterns.lexicon import ALL_QUESTION_WORDS, ALL_STOP_WORDS
-from app.query.patterns.text import fold
+from app.language.lexicon import ALL_QUESTION_WORDS, compiled, table
+from app.language.text import fold_line
+from app.language.tokens import ALL_MESSAGE_STOP_WORDS, words
+
+Phrase = tuple[str, ...]
+
+
+def tokens(text: str) -> list[str]:
+    """Words without apostrophes, folded: "What's" is "whats"."""
+    return [word.replace("'", "") for word in words(fold_line(text))]
+
+
+def _phrases(name: str) -> frozenset[Phrase]:
+    lines = (line for part in table("intents")["phrases"][name].split(";") for line in part.splitlines())
+    return frozenset(tuple(tokens(line)) for line in lines if line.strip())
+
+
+def _words(name: str) -> frozenset[str]:
+    """As they are written, and as `tokens` sees them."""
+    written = table("intents")["words"][name]
+    return frozenset({*(fold_line(word).replace("'", "") for word in written.split()), *tokens(written)})
+
+
+GREETINGS: Final = _phrases("greetings")
+FAREWELLS: Final = _phrases("farewells")
+GRATITUDE: Final = _phrases("gratitude")
+ACKNOWLEDGEMENTS: Final = _phrases("acknowledgements")
+FOLLOWUPS: Final = _phrases("followups")
+SIMPLIFICATIONS: Final = _phrases("simplifications")
+DEEPENINGS: Final = _phrases("deepenings")
+COMMANDS: Final = _phrases("commands")
+ALONE: Final = _phrases("alone")
+BESIDE_ALONE: Final = _words("beside_alone")
+"""Beside keys that say little: "but why is that?", not "tell me why you are here"."""
+
+_POINTED: Final = _words("polite") | _words("pointed")
+COMPANIONS: Final[Mapping[str, frozenset[str]]] = {
+    "greeting": _words("polite") | _words("addressed"),
+    "gratitude": _words("polite") | _words("addressed") | _words("thanked"),
+    "followup": _POINTED,
+    "simplify": _POINTED,
+    "deepen": _POINTED,
+    "command": _words("polite"),
+}
+"""Words that may stand beside a key phrase of the intent."""
+
+TYPO_PRONE: Final = _words("typo_prone")
+"""Recognised with one letter wrong, missing, doubled or swapped."""
+REAL_WORDS: Final = _words("real_words")
+"""Not typing errors."""
+NONSENSE: Final = _words("nonsense")
+EMOJI: Final[Mapping[str, str]] = {
+    "👋": "greeting",
+    "🙏": "gratitude",
+    "💐": "gratitude",
+    "👍": "acknowledgement",
+    "👌": "acknowledgement",
+}
+"""Messages of nothing but these."""
+
+OFF_TOPIC_CUES: Final = _words("off_topic_cues")
+"""One of these is in all small talk and in all orders to a device."""
+HOW_TO: Final = compiled(*table("intents")["patterns"]["how_to"], german=True)
+"""Asks how something is done, or what somebody says: documents may know."""
+_BEFORE: Final = (
+    r"(?:hey |hi |hello |please |ok |so |salut |hola |hallo |bonjour |(?:can|could|would|will) you (?:please )?|"
+    r"peux-tu |pouvez-vous |puedes |kannst du )*"
+)
+_AFTER: Final = r"(?: please| for me| then| s'il te plait| svp| por favor| bitte)*"
+OFF_TOPIC: Final = compiled(
+    *(f"^{_BEFORE}(?:{pattern}){_AFTER}$" for pattern in table("intents")["patterns"]["small_talk"]), german=True
+)
+"""Small talk and orders to a device, as whole messages without punctuation."""
+
+
+# --- Recognises messages that are, as a whole, one of the forms of intents.py. Pure ---
 
 Form = Literal[
     "greeting", "gratitude", "farewell", "acknowledgement", "followup", "simplify", "deepen", "command", "off_topic"
@@ -20,14 +97,14 @@ Form = Literal[
 MAX_TOKENS: Final = 16
 """Longer messages have something to say."""
 _PHRASES: Final[Mapping[Form, frozenset[Phrase]]] = {
-    "command": known.COMMANDS,
-    "deepen": known.DEEPENINGS,
-    "simplify": known.SIMPLIFICATIONS,
-    "followup": known.FOLLOWUPS,
-    "gratitude": known.GRATITUDE,
-    "farewell": known.FAREWELLS,
-    "greeting": known.GREETINGS,
-    "acknowledgement": known.ACKNOWLEDGEMENTS,
+    "command": COMMANDS,
+    "deepen": DEEPENINGS,
+    "simplify": SIMPLIFICATIONS,
+    "followup": FOLLOWUPS,
+    "gratitude": GRATITUDE,
+    "farewell": FAREWELLS,
+    "greeting": GREETINGS,
+    "acknowledgement": ACKNOWLEDGEMENTS,
 }
 """In order of precedence: "thanks, tell me more" is a follow-up."""
 _COURTESIES: Final[tuple[Form, ...]] = ("gratitude", "farewell", "greeting", "acknowledgement")
@@ -38,13 +115,13 @@ _ANY_RUN: Final = re.compile(r"(.)\1+")
 
 def whole_message(text: str, vocabulary: Vocabulary | None = None) -> tuple[Form, str, bool] | None:
     """The form, the phrase it was known by, and whether that was spelled as in the table; None for other messages."""
-    folded = fold(text)
+    folded = fold_line(text)
     if len(folded) > 200:
         return None
     loose = " ".join(_LOOSE.sub(" ", folded.replace("'", "")).split())
-    if known.OFF_TOPIC.search(loose):
+    if OFF_TOPIC.search(loose):
         return None if _is_subject(loose, vocabulary) else ("off_topic", loose, True)
-    typed = known.tokens(text)
+    typed = tokens(text)
     if not typed or len(typed) > MAX_TOKENS:
         return None
     spelled = [_spelling(token, vocabulary) for token in typed]
@@ -56,7 +133,7 @@ def whole_message(text: str, vocabulary: Vocabulary | None = None) -> tuple[Form
 def _covered(tokens: Sequence[str], form: Form) -> Phrase:
     """The longest key phrase of the form in the message, if the rest of it is courtesy and companions; else nothing."""
     found = _cover(tokens, _PHRASES[form], _companions(form))
-    return _cover(tokens, _PHRASES[form], known.BESIDE_ALONE) if found in known.ALONE else found
+    return _cover(tokens, _PHRASES[form], BESIDE_ALONE) if found in ALONE else found
 
 
 def _cover(tokens: Sequence[str], phrases: frozenset[Phrase], companions: frozenset[str]) -> Phrase:
@@ -97,9 +174,9 @@ def _spelling(token: str, vocabulary: Vocabulary | None) -> str:
         return token
     if _LONG_RUN.search(token) and (meant := _BY_SKELETON.get(_ANY_RUN.sub(r"\1", token))):
         return meant
-    if len(token) < 4 or token in known.REAL_WORDS or (vocabulary and vocabulary.frequencies.get(token)):
+    if len(token) < 4 or token in REAL_WORDS or (vocabulary and vocabulary.frequencies.get(token)):
         return token
-    return next((word for word in sorted(known.TYPO_PRONE) if len(word) >= 5 and _one_slip(token, word)), token)
+    return next((word for word in sorted(TYPO_PRONE) if len(word) >= 5 and _one_slip(token, word)), token)
 
 
 def _one_slip(typed: str, meant: str) -> bool:
@@ -118,7 +195,9 @@ def _is_subject(text: str, vocabulary: Vocabulary | None) -> bool:
 
 
 def _subjects(tokens: Iterable[str]) -> list[str]:
-    return [token for token in tokens if len(token) > 3 and token not in ALL_STOP_WORDS and token not in _TOKENS]
+    return [
+        token for token in tokens if len(token) > 3 and token not in ALL_MESSAGE_STOP_WORDS and token not in _TOKENS
+    ]
 
 
 SUBJECT_SHARE: Final = 0.05

@@ -1,4 +1,4 @@
-"""From paths on the command line to documents: which files, under which identity, and what is left aside.
+"""Which files of a folder are documents, under which identity, and what is left aside.
 
 The identity (external_id) of a file is its path from the parent of the folder that was named, so that it does not
 depend on the folder one stands in; for a file that was named itself, its path from the current folder, or from the
@@ -8,16 +8,18 @@ parent of its own folder when it lies elsewhere.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.domain.document import Rejected, Source
+from app.domain.document import Indexed, Outcome, Rejected, Source
 from app.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
 from app.ingest.loaders import sniff
 from app.language.text import normalise
-from app.service.documents import checked_source
+from app.service.documents import checked_source, index_now
 from app.settings import Settings
+from app.wiring import Services
 
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 _HEAD = 65_536
@@ -25,7 +27,7 @@ _HEAD = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SelectedFile:
     """A file to ingest. Only what lies in a folder may be left aside; what was `named` is taken or fails."""
 
     path: Path
@@ -39,11 +41,27 @@ class Skipped:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What became of files, or of documents handed over; `seconds` of wall-clock time."""
+
+    collection: str
+    indexed: tuple[Indexed, ...]
+    failed: tuple[Rejected, ...]
+    skipped: tuple[Skipped, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def fresh(self) -> list[Indexed]:
+        """Documents that are new or have new content."""
+        return [outcome for outcome in self.indexed if not outcome.duplicate]
+
+
 @dataclass
 class Selection:
     """The files of one run, and what was left aside (grows while files are read)."""
 
-    files: list[Found] = field(default_factory=list)
+    files: list[SelectedFile] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
 
 
@@ -56,9 +74,9 @@ def select(paths: Sequence[Path], base: Path | None = None) -> Selection:
     for path in map(_absolute, paths):
         if path.is_dir():
             for file in _walk(path, selection.skipped):
-                selection.files.append(Found(file, _identity(file, base or path.parent), named=False))
+                selection.files.append(SelectedFile(file, _identity(file, base or path.parent), named=False))
         elif path.exists():
-            selection.files.append(Found(path, _identity(path, base or _parent(path)), named=True))
+            selection.files.append(SelectedFile(path, _identity(path, base or _parent(path)), named=True))
         else:
             raise InputError(f"there is no file or folder {path}")
     selection.files = list({found.path: found for found in selection.files}.values())
@@ -80,7 +98,7 @@ def _identity(file: Path, base: Path) -> str:
     return normalise(os.path.relpath(file, base).replace(os.sep, "/"))
 
 
-def _check_identities(files: Sequence[Found]) -> None:
+def _check_identities(files: Sequence[SelectedFile]) -> None:
     seen: dict[str, Path] = {}
     for found in files:
         if (other := seen.setdefault(found.external_id, found.path)) != found.path:
@@ -141,11 +159,35 @@ def read(
             on_failure(_rejected(found, error))
 
 
-def _rejected(found: Found, error: CairnError) -> Rejected:
+async def ingest_files(
+    services: Services, collection: str, selection: Selection, step: Callable[[str], None]
+) -> IngestReport:
+    """Index the files and wait; `step` is told each file when it is done, skipped or refused. The collection is created if
+    need be. Raises InputError for its name, and what ingestion raises when it cannot go on."""
+    started, failed = time.monotonic(), list[Rejected]()
+
+    def refuse(outcome: Rejected) -> None:
+        failed.append(outcome)
+        step(outcome.external_id)
+
+    sources = read(selection, services.settings.current, lambda file: step(file.path), refuse)
+    outcomes: list[Outcome] = []
+    if selection.files:
+        outcomes = await index_now(services, collection, sources, lambda outcome: step(outcome.external_id))
+    return IngestReport(
+        collection,
+        tuple(outcome for outcome in outcomes if isinstance(outcome, Indexed)),
+        (*failed, *(outcome for outcome in outcomes if isinstance(outcome, Rejected))),
+        tuple(selection.skipped),
+        time.monotonic() - started,
+    )
+
+
+def _rejected(found: SelectedFile, error: CairnError) -> Rejected:
     return Rejected(found.external_id, normalise(found.path.name), error.code, error.detail)
 
 
-def _source(found: Found, max_bytes: int) -> Source:
+def _source(found: SelectedFile, max_bytes: int) -> Source:
     """Raises TooLargeError before reading, InputError for a file that cannot be read, and what `sniff` raises."""
     try:
         if not found.path.is_file():
