@@ -22,14 +22,14 @@ from app.graph.refresh import KIND as COMMUNITIES
 from app.ingest.chunkers import warm as warm_splitters
 from app.ingest.embed import Target
 from app.ingest.reweight import KIND as REWEIGHT
-from app.jobs import graph_model, graph_vectors, reindex, vector_indexes
+from app.jobs import graph_model, reindex, vector_indexes
 from app.jobs.communities import refresh_communities
 from app.jobs.context import JobContext
 from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.reweight import reweight
 from app.jobs.worker import Worker
+from app.language import identify
 from app.prompts import prompt
-from app.providers import langid
 from app.providers.circuit import Circuits, Limits
 from app.providers.configured import (
     LOCAL_MODEL,
@@ -87,7 +87,7 @@ class Services:
         be had is tried again when it is needed."""
         self.chat_for(self.settings.current)
         # a daemon: a process that is told to stop meanwhile does not wait for it
-        threading.Thread(target=langid.warm, name="langid", daemon=True).start()
+        threading.Thread(target=identify.warm, name="langid", daemon=True).start()
         if isinstance(self.search_deps.embedder, MiniLM):
             await self.search_deps.embedder.warm()
             await self.exemplars.warm()
@@ -116,7 +116,6 @@ class Services:
             graph_model.KIND: graph_model.extract_with_model(
                 self.database, lambda: self.settings.current, self.extracting_chat
             ),
-            graph_vectors.KIND: graph_vectors.embed_names(self.database, target),
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
@@ -177,7 +176,7 @@ async def open_services(
 
 
 def _load_for_ingestion() -> None:
-    langid.warm()
+    identify.warm()
     warm_splitters()
 
 

@@ -124,7 +124,7 @@ def _report(
     settings, problem = services.settings.current, services.settings.problem
     chat = services.chat_for(settings)
     circuits = services.circuits.all()
-    warnings = [f"settings: {problem}"] if problem else []
+    warnings = [f"settings: {one}" for one in ([problem] if problem else []) + list(services.settings.notes)]
     warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
     warnings += [str(broken) for broken in broken_extensions()]
     return Ready(

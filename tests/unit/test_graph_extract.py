@@ -13,10 +13,10 @@ from app.graph.extract import MOST_ENTITIES, PassageSpan, extract
 from app.graph.keys import (
     acronyms,
     bare_title,
-    compatible,
     key_of,
 )
 from app.graph.relations import MOST_RELATIONS, sentences
+from tests.waiting import patience
 
 
 def read(text: str, title: str = "", language: str = "en", headings: tuple[str, ...] = ()) -> Extraction:
@@ -149,7 +149,7 @@ def test_long_texts_of_one_kind_are_read_in_linear_time(text: str) -> None:
     began = time.perf_counter()
     spans = [PassageSpan(at, min(at + 2000, len(text))) for at in range(0, len(text), 1800)]
     extract(text, spans, language="en")
-    assert time.perf_counter() - began < 60
+    assert time.perf_counter() - began < patience(60, least=0)
 
 
 def test_sentences_end_neither_at_initials_nor_at_abbreviations() -> None:
@@ -174,13 +174,6 @@ def test_keys_tell_names_apart() -> None:
     assert key_of("boundary layers", "term") == key_of("boundary layer", "term")
     assert key_of("C++") != key_of("C")
     assert key_of("...") == ""
-
-
-def test_kinds_guard_what_may_be_one() -> None:
-    assert compatible("name", "person")
-    assert compatible("topic", "term")
-    assert not compatible("person", "place")
-    assert not compatible("function", "topic")
 
 
 def test_an_acronym_needs_its_initials() -> None:
