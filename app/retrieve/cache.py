@@ -22,7 +22,7 @@ from app.language.identifiers import identifier_terms
 from app.retrieve.context import SearchContext, SearchDeps
 from app.retrieve.embed import embed_query
 from app.retrieve.graph import question_keys
-from app.retrieve.guards import guards, reordered
+from app.retrieve.guards import guards, is_reordered
 from app.retrieve.plan import plan_search
 from app.retrieve.search import search_planned
 from app.settings import Settings
@@ -80,7 +80,7 @@ async def cached_search(
             return _hit(context, near.result, near.key, problems)
     deps.ledger.count(principal, CacheCounts(misses=1))
     result = await search_planned(context)
-    if entry and storable(result):
+    if entry and is_storable(result):
         storing = _store(context, entry.address, result, vector)
         await _attempt(problems, "storing", context.stopwatch.measure("store", storing))
     return _finish(context, result, problems)
@@ -105,7 +105,7 @@ async def _look_up(context: SearchContext, strategy: str) -> LookUp:
     serving = [default] * len(set(context.request.collections))
     async with deps.database.connection() as connection:
         while True:
-            where = address(
+            where = cache_address(
                 context.principal, context.request, settings, model_id=default, serving=serving,
                 reranker=reranker.name if reranker and context.reranks else None, strategy=strategy,
                 answering=context.answering,
@@ -122,7 +122,7 @@ async def _look_up_similar(context: SearchContext, where: CacheAddress, vector: 
     async with context.deps.database.transaction(context.principal, readonly=True, config=_QUICKLY) as connection:
         found = await cache.look_up_similar(connection, context.principal, where, vector, settings, context.run_id)
     query = normalise_query(context.request.query)
-    return next((entry for entry in found if not reordered(entry.query, query)), None)
+    return next((entry for entry in found if not is_reordered(entry.query, query)), None)
 
 
 async def _store(context: SearchContext, where: CacheAddress, result: SearchResult, vector: HalfVector | None) -> None:
@@ -170,7 +170,7 @@ def normalise_query(query: str) -> str:
     return words.rstrip(_TRAILING) or words
 
 
-def address(
+def cache_address(
     principal: Principal,
     request: SearchRequest,
     settings: Settings,
@@ -206,7 +206,7 @@ def address(
     )
 
 
-def storable(result: SearchResult) -> bool:
+def is_storable(result: SearchResult) -> bool:
     """Only what everything worked for: a failed leg or reranker may work the next time."""
     return not result.legs_failed and not result.degraded and bool(result.snapshot)
 

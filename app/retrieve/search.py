@@ -20,7 +20,7 @@ from app.retrieve.context import Retrieved, SearchContext, SearchDeps
 from app.retrieve.execute import execute
 from app.retrieve.graph import graph_context
 from app.retrieve.plan import plan_search
-from app.retrieve.rerank import Reranked, relevant, rerank
+from app.retrieve.rerank import Reranked, keep_relevant, rerank
 from app.retrieve.trace import leg_traces
 from app.settings import Settings
 
@@ -90,7 +90,7 @@ async def _rerank(context: SearchContext, found: Retrieved) -> Reranked:
 def _candidates(context: SearchContext, ranked: Reranked) -> Sequence[Passage]:
     """What an answer may be made of: where a reranker failed, only what fusion is sure of."""
     if context.answering and ranked.problem and not ranked.reranker:
-        return relevant(ranked.passages, context.settings.retrieve)
+        return keep_relevant(ranked.passages, context.settings.retrieve)
     return ranked.passages
 
 

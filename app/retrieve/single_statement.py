@@ -68,10 +68,14 @@ async def _retrieve(context: SearchContext) -> Executed:
         context.stopwatch.book("fetch", elapsed - sum(row.milliseconds.values()))
         documents = {hit.passage_id: hit.document_id for result in legs.values() for hit in result.hits}
         state = CollectionState(row.collection_id, context.request.collections[0], row.epoch, row.passage_count)
-        executed = Executed(Retrieved([state], legs, fuse(legs, context.settings), documents))
+        found = Retrieved([state], legs, fuse(legs, context.settings), documents)
         if "graph" in context.legs:
-            executed = await _follow(connection, context, row, executed)
-    return executed if executed.found is None else _with_passages(context, row, executed.found)
+            follow = _follow if _needs_transaction(context) else _follow_at
+            followed = await follow(connection, context, row, found)
+            if followed is None:
+                return Executed(retry=Reason.COLLECTION_CHANGED)
+            found = followed
+    return _with_passages(context, row, found)
 
 
 def _with_passages(context: SearchContext, row: SearchedCollection, found: Retrieved) -> Executed:
@@ -88,34 +92,37 @@ def _with_passages(context: SearchContext, row: SearchedCollection, found: Retri
 # --- the graph after the statement ------------------------------------------------------------------------------------
 
 
-async def _follow(connection: Any, context: SearchContext, row: SearchedCollection, text: Executed) -> Executed:
-    """With what the graph adds, and for a shortlist the passages that the statement did not bring: of the state that it saw."""
-    found = text.found
-    assert found is not None
-    if _transacted(context):
-        work = graph.search(connection, context, found.scope, found.fused)
-        result = await context.stopwatch.measure("graph", work)
-        found = add_graph(context, found, result.result, result.entities)
-        new = [item for item in found.fused[: context.whole] if item.passage_id not in row.rows]
-        return Executed(replace(found, shortlist=await fetch_passages(connection, context.principal, new, found.legs)))
-    linked = await context.stopwatch.measure("graph", graph.search_at(connection, context, found.scope[0], found.fused))
-    if linked is None:
-        return Executed(retry=Reason.COLLECTION_CHANGED)
-    found = add_graph(context, found, linked.result, linked.entities)
-    read = await context.stopwatch.measure("fetch", _passages_at(connection, context, row, found))
-    if read is None:
-        return Executed(retry=Reason.COLLECTION_CHANGED)
-    return Executed(replace(found, shortlist=read))
+async def _follow(connection: Any, context: SearchContext, row: SearchedCollection, text: Retrieved) -> Retrieved:
+    """With what the graph adds, and as shortlist the best passages that the statement did not bring; in the transaction of
+    the statement."""
+    work = graph.search(connection, context, text.scope, text.fused)
+    graph_found = await context.stopwatch.measure("graph", work)
+    found = add_graph(context, text, graph_found.result, graph_found.entities)
+    new = [item for item in found.fused[: context.whole] if item.passage_id not in row.rows]
+    return replace(found, shortlist=await fetch_passages(connection, context.principal, new, found.legs))
 
 
-def _transacted(context: SearchContext) -> bool:
+async def _follow_at(
+    connection: Any, context: SearchContext, row: SearchedCollection, text: Retrieved
+) -> Retrieved | None:
+    """The same by two statements without a transaction; None where the collection is not any more what the first one saw."""
+    work = graph.search_at(connection, context, text.scope[0], text.fused)
+    graph_found = await context.stopwatch.measure("graph", work)
+    if graph_found is None:
+        return None
+    found = add_graph(context, text, graph_found.result, graph_found.entities)
+    shortlist = await context.stopwatch.measure("fetch", _passages_at(connection, context, row, found))
+    return None if shortlist is None else replace(found, shortlist=shortlist)
+
+
+def _needs_transaction(context: SearchContext) -> bool:
     """One statement, or few that compare the epoch, are of one snapshot without a transaction."""
     return "graph" in context.legs and not graph.one_statement(context.text)
 
 
 def _connection(context: SearchContext) -> AbstractAsyncContextManager[Any]:
     database, timeout = context.deps.database, context.settings.retrieve.statement_timeout_ms
-    if not _transacted(context):
+    if not _needs_transaction(context):
         return database.connection()
     config = {"statement_timeout": str(timeout)}
     return database.transaction(context.principal, readonly=True, isolation="repeatable_read", config=config)

@@ -55,7 +55,7 @@ def query_plan(query: str, *, filtered: bool) -> dict[str, Any]:
     return plan
 
 
-def sampled(trace: RunTrace, rate: float) -> RunTrace:
+def sample_trace(trace: RunTrace, rate: float) -> RunTrace:
     """The trace as it is kept. Of runs that went well, all but the share `rate` lose their candidates, by their id;
     failures and degraded runs keep everything."""
     if trace.outcome != "ok" or trace.degraded or trace.legs_failed:
@@ -63,7 +63,7 @@ def sampled(trace: RunTrace, rate: float) -> RunTrace:
     return trace if trace.id.int % 2**32 < rate * 2**32 else replace(trace, legs=())
 
 
-def succeeded(trace: RunTrace, result: SearchResult) -> RunTrace:
+def complete_trace(trace: RunTrace, result: SearchResult) -> RunTrace:
     """The trace with what the search found."""
     return replace(
         trace,

@@ -16,7 +16,7 @@ from app.domain.passage import CacheStats, SearchRequest, SearchResult
 from app.domain.question import Question
 from app.errors import NotFoundError
 from app.ingest.reweight import reweight_if_drifted
-from app.retrieve.cache import address
+from app.retrieve.cache import cache_address
 from app.retrieve.search import search
 from app.service.ask import ask
 from app.service.documents import (
@@ -253,7 +253,7 @@ async def test_a_writer_waits_for_a_store_under_way_and_removes_its_entry(librar
 async def searched(services: Services) -> tuple[object, SearchResult]:
     """A result that is not stored yet, and where it belongs."""
     request, settings = SearchRequest(QUERY, ("test",)), services.settings.current
-    where = address(
+    where = cache_address(
         services.principal, request, settings, model_id=services.search_deps.model.id, reranker=None, strategy="search",
         answering=False,
     )  # fmt: skip
