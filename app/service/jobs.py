@@ -61,7 +61,7 @@ async def order_upkeep(services: Services) -> None:
         settings = services.settings.current.vector
         if await vector_store.plan(connection, settings):
             await vector_indexes.enqueue_plan(connection, services.principal)
-        for collection_id in await vector_store.unchecked(connection, services.principal, settings.exact_below):
+        for collection_id in await vector_store.list_unchecked(connection, services.principal, settings.exact_below):
             await vector_indexes.enqueue_check(connection, services.principal, collection_id)
 
 

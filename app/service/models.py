@@ -27,7 +27,7 @@ async def list_models(services: Services, collection: str | None = None) -> Mode
     async with services.database.transaction(services.principal, readonly=True) as connection:
         return Models(
             await models.all_models(connection),
-            await models.of_collections(connection, services.principal, collection),
+            await models.list_models(connection, services.principal, collection),
         )
 
 
@@ -115,7 +115,7 @@ async def _serve(connection: object, services: Services, locked: Collection, mod
     principal = services.principal
     if locked.model_id == model.id:
         return
-    missing = await models.missing(connection, principal, locked.id, model.id)
+    missing = await models.count_missing(connection, principal, locked.id, model.id)
     if missing:
         raise ConflictError(
             f"{missing:,} chunks of collection {locked.name} have no vector of {model.name} yet; backfill it first",

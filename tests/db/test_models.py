@@ -234,7 +234,7 @@ async def test_a_cancelled_backfill_leaves_the_old_model_serving(services: Servi
     assert await models_used(services) == {LOCAL}
     async with services.database.transaction(services.principal) as connection:
         found: UUID = (await get_collection(services, "test")).id
-        assert [m.name for m in await models.needed(connection, services.principal, found)] == [LOCAL, OTHER]
+        assert [m.name for m in await models.list_needed(connection, services.principal, found)] == [LOCAL, OTHER]
 
 
 # --- the cache, where models differ -----------------------------------------------------------------------------------

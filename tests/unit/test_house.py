@@ -1,4 +1,4 @@
-"""What keeps the house in order: no setting that nothing reads, one class name for one thing, no path in the docs that is gone."""
+"""What keeps the house in order: settings that are read, one class name for one thing, no path in the docs that is gone."""
 
 from __future__ import annotations
 
