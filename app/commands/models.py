@@ -129,11 +129,11 @@ async def _change(action: str, collection: str, name: str = "") -> int:
 
     async with services() as opened:
         if action == "flip":
-            await model_service.flip(opened, collection, name)
+            await model_service.flip_model(opened, collection, name)
         elif action == "rollback":
-            await model_service.rollback(opened, collection)
+            await model_service.rollback_model(opened, collection)
         else:
-            await model_service.forget(opened, collection, name)
+            await model_service.forget_model(opened, collection, name)
         found = await model_service.list_models(opened, collection)
     for item in found.collections:
         say(f"{item.collection}: {item.model} {item.state}")
