@@ -225,7 +225,7 @@ async def list_merges(
 # --- export -------------------------------------------------------------------------------------------------------------
 
 
-async def exported(services: Services, collection: str | None = None) -> AsyncIterator[GraphNode | GraphEdge]:
+async def export_graph(services: Services, collection: str | None = None) -> AsyncIterator[GraphNode | GraphEdge]:
     """All entities, then all relations, of one state of the collection. Raises NotFoundError."""
     found = await _collection(services, collection)
     async with services.database.transaction(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from uuid import UUID
 
 from app.domain.job import Job, JobStatus
@@ -13,6 +14,8 @@ from app.store import jobs
 from app.store import vector_indexes as vector_store
 from app.wiring import Services
 
+LOOK_SECONDS = 0.5
+"""How often a job that another worker has taken is looked at."""
 EXPIRY_BATCH = 1000
 """Jobs deleted per transaction: none of them waits long for a lock."""
 
@@ -52,6 +55,15 @@ async def retry_job(services: Services, job_id: UUID) -> Job:
         found = await get_job(services, job_id)
         raise ConflictError(f"job {job_id} is {found.status}; only parked and failed jobs can be retried")
     return revived
+
+
+async def work_until_ended(services: Services, job_id: UUID) -> Job:
+    """The job, when it has ended: done here, or by another worker that has taken it. Raises NotFoundError."""
+    worker = services.worker()
+    while not (job := await get_job(services, job_id)).ended:
+        if not await worker.run_until_idle():
+            await asyncio.sleep(LOOK_SECONDS)
+    return job
 
 
 async def order_upkeep(services: Services) -> None:
