@@ -100,7 +100,7 @@ async def search_at(
     """The same after text retrievers of one collection, in one statement without a transaction, where `one_statement` says
     that it suffices. None: the collection is not any more what the text retrievers saw."""
     keys, seeds = question_keys(context.text), _relative(text[:SEEDS])
-    linkages = await graph.linked_at(
+    linkages = await graph.find_linked_at_epoch(
         connection, context.principal, (state.id, state.epoch), lexical_text(context.text), list(seeds), keys,
         MOST_PASSAGES, MOST_LINKS, context.settings.retrieve.statement_timeout_ms,
     )  # fmt: skip
@@ -152,7 +152,7 @@ async def _read(
 ) -> list[Linkage]:
     if not (keys or meant or seeds):
         return []
-    return await graph.linked(
+    return await graph.find_linked(
         connection, [collection.id for collection in scope], lexical_text(context.text), list(seeds), keys, list(meant),
         MOST_PASSAGES, MOST_LINKS, context.request.filters or None, context.conditions,
     )  # fmt: skip

@@ -38,13 +38,13 @@ async def test_following_a_name_takes_no_transaction(services: Services) -> None
     assert sent[0].startswith("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
 
-@pytest.mark.parametrize("before", ["linked_at", "passages_at"])
+@pytest.mark.parametrize("before", ["find_linked_at_epoch", "passages_at"])
 async def test_a_collection_that_changes_meanwhile_is_searched_in_one_snapshot(
     services: Services, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:
     """A document is replaced between the statements of one search: it goes the long way, which sees all of the new state."""
     await index_texts(services, FILM | NOISE)
-    room: Any = graph if before == "linked_at" else store_search
+    room: Any = graph if before == "find_linked_at_epoch" else store_search
     statement, changed = getattr(room, before), []
 
     async def late(*given: Any) -> Any:

@@ -68,14 +68,14 @@ async def the_guess_is_wrong(house: House) -> SearchResult:
 
 
 async def a_document_is_replaced_meanwhile(house: House) -> SearchResult:
-    statement, changed = graph.linked_at, []
+    statement, changed = graph.find_linked_at_epoch, []
 
     async def late(*given: Any) -> Any:
         if not changed:
             changed.append(await index_texts(house.services, {"director": f"{FILM['director']} It rained."}))
         return await statement(*given)
 
-    house.monkeypatch.setattr(graph, "linked_at", late)
+    house.monkeypatch.setattr(graph, "find_linked_at_epoch", late)
     return await house.search(query=QUESTION, legs=LEGS)
 
 
