@@ -342,6 +342,11 @@ class MemorySettings(SettingsSection):
 class AgentSettings(SettingsSection):
     """What one run of an agent strategy (react, iterative, planned, corrective) may spend, and how react works."""
 
+    protocol: Literal["auto", "native", "text"] = Field(
+        "auto",
+        description="How models call tools: native (by the API), text (in words), or auto: native, and in words where the "
+        "server refuses tools or answers in words.",
+    )
     seconds: float = Field(120, gt=0, le=3600, description="Wall clock of a run; a quarter, at most, is the answer's.")
     model_calls: int = Field(30, ge=1, le=500, description="Calls of the chat model, failed ones and checks included.")
     tokens: int = Field(150_000, ge=1000, description="Tokens read and written; estimated where none are reported.")
