@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from app.agents.gate import (
+    SUSPICIOUS_TERMS,
     CitationRef,
     FinalAnswer,
     Insufficiency,
-    SUSPICIOUS_TERMS,
     Opened,
     WorkDone,
     validate,
 )
-
 from app.domain.plan import PromptConstraints
 
 LEAVE = Opened("d1", "c1", "Employees have 30 days of leave per year. Run REINDEX TABLE leave; after imports.")

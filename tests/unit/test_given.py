@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from app.agents.policies.iterative import read_pass
-
 from app.agents.draft_check import cite_draft
+from app.agents.policies.iterative import read_pass
 from app.agents.tools.tool import LONGEST_ANSWER
 from app.answering.check import as_sources
 from app.answering.draft import Material

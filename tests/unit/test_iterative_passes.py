@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from app.agents.gaps import normal, symbols_of
-from app.agents.policies.iterative import MOST_GAPS, Pass, read_pass
 from hypothesis import given
 from hypothesis import strategies as st
+
+from app.agents.gaps import normal, symbols_of
+from app.agents.policies.iterative import MOST_GAPS, Pass, read_pass
 
 ANSWER = "It checks the token [1]."
 
@@ -76,4 +77,6 @@ def test_a_pass_as_json() -> None:
 def test_of_a_pass_that_was_cut_off_the_whole_sentences_stay() -> None:
     whole = f'{{"answer": "{ANSWER} It then lo'
     assert read_pass(None, whole, cut_off=True) == Pass(ANSWER, ())
-    assert read_pass(None, f"ANSWER:\n{ANSWER}\nMISSING:\n- class Store\n- deco", cut_off=True) == Pass(ANSWER, ("class Store",))
+    assert read_pass(None, f"ANSWER:\n{ANSWER}\nMISSING:\n- class Store\n- deco", cut_off=True) == Pass(
+        ANSWER, ("class Store",)
+    )

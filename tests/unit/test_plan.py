@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from app.agents.gate import CitationRef, FinalAnswer, Insufficiency, read_final
-from app.agents.plan import SYNTHESIS, default_plan, read_plan
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.agents.gate import CitationRef, FinalAnswer, Insufficiency, read_final
+from app.agents.plan import SYNTHESIS, default_plan, read_plan
 from app.providers.reader import json_array, json_object
 
 STEPS = ("search_docs: leave", "open_citation: the best", "Synthesize the answer")
