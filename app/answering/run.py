@@ -1,63 +1,26 @@
-"""A run from its message to its last event: understand -> choose -> the strategy -> the answer, as a stream of events.
-
-How a stream ends. Exactly one terminal event comes on every path on which somebody reads on: `Answered`, `Failed`, or,
-where the reading task is cancelled while the run waits, `Cancelled` and then CancelledError again, so that the
-cancellation is not swallowed (read a stream to its end). A stream that is closed early (`aclose()`, a client that went
-away) cannot send anything any more: it stops its model calls and ends without a terminal event, and whoever closed it
-records the run as cancelled (`run_trace(..., terminal=None)`).
-"""
+"""A question from its message to its answer: understand -> choose -> the strategy -> finish."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import AsyncIterator
 from dataclasses import replace
-
-import structlog
 
 from app.answering.choose import Means, choose
 from app.answering.code import relation_asked
-from app.answering.context import Deps, Record, Report, Run, StepEvent
+from app.answering.context import Deps, Record, Report, Run
 from app.answering.finish import finished
 from app.answering.widen import can_widen, widen
 from app.domain.answer import Answer
 from app.domain.code import Symbol
-from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted
+from app.domain.event import Progress
 from app.domain.plan import QueryPlan
 from app.domain.question import Question
 from app.errors import CairnError
 from app.graph.code.symbols import wanted_symbols
 
-log = structlog.get_logger(__name__)
-
-
-async def run(question: Question, deps: Deps, record: Record) -> AsyncIterator[Event]:
-    """RunStarted, then Progress, SourcesFound and Token, and one terminal event. `record` fills as it goes."""
-    yield RunStarted(question.run_id, question.strategy)
-    said: asyncio.Queue[StepEvent | None] = asyncio.Queue()
-    work = asyncio.create_task(answer(question, deps, record, said.put_nowait))
-    work.add_done_callback(lambda _: said.put_nowait(None))
-    try:
-        while (event := await said.get()) is not None:
-            yield event
-        yield Answered(work.result())
-    except asyncio.CancelledError:
-        yield Cancelled(question.run_id)
-        raise
-    except CairnError as error:
-        yield Failed(error)
-    except Exception:
-        log.exception("run.bug", run_id=str(question.run_id))
-        yield Failed(CairnError("An internal error ended this run; the log has the details."))
-    finally:
-        work.cancel()
-        await asyncio.wait([work])
-
 
 async def answer(question: Question, deps: Deps, record: Record, report: Report) -> Answer:
-    """Understand -> choose -> the strategy -> finish. `record` fills as it goes, `report` takes the events. Raises
-    CairnError."""
+    """The answer. `record` fills as it goes, `report` takes what happens meanwhile. Raises CairnError."""
     began = time.perf_counter()
     report(Progress("classify", 10))
     question = await _remembering(question, deps, record)

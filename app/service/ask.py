@@ -1,24 +1,22 @@
-"""Asking a question: what a run is made with, and its events."""
+"""Asking a question: a run is begun, with what it is made with."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import cast
 
 from app.agents.strategies import STRATEGIES
-from app.answering.context import Deps, Record
+from app.answering.context import Deps, Record, Report
 from app.answering.library import Library
-from app.answering.run import run
+from app.answering.run import answer
 from app.answering.trace import run_trace
-from app.domain.event import TERMINAL, Event
+from app.domain.answer import Answer
+from app.domain.event import Event, Surface
 from app.domain.passage import Passage, SearchRequest, SearchResult
 from app.domain.plan import QueryPlan, Vocabulary
 from app.domain.question import Question, Turn
 from app.errors import NotFoundError
 from app.memory.recall import recall, widest
-from app.memory.remember import remembered
 from app.providers.protocols import Vectors
 from app.query.filters import Found, Wish
 from app.query.restrict import restrict
@@ -29,39 +27,54 @@ from app.retrieve.query_vectors import query_vectors
 from app.retrieve.rerank import Reranked, rerank, wanted
 from app.retrieve.route import default_legs
 from app.retrieve.trace import sampled
+from app.runs.task import OnEnd, Task, final
+from app.service.runs import check_free
 from app.settings import Settings
 from app.store.vocabulary import vocabulary
 from app.wiring import Services
 
 
-async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
-    """The events of one run; the last one is terminal. Leaves a trace on every path, also when nobody reads on, and in a
-    session what was said. A collection that does not exist is an empty one: edges that mean another check it first."""
-    events = ask_with(services, question, services.settings.current, Record(question))
-    async with aclosing(events) as closing:
-        async for event in closing:
-            yield event
+async def start(
+    services: Services,
+    question: Question,
+    *,
+    surface: Surface = "query",
+    resumable: bool = False,
+    named: bool = False,
+    settings: Settings | None = None,
+    record: Record | None = None,
+    on_end: OnEnd | None = None,
+) -> Task:
+    """Begin to answer a question. The run leaves a trace on every path, and in a session what was said. A collection that
+    does not exist is an empty one: edges that mean another check it first.
 
+    `named`: the caller chose the run id. `settings`: of this run alone. `record` fills as it goes. `on_end` is told the
+    terminal event. Raises ConflictError where the id is in use, StoppingError, DatabaseUnavailableError.
+    """
+    if named:
+        await check_free(services, question.run_id)
+    chosen, filled, began = settings or services.settings.current, record or Record(question), datetime.now(UTC)
 
-async def ask_with(
-    services: Services, question: Question, settings: Settings, record: Record
-) -> AsyncGenerator[Event, None]:
-    """`ask` with settings of its own, filling a record that the caller reads."""
-    started, terminal = datetime.now(UTC), None
-    events_of_run = run(question, deps_for(services, question, settings, record), record)
-    stream = remembered(events_of_run, services.database, services.principal, question)
-    try:
-        async with aclosing(cast("AsyncGenerator[Event]", stream)) as events:
-            async for event in events:
-                terminal = event if isinstance(event, TERMINAL) else None
-                yield event
-    finally:
-        if settings.trace.enabled:
+    async def work(report: Report) -> Answer:
+        return await answer(question, deps_for(services, question, chosen, filled), filled, report)
+
+    def leave_trace(end: Event) -> None:
+        if chosen.trace.enabled:
             trace = run_trace(
-                record, terminal, tenant_id=services.principal.tenant_id, started_at=started,
-                settings_revision=settings.revision,
-            )  # fmt: skip
-            services.traces.record(sampled(trace, settings.trace.sample_rate))
+                filled, end, tenant_id=services.principal.tenant_id, started_at=began, settings_revision=chosen.revision
+            )
+            services.traces.record(sampled(trace, chosen.trace.sample_rate))
+        if on_end:
+            on_end(end)
+
+    return await services.runs.start(
+        services.principal, question, work, leave_trace, surface=surface, resumable=resumable
+    )
+
+
+async def ask(services: Services, question: Question) -> Answer:
+    """The answer to a question, in one piece. Raises what the run failed with."""
+    return (await final(await start(services, question))).answer
 
 
 def deps_for(services: Services, question: Question, settings: Settings, record: Record) -> Deps:
