@@ -206,7 +206,7 @@ def cache(
     json: Json = False,
 ) -> int:
     """What the retrieval cache did, or empty it."""
-    from app.commands import cache as command
+    from app.commands import search as command
 
     if collection is not None and not clear:
         raise typer.BadParameter("--collection goes with --clear: counts are those of all collections")

@@ -23,6 +23,7 @@ Part = TypeVar("Part")
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _LONGEST_REASON: Final = 300
+_forget: Final[list[Callable[[], None]]] = []
 _broken: Final[dict[tuple[str, str, str], BrokenExtension]] = {}
 
 
@@ -71,6 +72,13 @@ def instance_of(kind: type[Part]) -> Callable[[str, object], Part]:
     return check
 
 
+def once(make: Callable[[], Part]) -> Callable[[], Part]:
+    """What is made of extensions, made once in a process."""
+    made = cache(make)
+    _forget.append(made.cache_clear)
+    return made
+
+
 def broken_extensions() -> list[BrokenExtension]:
     """Of all groups that were asked for so far."""
     return sorted(_broken.values(), key=lambda one: (one.group, one.name, one.package))
@@ -94,6 +102,9 @@ def _loaded(group: Group) -> list[tuple[str, str, Any]]:
     return loaded
 
 
+_forget.append(_loaded.cache_clear)
+
+
 def _package(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist else "an unknown package"
 
@@ -111,5 +122,6 @@ def _report(group: str, name: str, package: str, error: BaseException) -> None:
 
 def forget_extensions() -> None:
     """Look again at the next call: packages were added or removed. For tests."""
-    _loaded.cache_clear()
+    for forget in _forget:
+        forget()
     _broken.clear()

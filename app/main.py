@@ -25,14 +25,12 @@ from app.api import (
     agent,
     cache,
     chat,
-    chat_documents,
-    chat_history,
     collections,
+    conversations,
     documents,
     embedding_models,
     graph,
     health,
-    index,
     jobs,
     logs,
     problems,
@@ -42,8 +40,7 @@ from app.api import (
     search,
     traces,
 )
-from app.api.edge import Edge
-from app.api.guards import check_listen
+from app.api.middleware import RequestMiddleware, check_listen
 from app.api.running import Running
 from app.errors import CairnError
 from app.service.jobs import expire_jobs, order_upkeep
@@ -81,8 +78,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, index, search, query, qa, agent, runs, chat_history, chat, chat_documents, graph,
-    jobs, traces, cache, health,
+    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, cache,
+    health,
 )  # fmt: skip
 
 
@@ -103,7 +100,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
         telemetry={"logs": False},
     )  # fmt: skip
     app.state.running = running
-    app.add_middleware(Edge, running=running)
+    app.add_middleware(RequestMiddleware, running=running)
     problems.install(app)
     for module in _ROUTERS:
         app.include_router(module.router)

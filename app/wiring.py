@@ -22,14 +22,14 @@ from app.graph.refresh import KIND as COMMUNITIES
 from app.ingest.chunkers import warm as warm_splitters
 from app.ingest.embed import Target
 from app.ingest.reweight import KIND as REWEIGHT
-from app.jobs import graph_model, graph_vectors, reindex, vector_indexes
+from app.jobs import graph_model, reindex, vector_indexes
 from app.jobs.communities import refresh_communities
 from app.jobs.context import JobContext
 from app.jobs.index_uploads import KIND, index_uploads
 from app.jobs.reweight import reweight
 from app.jobs.worker import Worker
+from app.language import identify
 from app.prompts import prompt
-from app.providers import langid
 from app.providers.circuit import Circuits, Limits
 from app.providers.configured import (
     LOCAL_MODEL,
@@ -43,7 +43,7 @@ from app.providers.minilm import MiniLM
 from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.protocols import ChatModel, Embedder
 from app.query.exemplars import Exemplars
-from app.retrieve.search import Retriever
+from app.retrieve.context import SearchDeps
 from app.runs.task import Runs
 from app.settings import Environment, Settings, SettingsStore
 from app.store import vectors
@@ -61,7 +61,7 @@ class Services:
     principal: Principal
     database: Database
     owner_dsn: str
-    retriever: Retriever
+    search_deps: SearchDeps
     traces: TraceWriter
     chat_for: Callable[[Settings], ChatModel | None]
     exemplars: Exemplars
@@ -70,7 +70,7 @@ class Services:
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
-        found = self.retriever
+        found = self.search_deps
         now = self.settings.current
         has_chat = now.graph.model.enabled and self.extracting_chat(now) is not None
         return Target(principal, collection_id, found.embedder, found.model, now, found.embedders, has_chat)
@@ -87,15 +87,15 @@ class Services:
         be had is tried again when it is needed."""
         self.chat_for(self.settings.current)
         # a daemon: a process that is told to stop meanwhile does not wait for it
-        threading.Thread(target=langid.warm, name="langid", daemon=True).start()
-        if isinstance(self.retriever.embedder, MiniLM):
-            await self.retriever.embedder.warm()
+        threading.Thread(target=identify.warm, name="langid", daemon=True).start()
+        if isinstance(self.search_deps.embedder, MiniLM):
+            await self.search_deps.embedder.warm()
             await self.exemplars.warm()
 
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
         name = f"{name}:{self.settings.current.vector.precision}" if name == LOCAL_MODEL else name
-        await ensure_model(self.owner_dsn, name, await _dimensions(self.retriever.embedders.get(name)))
+        await ensure_model(self.owner_dsn, name, await _dimensions(self.search_deps.embedders.get(name)))
         async with self.database.connection() as connection:
             found = await vectors.model(connection, name)
         if found is None:
@@ -116,7 +116,6 @@ class Services:
             graph_model.KIND: graph_model.extract_with_model(
                 self.database, lambda: self.settings.current, self.extracting_chat
             ),
-            graph_vectors.KIND: graph_vectors.embed_names(self.database, target),
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
@@ -158,7 +157,7 @@ async def open_services(
         ledger, embeddings = CacheLedger(database), QueryEmbeddings(database)
         stack.push_async_callback(ledger.close)
         stack.push_async_callback(embeddings.close)
-        retriever = Retriever(database, embedder, model, reranker, ledger, embeddings, embedders)
+        search_deps = SearchDeps(database, embedder, model, reranker, ledger, embeddings, embedders)
         exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
         stack.push_async_callback(runs.close)
         yield Services(
@@ -167,7 +166,7 @@ async def open_services(
             principal,
             database,
             owner_dsn,
-            retriever,
+            search_deps,
             traces,
             chats.get,
             exemplars,
@@ -177,7 +176,7 @@ async def open_services(
 
 
 def _load_for_ingestion() -> None:
-    langid.warm()
+    identify.warm()
     warm_splitters()
 
 

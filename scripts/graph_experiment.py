@@ -33,7 +33,8 @@ from app.graph.link import keys_of
 from app.graph.rank import MOST_PASSAGES, SEEDS, NamingPassage, RankedPassage, Seed, SharedEntity, Term, rank
 from app.graph.relations import sentences
 from app.ingest.prepare import prepare
-from app.language.tokens import ALL_STOP_WORDS, fold
+from app.language.text import fold
+from app.language.tokens import ALL_STOP_WORDS
 from app.providers.minilm import MiniLM
 from app.providers.protocols import TokenCounter
 from app.retrieve.fuse import relative_score_fusion, with_graph

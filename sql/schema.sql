@@ -4652,33 +4652,6 @@ COMMENT ON COLUMN rag.entity_merges.merged_at IS 'When.';
 
 COMMENT ON COLUMN rag.entity_merges.undone_at IS 'When it was undone; null while it is in force.';
 
-CREATE TABLE rag.entity_vectors (
-    tenant_id bigint NOT NULL,
-    collection_id uuid NOT NULL,
-    entity_id uuid NOT NULL,
-    model_id smallint NOT NULL,
-    name text NOT NULL,
-    embedding public.halfvec NOT NULL
-);
-
-ALTER TABLE ONLY rag.entity_vectors FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.entity_vectors OWNER TO owner;
-
-COMMENT ON TABLE rag.entity_vectors IS 'Vectors of names of entities, for questions that name none.';
-
-COMMENT ON COLUMN rag.entity_vectors.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.entity_vectors.collection_id IS 'The collection.';
-
-COMMENT ON COLUMN rag.entity_vectors.entity_id IS 'The entity; its vector goes with it.';
-
-COMMENT ON COLUMN rag.entity_vectors.model_id IS 'Embedding model.';
-
-COMMENT ON COLUMN rag.entity_vectors.name IS 'What was embedded.';
-
-COMMENT ON COLUMN rag.entity_vectors.embedding IS 'Unit vector of the name.';
-
 CREATE TABLE rag.entity_words (
     tenant_id bigint NOT NULL,
     collection_id uuid NOT NULL,
@@ -5313,9 +5286,6 @@ ALTER TABLE ONLY rag.entity_aliases
 ALTER TABLE ONLY rag.entity_merges
     ADD CONSTRAINT entity_merges_pkey PRIMARY KEY (tenant_id, id);
 
-ALTER TABLE ONLY rag.entity_vectors
-    ADD CONSTRAINT entity_vectors_pkey PRIMARY KEY (tenant_id, collection_id, model_id, entity_id);
-
 ALTER TABLE ONLY rag.entity_words
     ADD CONSTRAINT entity_words_pkey PRIMARY KEY (tenant_id, collection_id, word, entity_id, form);
 
@@ -5447,8 +5417,6 @@ CREATE UNIQUE INDEX entity_merges_entity_idx ON rag.entity_merges USING btree (t
 
 CREATE INDEX entity_merges_into_idx ON rag.entity_merges USING btree (tenant_id, into_id) WHERE (undone_at IS NULL);
 
-CREATE INDEX entity_vectors_entity_idx ON rag.entity_vectors USING btree (tenant_id, entity_id);
-
 CREATE INDEX entity_words_entity_idx ON rag.entity_words USING btree (tenant_id, entity_id);
 
 CREATE INDEX evidence_relation_idx ON rag.evidence USING btree (tenant_id, relation_id, strength DESC, passage_id);
@@ -5540,9 +5508,6 @@ ALTER TABLE ONLY rag.entity_aliases
 
 ALTER TABLE ONLY rag.entity_merges
     ADD CONSTRAINT entity_merges_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY rag.entity_vectors
-    ADD CONSTRAINT entity_vectors_tenant_id_entity_id_fkey FOREIGN KEY (tenant_id, entity_id) REFERENCES rag.entities(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.entity_words
     ADD CONSTRAINT entity_words_tenant_id_entity_id_fkey FOREIGN KEY (tenant_id, entity_id) REFERENCES rag.entities(tenant_id, id) ON DELETE CASCADE;
@@ -5680,10 +5645,6 @@ COMMENT ON POLICY app ON rag.entity_aliases IS 'TO cairn_app USING (tenant_id = 
 CREATE POLICY app ON rag.entity_merges TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.entity_merges IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
-
-CREATE POLICY app ON rag.entity_vectors TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
-
-COMMENT ON POLICY app ON rag.entity_vectors IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.entity_words TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -5889,10 +5850,6 @@ CREATE POLICY definer ON rag.entity_merges TO cairn_definer USING (true) WITH CH
 
 COMMENT ON POLICY definer ON rag.entity_merges IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
-CREATE POLICY definer ON rag.entity_vectors TO cairn_definer USING (true) WITH CHECK (true);
-
-COMMENT ON POLICY definer ON rag.entity_vectors IS 'TO cairn_definer USING (true) WITH CHECK (true)';
-
 CREATE POLICY definer ON rag.entity_words TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.entity_words IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -6028,8 +5985,6 @@ ALTER TABLE rag.entities ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag.entity_aliases ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.entity_merges ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.entity_vectors ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.entity_words ENABLE ROW LEVEL SECURITY;
 
@@ -6186,12 +6141,6 @@ CREATE POLICY views ON rag.entity_merges FOR SELECT TO cairn_views USING ((tenan
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.entity_merges IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
-
-CREATE POLICY views ON rag.entity_vectors FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
-   FROM rag.analyst_grant g
-  WHERE (g.role_name = SESSION_USER))));
-
-COMMENT ON POLICY views ON rag.entity_vectors IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.entity_words FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -6856,10 +6805,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.embeddings TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_merges TO cairn_definer;
 GRANT SELECT ON TABLE rag.entity_merges TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_merges TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_vectors TO cairn_definer;
-GRANT SELECT ON TABLE rag.entity_vectors TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_vectors TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.entity_words TO cairn_definer;
 GRANT SELECT ON TABLE rag.entity_words TO cairn_views;

@@ -8,8 +8,8 @@ from typing import Final
 
 from app.domain.code import SymbolQuery
 from app.graph.code.symbols import wanted_symbols
-from app.language.tokens import fold
-from app.providers.json_reply import without_thought
+from app.language.text import fold
+from app.providers.reader import without_thought
 
 MOST_GAPS: Final = 8
 GAP_CHARS: Final = 200

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.providers.json_reply import json_array, json_object, without_thought
+from app.providers.reader import json_array, json_object, without_thought
 
 FEWEST, MOST = 2, 5
 """Steps of a plan."""

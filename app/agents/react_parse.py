@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from app.answer.reply import Spoken, tidy
-from app.providers.json_reply import storable_json
+from app.providers.reader import storable_json
 
 MOST_ACTIONS: Final = 2
 LONGEST_NAME: Final = 80

@@ -16,7 +16,7 @@ from app.agents.planned_parse import FinalAnswer
 from app.answer.cite import marks, named_sources, plain, quotations, stands_in
 from app.answer.refusal import is_refusal
 from app.domain.plan import PromptConstraints
-from app.language.tokens import fold
+from app.language.text import fold
 
 Code = Literal[
     "MIN_SEARCHES_UNMET", "MIN_OPEN_CITATIONS_UNMET", "INVALID_CITATION_REF", "HALLUCINATED_CITATION", "UNGROUNDED_CLAIM",

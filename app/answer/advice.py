@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from app.answer.terms import Language
 from app.domain.answer import Draft
-from app.domain.refusals import REFUSALS
+from app.language.lexicon import REFUSALS
+from app.language.tokens import Language
 
 _EMPTY: Final[Mapping[Language, str]] = {
     "en": "The collection “{name}” holds no documents yet. Add some with `cairn ingest PATH --collection {name}` or "

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from app.answer.advice import join_or, known_language
-from app.answer.terms import Language
 from app.domain.library import Holdings, Listed
+from app.language.tokens import Language
 
 LISTED: Final = 20
 """Documents that an answer names; the rest is counted."""

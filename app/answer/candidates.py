@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.answer.terms import alike, spelled_words, words
 from app.domain.passage import Passage
 from app.language.sentences import Unit, split_units
+from app.language.tokens import alike, spelled_terms, terms
 
 NEAR_WEIGHTS: Final = (1.0, 0.6, 0.5, 0.3)
 """Worth of a question word in the sentence, its headings or lead, the sentence before, and the rest of the passage."""
@@ -83,17 +83,17 @@ def candidates(passages: Sequence[Passage]) -> list[Candidate]:
 
 
 def _sentences(rank: int, passage: Passage) -> Iterator[Candidate]:
-    titles = frozenset(words(" ".join((passage.title, *passage.headings))))
+    titles = frozenset(terms(" ".join((passage.title, *passage.headings))))
     above = {-depth: heading for depth, heading in enumerate(reversed(passage.headings))}
     before = titles
     for unit in split_units(passage.content, code=passage.media_type.startswith("text/x-")):
         text = passage.content[unit.start : unit.end]
-        own = frozenset(words(text))
+        own = frozenset(terms(text))
         if level := _leads(unit, text, passage.content):
             above = {depth: lead for depth, lead in above.items() if depth < level} | {level: text}
         elif not _is_fragment(passage, unit, text):
             path = list(dict.fromkeys(above[depth] for depth in sorted(above)))[-SHOWN_LEADS:]
-            lead = titles.union(*(words(text) for text in path))
+            lead = titles.union(*(terms(text) for text in path))
             yield Candidate(rank, unit, text, own, lead, before, ". ".join(path)[-LONGEST_LEAD:])
         before = own
 
@@ -141,7 +141,7 @@ class Terms:
 
 def question_terms(question: str, found: Sequence[Candidate]) -> Terms:
     """Inverse document frequency as in BM25, with sentences as documents; a word found nowhere weighs most."""
-    spelled = spelled_words(question)
+    spelled = spelled_terms(question)
     names = {word: raw for i, (raw, word) in enumerate(spelled) if _is_name(raw, first=i == 0)}
     vocabulary = frozenset[str]().union(*(c.words | c.lead | c.before for c in found))
     matches = {word: alike(word, vocabulary) for _, word in spelled}

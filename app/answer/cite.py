@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from app.answer.terms import words
 from app.domain.answer import Citation
 from app.domain.document import landmark_at
 from app.domain.passage import Passage
 from app.language.sentences import Span, split_sentences
 from app.language.text import normalise
+from app.language.tokens import terms
 
 
 def citation(n: int, passage: Passage, span: Span) -> Citation:
@@ -122,10 +122,10 @@ def supporting_span(claim: str, content: str, spans: Sequence[Span]) -> Span:
         at = content.find(quoted[1])
         if at >= 0:
             return at, at + len(quoted[1])
-    wanted = set(words(claim))
+    wanted = set(terms(claim))
     best, best_score = (spans[0] if spans else (0, len(content))), 0.0
     for start, end in spans:
-        held = set(words(content[start:end]))
+        held = set(terms(content[start:end]))
         score = 2 * len(wanted & held) / (len(wanted) + len(held)) if wanted or held else 0.0
         if score > best_score:
             best, best_score = (start, end), score

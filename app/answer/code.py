@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from app.answer.advice import known_language
-from app.answer.terms import Language
 from app.domain.answer import Citation
 from app.domain.code import Neighbour, Symbol, SymbolPlace, SymbolQuery
+from app.language.tokens import Language
 
 LISTED: Final = 50
 """Neighbours of a symbol that an answer names; the rest is counted."""

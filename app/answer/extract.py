@@ -25,9 +25,9 @@ from app.answer.candidates import (
 )
 from app.answer.cite import citation
 from app.answer.refusal import refusal
-from app.answer.terms import language_of
 from app.domain.answer import Citation, Draft
 from app.domain.passage import Passage
+from app.language.identify import language_of
 from app.language.sentences import Kind, Span
 from app.providers.protocols import Embedder, Vectors
 from app.settings import AnswerSettings

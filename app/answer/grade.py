@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.answer.terms import alike, language_of, spelled_words, words
 from app.domain.passage import Passage
 from app.errors import ProviderResponseError
+from app.language.identify import language_of
+from app.language.tokens import alike, spelled_terms, terms
 from app.prompts import prompt
 from app.providers.protocols import ChatModel, Message
+from app.providers.reader import json_array
 
 PASSAGE_CHARS: Final = 2400
 """Of each passage; one of the default size is shown whole."""
@@ -23,7 +24,6 @@ MAX_TOKENS: Final = 1024
 SECONDS: Final = 10.0
 """Longest that one batch may take, as for reranking."""
 
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _SAID: Final = {"yes": True, "true": True, "relevant": True, "no": False, "false": False, "irrelevant": False}
 
 
@@ -92,13 +92,8 @@ def read_grades(reply: str, count: int) -> tuple[Grade, ...]:
 
 
 def _items(reply: str) -> list[Any]:
-    text = _THOUGHT.sub("", reply)
-    start, end = text.find("["), text.rfind("]")
-    try:
-        data = json.loads(text[start : end + 1]) if 0 <= start < end else None
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, list):
+    data = json_array(reply)
+    if data is None:
         raise ValueError("the reply has no grades")
     return data
 
@@ -141,8 +136,8 @@ def relevance(question: str, passage: Passage, cosine: float | None) -> float:
 def share_of_words(question: str, passage: Passage) -> float:
     """Share of the question's words that the passage, its title or its headings hold in any inflection; names and numbers
     count double. 0 for a question without words of content."""
-    asked = {word: 1.0 + _names(raw) for raw, word in spelled_words(question)}
-    held = frozenset(words(" ".join((passage.title, *passage.headings, passage.content))))
+    asked = {word: 1.0 + _names(raw) for raw, word in spelled_terms(question)}
+    held = frozenset(terms(" ".join((passage.title, *passage.headings, passage.content))))
     found = sum(worth * max(alike(word, held).values(), default=0.0) for word, worth in asked.items())
     return found / sum(asked.values()) if asked else 0.0
 

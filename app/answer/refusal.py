@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from app.answer.terms import fold, language_of
-from app.domain.refusals import REFUSALS
+from app.language.identify import language_of
+from app.language.lexicon import REFUSALS
+from app.language.text import fold
 
 _OTHER_WORDINGS: Final = ("Insufficient documentation", "The provided documents do not")
 _NOTHING_THERE: Final = re.compile(

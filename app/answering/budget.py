@@ -10,15 +10,28 @@ model's failure (as all do: the answer is extracted then) bears this as well.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from time import monotonic
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from app.domain.trace import Spend
 from app.errors import BudgetExceededError, ProviderError, ProviderTimeoutError
-from app.providers.protocols import ChatModel, Completion, Delta, Message, Usage
+from app.providers.protocols import (
+    Acted,
+    ChatModel,
+    Completion,
+    Delta,
+    Message,
+    Schema,
+    Structured,
+    ToolChoice,
+    ToolSpec,
+    Usage,
+)
 from app.settings import AgentSettings, AnswerSettings
+
+_Said = TypeVar("_Said", Completion, Acted, Structured)
 
 ANSWERING: Final = frozenset({"generate", "retry", "ground"})
 """Purposes of calls that may use the reserve: writing the answer, and checking it."""
@@ -90,7 +103,7 @@ class Budget:
         """Count a call; the seconds and tokens that it may take. Raises BudgetExceededError."""
         if reason := self.out(for_answer=for_answer):
             raise BudgetExceededError(reason)
-        left = self.tokens_left(for_answer=for_answer) - estimate(message.content for message in messages)
+        left = self.tokens_left(for_answer=for_answer) - estimate(map(_told, messages))
         if left < FEWEST_TOKENS:
             self._note(reason := f"its tokens ({self.limits.tokens:,})")
             raise BudgetExceededError(reason)
@@ -99,7 +112,7 @@ class Budget:
 
     def end(self, model: str, usage: Usage, messages: Sequence[Message], said: str) -> None:
         """What a call has cost; estimated where nobody reports it."""
-        read = estimate(m.content for m in messages) if usage.input_tokens is None else usage.input_tokens
+        read = estimate(map(_told, messages)) if usage.input_tokens is None else usage.input_tokens
         written = estimate([said]) if usage.output_tokens is None else usage.output_tokens
         price = self._prices.get(model, (0.0, 0.0))
         self.tokens += read + written
@@ -122,6 +135,11 @@ def estimate(texts: Any) -> int:
     return sum(len(text) // CHARS_PER_TOKEN + 1 for text in texts)
 
 
+def _told(message: Message) -> str:
+    """All that a message makes a model read."""
+    return message.content + "".join(f"{call.name} {call.arguments}" for call in message.calls)
+
+
 class BoundedChat:
     """ChatModel within a budget: see the module. A provider that does not keep its deadline is cut off soon after."""
 
@@ -138,14 +156,48 @@ class BoundedChat:
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
     ) -> Completion:
         """See `ChatModel.complete`. Raises BudgetExceededError as well."""
+        return await self._within(
+            messages, max_tokens, timeout, lambda most, seconds: self._chat.complete(
+                messages, temperature=temperature, max_tokens=most, timeout=seconds
+            ),
+        )  # fmt: skip
+
+    async def act(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, in_words: Sequence[Message],
+        choice: ToolChoice = "auto", temperature: float, max_tokens: int, timeout: float,
+    ) -> Acted:  # fmt: skip
+        """See `ChatModel.act`. Raises BudgetExceededError as well."""
+        return await self._within(
+            messages, max_tokens, timeout, lambda most, seconds: self._chat.act(
+                messages, tools, in_words=in_words, choice=choice, temperature=temperature, max_tokens=most,
+                timeout=seconds,
+            ),
+        )  # fmt: skip
+
+    async def structured(
+        self, messages: Sequence[Message], schema: Schema, *, choice: ToolChoice = "auto", temperature: float,
+        max_tokens: int, timeout: float,
+    ) -> Structured:  # fmt: skip
+        """See `ChatModel.structured`. Raises BudgetExceededError as well."""
+        return await self._within(
+            messages, max_tokens, timeout, lambda most, seconds: self._chat.structured(
+                messages, schema, choice=choice, temperature=temperature, max_tokens=most, timeout=seconds
+            ),
+        )  # fmt: skip
+
+    async def _within(
+        self, messages: Sequence[Message], max_tokens: int, timeout: float,
+        call: Callable[[int, float], Awaitable[_Said]],
+    ) -> _Said:  # fmt: skip
+        """A whole reply, within the tokens and seconds that are left."""
         left, most = self._budget.begin(messages, max_tokens, for_answer=self._for_answer)
         usage, said = Usage(), ""
         try:
             async with asyncio.timeout(min(timeout, left) + GRACE):
-                reply = await self._chat.complete(
-                    messages, temperature=temperature, max_tokens=most, timeout=min(timeout, left)
-                )
+                reply = await call(most, min(timeout, left))
             usage, said = reply.usage, reply.text
+            if isinstance(reply, Acted):
+                said += "".join(f"{call.name} {call.arguments}" for call in reply.calls)
             return reply
         except (ProviderError, TimeoutError) as error:
             raise self._judged(error, cut_short=timeout >= left) from None

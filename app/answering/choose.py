@@ -22,9 +22,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from app.answer.terms import words
 from app.domain.plan import Intent, QueryPlan
 from app.domain.question import Question, Turn
+from app.language.tokens import terms
 from app.query.constraints import constraints_of
 from app.query.hops import multi_hop
 from app.query.intent import hard_rules
@@ -127,7 +127,7 @@ def by_complexity(plan: QueryPlan, means: Means) -> Route:
         return Route("fast", why)
     if complexity.level == "MODERATE":
         return Route("enhanced", why)
-    if complexity.level == "AMBIGUOUS" and not plan.entities and not words(plan.text):
+    if complexity.level == "AMBIGUOUS" and not plan.entities and not terms(plan.text):
         return Route("clarify", why)
     return _agent("react", why, plan, means)
 

@@ -24,8 +24,8 @@ from app.domain.question import Question, Turn
 from app.domain.trace import LegTrace, Spend
 from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel, Embedder
+from app.retrieve.plan import default_legs
 from app.retrieve.rerank import Reranked
-from app.retrieve.route import default_legs
 from app.settings import Settings
 
 StepEvent = Progress | SourcesFound | Token

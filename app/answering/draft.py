@@ -37,8 +37,8 @@ from app.domain.answer import Citation, Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.graph import GraphContext
 from app.domain.passage import Passage
-from app.domain.refusals import REFUSALS
 from app.errors import BudgetExceededError, ProviderError
+from app.language.lexicon import REFUSALS
 from app.retrieve.operators import parse_operators
 
 CHECKED_WHOLE: Final = 20

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from app.answer.terms import alike, fold, spelled_words, words
 from app.domain.library import Listed
+from app.language.text import fold
+from app.language.tokens import alike, spelled_terms, terms
 
 _SAID: Final = """
     summarize summarise summarized summary summaries overview recap outline digest gist tldr synopsis brief abstract
@@ -44,7 +45,7 @@ SHORTEST_NAME: Final = 3
 
 def topic(message: str) -> list[str]:
     """Words of the message, as spelled, that are about something, not about documents as such."""
-    return [raw for raw, word in spelled_words(message) if word not in _META]
+    return [raw for raw, word in spelled_terms(message) if word not in _META]
 
 
 def named(message: str, documents: Sequence[Listed]) -> list[Listed]:
@@ -88,7 +89,7 @@ def _names(item: Listed) -> set[str]:
 
 
 def _holds(item: Listed, wanted: Sequence[str]) -> bool:
-    vocabulary = frozenset(words(f"{item.title} {_plain(item.external_id)}"))
+    vocabulary = frozenset(terms(f"{item.title} {_plain(item.external_id)}"))
     return all(alike(word, vocabulary) for word in wanted)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from app.answer.advice import join_or, known_language
-from app.answer.terms import Language, words
 from app.answering.context import Outcome, Run
 from app.domain.answer import Draft
 from app.domain.event import Token
 from app.domain.plan import Intent
+from app.language.tokens import Language, terms
 
 REPLIES: Final[Mapping[Intent, str]] = {
     "greeting": "Hello! How can I help you with your documents today?",
@@ -65,5 +65,5 @@ def question_back(message: str, language: str, titles: Sequence[str]) -> str:
     """What to ask somebody whose message does not say enough."""
     spoken = known_language(language)
     said = " ".join(message.split())
-    about = _WHICH[spoken].format(said=said) if words(said) and len(said) <= LONGEST_SAID else _SUBJECT[spoken]
+    about = _WHICH[spoken].format(said=said) if terms(said) and len(said) <= LONGEST_SAID else _SUBJECT[spoken]
     return about + (_FOR_EXAMPLE[spoken].format(titles=join_or(titles, spoken)) if titles else ".")

@@ -18,7 +18,7 @@ from app.answering.finish import planned, timings
 from app.domain.answer import Answer, Citation
 from app.domain.event import Answered, Event, Failed
 from app.domain.trace import LegTrace, RunTrace
-from app.language.tokens import fold
+from app.language.text import fold
 from app.retrieve.trace import cache_plan, query_plan
 
 

@@ -13,7 +13,7 @@ from app.api.collections import CollectionName
 from app.api.models import COLLECTION_EXAMPLE, Body, JobOut, example, job_out
 from app.api.running import ServicesDep, TypedRoute
 from app.errors import InputError
-from app.service import models as model_actions
+from app.service import models as model_service
 
 router = APIRouter(tags=["models"], route_class=TypedRoute)
 
@@ -78,7 +78,7 @@ class Reindex(Body):
 @router.get("/models", summary="List embedding models")
 async def list_models(services: ServicesDep) -> ModelsOut:
     """Those that have vectors here, and what each collection does with them."""
-    found = await model_actions.list_models(services)
+    found = await model_service.list_models(services)
     return ModelsOut(
         models=[ModelOut(name=model.name, dimensions=model.dimensions) for model in found.models],
         collections=_collections(found),
@@ -96,30 +96,30 @@ async def change_model(
     chunk lacks one; `rollback` goes back at once; `forget` deletes the vectors of a model that does not serve."""
     job_id = None
     if body.action == "rollback":
-        await model_actions.rollback(services, name)
+        await model_service.rollback(services, name)
     elif body.model is None:
         raise InputError(f"{body.action} needs the name of a `model`")
     elif body.action == "backfill":
-        job_id = str((await model_actions.start_backfill(services, name, body.model)).id)
+        job_id = str((await model_service.start_backfill(services, name, body.model)).id)
         response.status_code = 202
         response.headers["Location"] = f"/jobs/{job_id}"
     elif body.action == "flip":
-        await model_actions.flip(services, name, body.model)
+        await model_service.flip(services, name, body.model)
     else:
-        await model_actions.forget(services, name, body.model)
-    return ModelChanged(collections=_collections(await model_actions.list_models(services, name)), job_id=job_id)
+        await model_service.forget(services, name, body.model)
+    return ModelChanged(collections=_collections(await model_service.list_models(services, name)), job_id=job_id)
 
 
 @router.post("/collections/{name}/reindex", status_code=202, summary="Cut and embed all documents anew")
 async def reindex(name: CollectionName, body: Reindex, services: ServicesDep, response: Response) -> JobOut:
     """With the settings in force, from the stored text, document by document; the old index serves until each swap.
     Documents that would come out as they are cost nothing unless `force` is set. Versions do not change."""
-    job = await model_actions.start_reindex(services, name, force=body.force)
+    job = await model_service.start_reindex(services, name, force=body.force)
     response.headers["Location"] = f"/jobs/{job.id}"
     return job_out(job)
 
 
-def _collections(found: model_actions.Models) -> list[CollectionModelOut]:
+def _collections(found: model_service.Models) -> list[CollectionModelOut]:
     return [
         CollectionModelOut(collection=item.collection, model=item.model, state=item.state, changed_at=item.changed_at)
         for item in found.collections

@@ -19,15 +19,20 @@ from app.api.graph_models import (
     NewExtraction,
     NewMerge,
     PathsOut,
+    community_out,
+    detail_out,
+    entity_out,
+    merge_out,
+    neighborhood_out,
+    way_out,
 )
-from app.api.graph_render import community_out, detail_out, entity_out, merge_out, neighborhood_out, way_out
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, JobOut, job_out
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.domain.graph import EntityKind, EntitySummary
 from app.domain.graph_view import CommunityKey
 from app.errors import InputError
-from app.service import graph as graph_actions
-from app.service import jobs as job_actions
+from app.service import graph as graph_service
+from app.service import jobs as job_service
 
 router = APIRouter(prefix="/graph", tags=["graph"], route_class=TypedRoute)
 
@@ -53,7 +58,7 @@ async def list_entities(
     limit: Limit = 50,
 ) -> EntityPage:
     """Those most spoken of first. Names that code only refers to (`typing.Any`) are not listed; by name and id they are found."""
-    found = await graph_actions.list_entities(
+    found = await graph_service.list_entities(
         services, collection, text=q, kind=kind, after=_after(cursor), limit=limit + 1
     )
     last = found[limit - 1] if len(found) > limit else None
@@ -82,7 +87,7 @@ async def get_entity(
 ) -> EntityDetailOut:
     """Its names, its strongest relations with what proves them, and the passages that mention it. One that was merged into
     another is shown as that one."""
-    return detail_out(await graph_actions.get_entity(services, str(id), relations=relations, mentions=mentions))
+    return detail_out(await graph_service.get_entity(services, str(id), relations=relations, mentions=mentions))
 
 
 @router.get("/neighborhood", summary="What surrounds an entity")
@@ -94,7 +99,7 @@ async def get_neighborhood(
     collection: Collection = None,
 ) -> NeighborhoodOut:
     """By one walk over the strongest relations. An unknown name is a 404 with `did_you_mean`."""
-    return neighborhood_out(await graph_actions.get_neighborhood(services, entity, collection, hops=hops, limit=limit))
+    return neighborhood_out(await graph_service.get_neighborhood(services, entity, collection, hops=hops, limit=limit))
 
 
 @router.get("/path", summary="How two entities are related")
@@ -107,7 +112,7 @@ async def get_path(
     collection: Collection = None,
 ) -> PathsOut:
     """The best ways from one to the other, with what proves each step."""
-    found = await graph_actions.get_paths(services, source, target, collection, hops=hops, limit=limit)
+    found = await graph_service.get_paths(services, source, target, collection, hops=hops, limit=limit)
     return PathsOut(
         collection=found.collection, source=entity_out(found.source), target=entity_out(found.target),
         paths=[way_out(way) for way in found.ways],
@@ -136,9 +141,9 @@ async def list_communities(
     if q.strip():
         if cursor or level is not None:
             raise InputError("q goes without level and cursor")
-        fitting = await graph_actions.find_communities(services, q, collection, limit=limit)
+        fitting = await graph_service.find_communities(services, q, collection, limit=limit)
         return CommunityPage(items=[community_out(one) for one in fitting], next_cursor=None)
-    found, last = await graph_actions.list_communities(
+    found, last = await graph_service.list_communities(
         services, collection, level=level, after=_community(cursor), limit=limit
     )
     more = encode_cursor(json.dumps([last.level, last.entity_count, str(last.id)])) if last else None
@@ -161,7 +166,7 @@ def _community(cursor: str | None) -> CommunityKey | None:
 async def extract(body: NewExtraction, services: ServicesDep, response: Response) -> JobOut:
     """Adds entities, relations and other names to those that rules found, by a job; what it has read already costs nothing.
     An order that waits or runs already is the answer then. 422 where `graph.model.enabled` is off or there is no chat model."""
-    job = await job_actions.extract_with_model(services, body.collection)
+    job = await job_service.extract_with_model(services, body.collection)
     response.headers["Location"] = f"/jobs/{job.id}"
     return job_out(job)
 
@@ -172,7 +177,7 @@ async def extract(body: NewExtraction, services: ServicesDep, response: Response
 @router.post("/merges", status_code=201, responses=problems.declare(409), summary="Merge two entities")
 async def merge_entities(body: NewMerge, services: ServicesDep) -> MergeOut:
     """`from` is then taken for `into` everywhere; documents and mentions stay as they are. 409 when they are one already."""
-    return merge_out(await graph_actions.merge_entities(services, body.collection, body.into, body.merged, body.reason))
+    return merge_out(await graph_service.merge_entities(services, body.collection, body.into, body.merged, body.reason))
 
 
 @router.get("/merges", summary="List merges")
@@ -180,7 +185,7 @@ async def list_merges(
     services: ServicesDep, collection: Collection = None, cursor: Cursor = None, limit: Limit = 50
 ) -> MergePage:
     """Newest first, also those that were undone. Without `collection`: of all."""
-    found = await graph_actions.list_merges(services, collection, before=_before(cursor), limit=limit + 1)
+    found = await graph_service.list_merges(services, collection, before=_before(cursor), limit=limit + 1)
     more = encode_cursor(str(found[limit - 1].id)) if len(found) > limit else None
     return MergePage(items=[merge_out(merge) for merge in found[:limit]], next_cursor=more)
 
@@ -198,4 +203,4 @@ async def undo_merge(
     id: Annotated[UUID, Path(description="Id of the merge.", examples=[ID_EXAMPLE])], services: ServicesDep
 ) -> MergeOut:
     """The entity is itself again; earlier and later merges stay. 409 when it was undone before."""
-    return merge_out(await graph_actions.undo_merge(services, id))
+    return merge_out(await graph_service.undo_merge(services, id))

@@ -124,7 +124,7 @@ def _report(
     settings, problem = services.settings.current, services.settings.problem
     chat = services.chat_for(settings)
     circuits = services.circuits.all()
-    warnings = [f"settings: {problem}"] if problem else []
+    warnings = [f"settings: {one}" for one in ([problem] if problem else []) + list(services.settings.notes)]
     warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
     warnings += [str(broken) for broken in broken_extensions()]
     return Ready(
@@ -135,9 +135,9 @@ def _report(
         queue={name: getattr(queue, name) for name in QueueState.__dataclass_fields__} if queue else None,
         settings={"revision": settings.revision, "problem": problem},
         models={
-            "embedding": services.retriever.model.name,
+            "embedding": services.search_deps.model.name,
             "chat": chat.name if chat else None,
-            "reranker": services.retriever.reranker.name,
+            "reranker": services.search_deps.reranker.name,
         },
         vector={"efSearch": settings.vector.ef_search, "exactBelow": settings.vector.exact_below},
         traces_dropped=services.traces.dropped,
@@ -162,7 +162,7 @@ async def metrics(services: ServicesDep, running: RunningDep) -> Response:
     with suppress(CairnError):
         found.recall(await recall_by_collection(services, limit=100))
     found.settings_failed.set(services.settings.problem is not None)
-    found.tokenizer_fallback.set(services.retriever.embedder.tokens.name == "estimate-v1")
+    found.tokenizer_fallback.set(services.search_deps.embedder.tokens.name == "estimate-v1")
     found.traces_dropped.set(services.traces.dropped)
     found.circuits({circuit.name: circuit.state for circuit in services.circuits.all()})
     return Response(found.text(), media_type=CONTENT_TYPE)

@@ -17,7 +17,7 @@ from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_curso
 from app.api.sse import Frame, describe, event_stream
 from app.domain.job import Job, JobStatus
 from app.errors import InputError
-from app.service import jobs as job_actions
+from app.service import jobs as job_service
 from app.wiring import Services
 
 router = APIRouter(tags=["jobs"], route_class=TypedRoute)
@@ -48,7 +48,7 @@ async def list_jobs(
     limit: Limit = 50,
 ) -> JobPage:
     """Newest first. Ended jobs are kept for `jobs.retentionDays` days."""
-    found = await job_actions.list_jobs(services, status=status, before=_before(cursor), limit=limit + 1)
+    found = await job_service.list_jobs(services, status=status, before=_before(cursor), limit=limit + 1)
     more = encode_cursor(str(found[limit - 1].id)) if len(found) > limit else None
     return JobPage(items=[job_out(job) for job in found[:limit]], next_cursor=more)
 
@@ -63,20 +63,20 @@ def _before(cursor: str | None) -> UUID | None:
 
 @router.get("/jobs/{job_id}", summary="Look at a job")
 async def get_job(job_id: JobId, services: ServicesDep) -> JobOut:
-    return job_out(await job_actions.get_job(services, job_id))
+    return job_out(await job_service.get_job(services, job_id))
 
 
 @router.post("/jobs/{job_id}/cancel", summary="Cancel a job")
 async def cancel_job(job_id: JobId, services: ServicesDep) -> JobOut:
     """A queued job ends at once, a running one at its next step; documents already indexed stay."""
-    return job_out(await job_actions.cancel_job(services, job_id))
+    return job_out(await job_service.cancel_job(services, job_id))
 
 
 @router.post("/jobs/{job_id}/retry", responses=problems.declare(409), summary="Try a job again")
 async def retry_job(job_id: JobId, services: ServicesDep) -> JobOut:
     """Queues a parked or failed job with all its attempts, once its cause is removed; the files of an upload are still
     there. 409 for a job in another state, and where the same work is queued or running already."""
-    return job_out(await job_actions.retry_job(services, job_id))
+    return job_out(await job_service.retry_job(services, job_id))
 
 
 @router.get(
@@ -88,7 +88,7 @@ async def retry_job(job_id: JobId, services: ServicesDep) -> JobOut:
 async def job_events(job_id: JobId, services: ServicesDep, request: Request) -> Response:
     """`progress` events with the whole job whenever it changed, then one `done`, also for a job that has ended already.
     Every event says everything, so Last-Event-ID is not needed."""
-    job = await job_actions.get_job(services, job_id)
+    job = await job_service.get_job(services, job_id)
     return event_stream(request, _frames(services, job), lambda frame: [frame])
 
 
@@ -103,4 +103,4 @@ async def _frames(services: Services, job: Job) -> AsyncGenerator[Frame, None]:
             yield Frame("progress", body)
             shown = body
         await asyncio.sleep(LOOK_SECONDS)
-        job = await job_actions.get_job(services, job.id)
+        job = await job_service.get_job(services, job.id)

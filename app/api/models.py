@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -9,9 +10,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.api.clean import cleaned
 from app.domain.job import Job
 from app.domain.passage import Leg, Passage
+from app.language.text import normalise
 
 COLLECTION_EXAMPLE = "handbook"
 ID_EXAMPLE = "01932f4e-5c1a-7b3e-9f00-2b1c3d4e5f60"
@@ -127,3 +128,31 @@ def job_out(job: Job) -> JobOut:
     progress = ProgressOut(done=job.progress.done, total=job.progress.total, message=job.progress.message)
     own = {"progress": progress, "collection": job.payload.get("collection")}
     return JobOut(**{name: own[name] if name in own else getattr(job, name) for name in JobOut.model_fields})
+
+
+# --- text from outside, so that PostgreSQL can store it and JSON can repeat it ------------------------------------------------
+
+MAX_DEPTH = 50
+"""Deepest nesting of a JSON value; metadata and filters need two or three levels."""
+MAX_INTEGER_BITS = 1024
+"""Integers beyond this (308 digits) are a mistake or an attack; PostgreSQL's numeric would take them."""
+
+
+def cleaned(value: Any, depth: int = 0) -> Any:
+    """A JSON value with every string normalised, keys included.
+
+    Raises ValueError for NaN, infinities (also 1e400), huge integers and nesting deeper than MAX_DEPTH.
+    """
+    if isinstance(value, str):
+        return normalise(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("numbers must be finite: NaN, Infinity and 1e400 are not JSON")
+    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
+        raise ValueError("an integer has more than 300 digits")
+    if isinstance(value, dict | list) and depth >= MAX_DEPTH:
+        raise ValueError(f"JSON is nested more than {MAX_DEPTH} levels deep")
+    if isinstance(value, dict):
+        return {normalise(str(key)): cleaned(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [cleaned(item, depth + 1) for item in value]
+    return value

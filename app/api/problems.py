@@ -125,7 +125,7 @@ def _response(body: dict[str, Any], headers: Mapping[str, str]) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Turn what routes raise into problems. What nobody foresaw is caught by app.api.edge."""
+    """Turn what routes raise into problems. What nobody foresaw is caught by app.api.middleware."""
     app.add_exception_handler(CairnError, _expected)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)

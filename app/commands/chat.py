@@ -95,7 +95,7 @@ async def history(session: str, delete: bool, as_json: bool) -> int:
     if not messages:
         raise unknown
     if as_json:
-        from app.api.chat_history import message_out
+        from app.api.conversations import message_out
 
         say_json({"session_id": session, "messages": [message_out(one).model_dump(mode="json") for one in messages]})
     else:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import app
 from app.commands.ask import answer_question, show_sources
-from app.commands.files import Selection, select
-from app.commands.ingest import Report, ingest_selection, show_failures, summary
+from app.commands.ingest import ingest_selection, show_failures, summary
 from app.commands.questions import questions_about
 from app.commands.terminal import note, say, services
+from app.service.files import IngestReport, Selection, select
 from app.wiring import Services
 
 COLLECTION = "demo"
@@ -36,7 +36,7 @@ async def demo(path: Path | None) -> int:
         report = await ingest_selection(opened, collection, selection)
         show_failures(report, SHOWN_FAILURES)
         say(summary(report))
-        if not report.done:
+        if not report.indexed:
             note("Found nothing to ask about; name a folder with documents: make demo DOCS=PATH")
             return 1
         await _ask_all(opened, report, own=path is None)
@@ -59,7 +59,7 @@ def _collection(path: Path) -> str:
     return f"{COLLECTION}-{name or 'documents'}"
 
 
-async def _ask_all(opened: Services, report: Report, *, own: bool) -> None:
+async def _ask_all(opened: Services, report: IngestReport, *, own: bool) -> None:
     questions = QUESTIONS if own else await questions_about(opened, report.collection)
     if not own:
         say("\nQuestions made from what is there (definitions, headings, titles):")

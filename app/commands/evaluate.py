@@ -68,8 +68,9 @@ def retrieval(
 ) -> int:
     """Search the queries of data sets and judge what is found."""
     from app.commands import evaluations
+    from app.service.evaluation import Corpora
 
-    corpora = evaluations.Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
+    corpora = Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
     return _run(evaluations.retrieval(corpora, mode.value, name, json, plot))
 
 
@@ -88,10 +89,11 @@ def agents(
     name: Annotated[str, typer.Option(metavar="TEXT", help="Kept with the runs.")] = "",
 ) -> int:
     """Answer questions by a strategy; judge answers."""
-    from app.commands import evaluations, evaluations_agents
+    from app.commands import evaluations
+    from app.service.evaluation import Corpora
 
-    corpora = evaluations.Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
-    return _run(evaluations_agents.agents(corpora, strategy.value, name, json))
+    corpora = Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
+    return _run(evaluations.agents(corpora, strategy.value, name, json))
 
 
 @group.command()
@@ -104,9 +106,9 @@ def routing(
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a chart: FILE.svg or FILE.html.")] = None,
 ) -> int:
     """Labels against intents, types of question and complexity."""
-    from app.commands import evaluations_routing
+    from app.commands import evaluations
 
-    return _run(evaluations_routing.routing(paths, limit, json, plot))
+    return _run(evaluations.routing(paths, limit, json, plot))
 
 
 @group.command()
@@ -139,8 +141,9 @@ def optimize(
 ) -> int:
     """Relevance, latency, reranking; the fusion that suits."""
     from app.commands import evaluations
+    from app.service.evaluation import Corpora
 
-    corpora = evaluations.Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
+    corpora = Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
     return _run(evaluations.optimize(corpora, json))
 
 
@@ -156,9 +159,9 @@ def groundedness(
     ] = False,
 ) -> int:
     """Tell supported from unsupported responses."""
-    from app.commands import groundedness as command
+    from app.commands import evaluations
 
-    return _run(command.groundedness(paths, json, plot, with_model=with_model))
+    return _run(evaluations.groundedness(paths, json, plot, with_model=with_model))
 
 
 def _run(work: Coroutine[Any, Any, int]) -> int:

@@ -1,55 +1,40 @@
-"""What `cairn eval` does: prepare collections, measure, and show."""
+"""What `cairn eval` does: measure, show, and write files. What is measured and how is app.service.evaluation."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
+import json as json_text
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
 from app.commands import evaluation_tables as tables
-from app.commands.terminal import count, note, progress, say, say_json, services
+from app.commands.terminal import count, note, progress, quiet_logs, say, say_json, services
 from app.domain.evaluation import EvalResult, EvalRun
-from app.domain.passage import Mode
-from app.errors import InputError, NotFoundError
-from app.evals import report
-from app.evals.datasets import RetrievalSet, load
-from app.evals.optimize import SearchReport, fetch_legs, grid, optimize_search
-from app.evals.retrieval import ALL, Bench, evaluate, index_corpus, stale_settings
-from app.service.documents import checked_name, delete_collection, get_collection
-from app.store import evals
-from app.wiring import Services
-
-
-@dataclass(frozen=True)
-class Corpora:
-    """Which data sets to measure on, and what becomes of their collections."""
-
-    paths: Sequence[Path]
-    collection: str | None
-    split: str | None
-    limit: int | None
-    index: bool
-    fresh: bool
-
-
-# --- commands ---------------------------------------------------------------------------------------------------------
+from app.domain.question import Strategy
+from app.errors import InputError
+from app.evals import report, roc_chart, routing_report
+from app.evals.agents import AgentsRun
+from app.evals.datasets import RetrievalSet
+from app.evals.optimize import SearchReport
+from app.evals.routing import RoutingReport
+from app.service import evaluation
+from app.service.evaluation import Corpora
+from app.settings import SettingsStore, read_environment
+from app.wiring import Services, open_models
 
 
 async def retrieval(corpora: Corpora, mode: str, name: str, json: Path | None, plot: Path | None) -> int:
     """Exit code 1 when part of the search failed for some query: the figures are not what they seem."""
     check_plot(plot)
-    sets = load_sets(corpora)
+    sets = evaluation.load_sets(corpora)
     runs: list[tuple[EvalRun, list[EvalResult]]] = []
     async with services() as opened:
-        bench = bench_of(opened)
         for data, collection in sets:
-            await prepare(opened, bench, data, collection, corpora)
-            for chosen in ALL if mode == "all" else (cast("Mode", mode),):
+            await prepare(opened, data, collection, corpora)
+            for chosen in evaluation.modes_of(mode):
                 with progress(f"{data.name}, {chosen}", len(data.queries)) as step:
-                    runs.append(await evaluate(bench, data, collection, chosen, step, name=name))
+                    runs.append(await evaluation.evaluate_retrieval(opened, data, collection, chosen, step, name=name))
     if plot:
         draw = report.page if plot.suffix == ".html" else report.chart
         write(plot, draw([run for run, _ in runs]))
@@ -63,14 +48,33 @@ async def retrieval(corpora: Corpora, mode: str, name: str, json: Path | None, p
     return 1 if problems else 0
 
 
+async def prepare(opened: Services, data: RetrievalSet, collection: str, corpora: Corpora) -> None:
+    """Bring the collection up to date, and say what is remarkable about it."""
+    if corpora.index:
+        with progress(f"{data.name}, indexing", data.document_count) as step:
+            found = await evaluation.prepare_collection(opened, data, collection, step, fresh=corpora.fresh)
+        note(
+            f"{data.name}: {count(data.document_count, 'document')} in collection {collection}, {found.indexed:,} of "
+            f"them indexed now; queries: {len(data.queries):,}."
+        )
+        if found.rejected:
+            note(f"{data.name}: {len(found.rejected):,} could not be indexed, e.g. {found.rejected[0].external_id}: "
+                 f"{found.rejected[0].error}")  # fmt: skip
+        for setting in found.stale_settings:
+            note(f"warning: {collection} was indexed with another {setting}; --fresh indexes it again")
+        if found.extra:
+            note(
+                f"warning: {collection} holds {count(found.extra, 'document')} that {data.name} does not; "
+                "--fresh removes them"
+            )
+    if data.absent:
+        note(f"{data.name}: {count(data.absent, 'judged document')} not in the corpus; nobody can find them.")
+
+
 async def compare(first: str, second: str, json: Path | None) -> int:
     """Raises NotFoundError for an unknown run, InputError for an ambiguous ending or runs without a common query."""
     async with services() as opened:
-        before, after = await _stored(opened, first), await _stored(opened, second)
-    try:
-        result = report.compare_runs(*before, *after)
-    except ValueError:
-        raise InputError("the two runs have no query in common") from None
+        result = await evaluation.compare_runs(opened, first, second)
     if json:
         write_json(json, result.as_json())
     if str(json) != "-":
@@ -79,11 +83,8 @@ async def compare(first: str, second: str, json: Path | None) -> int:
 
 
 async def list_runs(limit: int, json: Path | None) -> int:
-    async with (
-        services() as opened,
-        opened.database.transaction(opened.principal, readonly=True) as connection,
-    ):
-        runs = await evals.page(connection, opened.principal, limit=limit)
+    async with services() as opened:
+        runs = await evaluation.list_runs(opened, limit=limit)
     if json:
         write_json(json, {"runs": [report.run_json(run) for run in runs]})
     if str(json) != "-":
@@ -92,19 +93,18 @@ async def list_runs(limit: int, json: Path | None) -> int:
 
 
 async def optimize(corpora: Corpora, json: Path | None) -> int:
-    sets = load_sets(corpora)
+    """Measure search on each set, then try every fusion on all of them."""
+    sets = evaluation.load_sets(corpora)
     reports: dict[str, SearchReport] = {}
     legs = []
     async with services() as opened:
-        bench = bench_of(opened)
         for data, collection in sets:
-            await prepare(opened, bench, data, collection, corpora)
-            searches = len(data.queries) * (2 if bench.retriever.reranker.get(bench.settings).reranker else 1)
-            with progress(f"{data.name}, searching", searches) as step:
-                reports[data.name] = await optimize_search(bench, data.queries, collection, data.judgements, step)
+            await prepare(opened, data, collection, corpora)
+            with progress(f"{data.name}, searching", evaluation.count_searches(opened, data)) as step:
+                reports[data.name] = await evaluation.measure_search(opened, data, collection, step)
             with progress(f"{data.name}, trying fusions", len(data.queries)) as step:
-                legs.append(await fetch_legs(bench, data, collection, step))
-    found = grid(bench, legs)
+                legs.append(await evaluation.retrieve_legs(opened, data, collection, step))
+        found = evaluation.tune_fusion(opened, legs)
     if json:
         write_json(json, {"search": {name: asdict(value) for name, value in reports.items()}, "grid": asdict(found)})
     if str(json) != "-":
@@ -113,78 +113,128 @@ async def optimize(corpora: Corpora, json: Path | None) -> int:
     return 0
 
 
-# --- data sets and collections ----------------------------------------------------------------------------------------
+# --- answers of a strategy ----------------------------------------------------------------------------------------------
 
 
-def load_sets(corpora: Corpora) -> list[tuple[RetrievalSet, str]]:
-    """Each set with the name of its collection. Raises InputError before anything is opened."""
-    if corpora.collection and len(corpora.paths) > 1:
-        raise InputError("--collection takes one data set: documents of several would replace each other")
-    if corpora.fresh and not corpora.index:
-        raise InputError("--fresh empties the collection and --no-index leaves it so; give one of them")
-    sets = [load(path, corpora.split).first(corpora.limit) for path in corpora.paths]
-    named = [(data, corpora.collection or collection_name(data.folder)) for data in sets]
-    if len({collection for _, collection in named}) < len(named):
-        raise InputError("two of the folders have the same name; evaluate them one by one with --collection")
-    return [(data, checked_name(collection)) for data, collection in named]
+async def agents(corpora: Corpora, strategy: str, name: str, json: Path | None) -> int:
+    """Exit code 1 when the run of some question failed: the figures are not what they seem."""
+    sets = [(data, evaluation.load_answers(data), collection) for data, collection in evaluation.load_sets(corpora)]
+    measured: list[AgentsRun] = []
+    async with services() as opened:
+        if strategy == "corrective" and evaluation.enable_corrective(opened):
+            note("rag.agenticRetrieval.enabled is off; it is on for this evaluation.")
+        for data, expected, collection in sets:
+            await prepare(opened, data, collection, corpora)
+            if not expected:
+                note(f"{data.name}: no answers.jsonl; what answers say is not judged, only what they stand on.")
+            with progress(f"{data.name}, {strategy}", len(data.queries)) as step:
+                done = await evaluation.evaluate_strategy(
+                    opened, data, expected, collection, cast("Strategy", strategy), step, name=name
+                )
+            measured.append(done)
+    if json:
+        write_json(json, {"runs": [_as_json(one) for one in measured]})
+    if str(json) != "-":
+        tables.agents(measured)
+    for one in measured:
+        for problem in one.run.degraded:
+            note(f"{one.run.data_set}: {problem}")
+    return 1 if any(asked.error for one in measured for asked in one.answers.values()) else 0
 
 
-def collection_name(folder: Path) -> str:
-    """`eval-<folder>` in the letters that a collection's name may have."""
-    return f"eval-{re.sub(r'[^A-Za-z0-9._-]+', '-', folder.resolve().name)}"[:128]
+def _as_json(one: AgentsRun) -> dict[str, Any]:
+    return {
+        **report.run_json(one.run, one.results),
+        "rates": dict(one.rates),
+        "answers": {
+            query_id: {
+                "run_id": asked.run_id,
+                "answer": asked.answer and asked.answer.answer,
+                "error": asked.error and f"{asked.error.code}: {asked.error.detail}",
+                "confidence": asked.answer and asked.answer.confidence,
+                "strategy": asked.answer and asked.answer.route["strategy"],
+                "usage": dict(asked.answer.usage) if asked.answer else {},
+            }
+            for query_id, asked in one.answers.items()
+        },
+    }
 
 
-async def prepare(opened: Services, bench: Bench, data: RetrievalSet, collection: str, corpora: Corpora) -> None:
-    if corpora.fresh and any(found.name == collection for found in await _named(opened, collection)):
-        await delete_collection(opened, collection)
-    if corpora.index:
-        with progress(f"{data.name}, indexing", data.document_count) as step:
-            corpus = await index_corpus(bench, data, collection, step)
-        note(
-            f"{data.name}: {count(data.document_count, 'document')} in collection {collection}, {corpus.fresh:,} of "
-            f"them indexed now; queries: {len(data.queries):,}."
-        )
-        if corpus.rejected:
-            note(f"{data.name}: {len(corpus.rejected):,} could not be indexed, e.g. {corpus.rejected[0].external_id}: "
-                 f"{corpus.rejected[0].error}")  # fmt: skip
-        for setting in await stale_settings(bench, corpus.collection):
-            note(f"warning: {collection} was indexed with another {setting}; --fresh indexes it again")
-        extra = corpus.collection.document_count - data.document_count + len(corpus.rejected)
-        if extra > 0:
-            note(
-                f"warning: {collection} holds {count(extra, 'document')} that {data.name} does not; --fresh removes them"
-            )
-    if data.absent:
-        note(f"{data.name}: {count(data.absent, 'judged document')} not in the corpus; nobody can find them.")
+# --- routing: an embedding model and no database --------------------------------------------------------------------------
 
 
-async def _named(opened: Services, collection: str) -> list[Any]:
-    try:
-        return [await get_collection(opened, collection)]
-    except NotFoundError:
-        return []
+async def routing(paths: Sequence[Path], limit: int | None, json: Path | None, plot: Path | None) -> int:
+    """Raises InputError for files that cannot be read, ProviderError without an embedding model."""
+    check_plot(plot)
+    sets = [evaluation.load_messages(path, limit) for path in paths]
+    environment = read_environment()
+    settings = SettingsStore(environment.settings_path).current
+    quiet_logs()
+    reports = []
+    async with open_models(environment, settings) as (embedder, _):
+        for name, messages in sets:
+            with progress(name, len(messages)) as step:
+                reports.append(await evaluation.measure_routing(name, messages, embedder, settings, step))
+    if plot:
+        write(plot, (routing_report.page if plot.suffix == ".html" else routing_report.chart)(reports))
+    if json:
+        write_json(json, {"sets": [one.as_json() for one in reports]})
+    if str(json) != "-":
+        for one in reports:
+            _show_routing(one)
+    return 0
 
 
-def bench_of(opened: Services) -> Bench:
-    try:
-        code = version("cairn-rag")
-    except PackageNotFoundError:
-        code = "source"
-    return Bench(opened.retriever, opened.principal, opened.settings.current, code)
+def _show_routing(one: RoutingReport) -> None:
+    say(f"{one.name}: {count(len(one.routed), 'message')}")
+    for title, rows in (
+        ("intent", one.table(lambda message: message.intent.intent)),
+        ("type of question", one.table(lambda message: message.type)),
+        ("level", one.table(lambda message: message.level)),
+    ):
+        _confusion(title, rows)
+    medians = "; ".join(f"{step} {value:.2f}" for step, value in one.medians_ms().items())
+    say(f"Median milliseconds: {medians}")
+    kept = one.kept()
+    note(f"{one.name}: {len(kept):,} of {len(one.routed):,} kept from retrieval.")
 
 
-async def _stored(opened: Services, ending: str) -> tuple[EvalRun, list[EvalResult]]:
-    """A run and its results. Raises InputError, NotFoundError."""
-    wanted = ending.lower()
-    if not re.fullmatch(r"[0-9a-f-]{4,36}", wanted):
-        raise InputError(f"{ending!r} is no run; give the id that cairn eval list shows")
-    async with opened.database.transaction(opened.principal, readonly=True) as connection:
-        runs = await evals.by_ending(connection, opened.principal, wanted)
-        if len(runs) == 1:
-            return runs[0], await evals.results(connection, opened.principal, runs[0].id)
-    if not runs:
-        raise NotFoundError(f"no evaluation run {ending}; see cairn eval list")
-    raise InputError(f"more than one run ends with {ending}; give more of the id")
+def _confusion(title: str, rows: Mapping[str, Mapping[str, int]]) -> None:
+    columns = sorted({name for row in rows.values() for name in row})
+    shown = tables.new_table(f"label \\ {title}", *columns, words=1)
+    for label, row in rows.items():
+        shown.add_row(label, *(f"{row[column]:,}" if column in row else "." for column in columns))
+    tables.print_table(shown)
+    say()
+
+
+# --- groundedness: an embedding model and no database -----------------------------------------------------------------------
+
+
+async def groundedness(paths: Sequence[Path], json: Path | None, plot: Path | None, *, with_model: bool) -> int:
+    """Exit code 1 when part of the check failed for some response: the figures are not what they seem."""
+    check_plot(plot)
+    sets = [data for path in paths for data in evaluation.load_responses(path)]
+    environment = read_environment()
+    settings = SettingsStore(environment.settings_path).current
+    quiet_logs()
+    async with open_models(environment, settings) as (embedder, chat):
+        if with_model and chat is None:
+            note("warning: no chat model is configured; the deterministic layers decide")
+        judge, measured = chat if with_model else None, []
+        for data in sets:
+            with progress(data.name, len(data.items)) as step:
+                measured.append(await evaluation.measure_groundedness(data, embedder, judge, settings, step))
+    if plot:
+        write(plot, roc_chart.page(measured) if plot.suffix == ".html" else roc_chart.chart(measured))
+    if json:
+        write_json(json, {"sets": measured})
+    if str(json) != "-":
+        tables.measured_groundedness(measured)
+    problems = {one["set"]: one["degraded"] for one in measured if one["degraded"]}
+    for name, number in problems.items():
+        note(f"warning: {name}: part of the check failed for {number} responses")
+    return 1 if problems else 0
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -204,9 +254,7 @@ def write(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    import json
-
     if str(path) == "-":
         say_json(value)
     else:
-        write(path, json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+        write(path, json_text.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")

@@ -1,4 +1,4 @@
-"""`cairn graph ...`: options in, app.graph_actions out. Imports nothing heavy, because `cairn --help` does."""
+"""`cairn graph ...`: options in, app.commands.graph_show out. Imports nothing heavy, because `cairn --help` does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ group = typer.Typer(
 )
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     graphml = "graphml"
     json = "json"
 
@@ -78,9 +78,9 @@ def communities(
     json: Json = False,
 ) -> int:
     """List groups of closely related entities, with what the documents say of them."""
-    from app.commands import graph_communities
+    from app.commands import graph_show
 
-    return _run(graph_communities.communities(" ".join(text or ()), collection, level, limit, json))
+    return _run(graph_show.communities(" ".join(text or ()), collection, level, limit, json))
 
 
 @group.command()
@@ -90,9 +90,9 @@ def extract(
     json: Json = False,
 ) -> int:
     """Let the chat model add to the graph (graph.model.*); what it has read already costs nothing."""
-    from app.commands import graph_communities
+    from app.commands import graph_show
 
-    return _run(graph_communities.extract(collection, wait, json))
+    return _run(graph_show.extract(collection, wait, json))
 
 
 @group.command()
@@ -127,8 +127,8 @@ def unmerge(merge_id: Annotated[UUID, typer.Argument(metavar="ID", help="As cair
 @group.command()
 def export(
     format: Annotated[
-        Format, typer.Option("--format", "-f", help="graphml, or JSON of nodes and edges.")
-    ] = Format.graphml,
+        ExportFormat, typer.Option("--format", "-f", help="graphml, or JSON of nodes and edges.")
+    ] = ExportFormat.graphml,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: print it.")] = None,
     collection: Collection = None,
 ) -> int:

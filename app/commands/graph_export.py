@@ -16,10 +16,10 @@ from app.commands.terminal import count, note, services
 from app.domain.graph_view import GraphEdge, GraphNode
 from app.errors import InputError
 from app.language.text import normalise
-from app.service import graph as graph_actions
+from app.service import graph as graph_service
 
 Write = Callable[[str], object]
-Part = GraphNode | GraphEdge
+GraphPart = GraphNode | GraphEdge
 
 NODE_FIELDS: Final = {"name": "string", "kind": "string", "passage_count": "int", "other_names": "string"}
 EDGE_FIELDS: Final = {
@@ -33,7 +33,7 @@ async def export(form: str, output: Path | None, collection: str | None) -> int:
     """To a file, which takes its name when it is complete, or to stdout. Raises NotFoundError, InputError."""
     async with services() as opened:
         found = await filled_collection(opened, collection)
-        parts = graph_actions.exported(opened, found.name)
+        parts = graph_service.exported(opened, found.name)
         written = graphml if form == "graphml" else node_link
         if output is None:
             nodes, edges = await written(parts, sys.stdout.write, found.name)
@@ -61,7 +61,7 @@ async def _to_file(output: Path, work: Callable[[Write], Any]) -> tuple[int, int
 # --- GraphML ------------------------------------------------------------------------------------------------------------
 
 
-async def graphml(parts: AsyncIterator[Part], write: Write, name: str) -> tuple[int, int]:
+async def graphml(parts: AsyncIterator[GraphPart], write: Write, name: str) -> tuple[int, int]:
     """GraphML 1.0, all edges directed, though co_occurs has no direction: readers dislike a mix. How many nodes and edges."""
     write('<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
     for target, fields in (("node", NODE_FIELDS), ("edge", EDGE_FIELDS)):
@@ -99,7 +99,7 @@ def _xml(text: str) -> str:
 # --- JSON ---------------------------------------------------------------------------------------------------------------
 
 
-async def node_link(parts: AsyncIterator[Part], write: Write, name: str) -> tuple[int, int]:
+async def node_link(parts: AsyncIterator[GraphPart], write: Write, name: str) -> tuple[int, int]:
     """The node-link form of networkx (`node_link_graph(data, edges="edges")`) and d3. How many nodes and edges."""
     write(f'{{"directed": true, "multigraph": true, "graph": {{"name": {_json(name)}}}, "nodes": [')
     nodes = edges = 0

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
+from app.commands.models import follow
 from app.commands.search import filled_collection, labelled
 from app.commands.terminal import count, note, say, say_json, services, shorten
 from app.domain.document import Collection
 from app.domain.graph import EntitySummary
-from app.domain.graph_view import EntityDetail, Proof, Relation, Surroundings, Way
-from app.service import graph as graph_actions
+from app.domain.graph_view import CommunitySummary, EntityDetail, Proof, Relation, Surroundings, Way
+from app.errors import InputError
+from app.service import graph as graph_service
+from app.service import jobs as job_service
 from app.service.documents import checked_name
 from app.wiring import Services
 
@@ -22,7 +25,7 @@ async def entities(text: str, collection: str | None, kind: str | None, limit: i
     """Exit code 0 also when there are none."""
     async with services() as opened:
         found = await filled_collection(opened, collection)
-        listed = await graph_actions.list_entities(opened, found.name, text=text, kind=kind, limit=limit)
+        listed = await graph_service.list_entities(opened, found.name, text=text, kind=kind, limit=limit)
         hint = "" if listed else await _why_none(opened, found, text, kind)
     if as_json:
         say_json([_entity_json(one) for one in listed])
@@ -34,7 +37,7 @@ async def entities(text: str, collection: str | None, kind: str | None, limit: i
 
 
 async def _why_none(opened: Services, found: Collection, text: str, kind: str | None) -> str:
-    if (text or kind) and await graph_actions.list_entities(opened, found.name, limit=1):
+    if (text or kind) and await graph_service.list_entities(opened, found.name, limit=1):
         return f"No entity of {found.name} fits; `cairn graph entities` lists those most spoken of."
     return (
         f"Collection {found.name} has no graph: its documents name nothing, or were indexed before there were graphs. "
@@ -46,12 +49,12 @@ async def show(entity: str, hops: int, collection: str | None, as_json: bool) ->
     """Raises NotFoundError, with names that may have been meant."""
     async with services() as opened:
         wanted = await _chosen(opened, entity, collection)
-        detail = await graph_actions.get_entity(opened, entity, wanted)
-        around = await graph_actions.get_neighborhood(
+        detail = await graph_service.get_entity(opened, entity, wanted)
+        around = await graph_service.get_neighborhood(
             opened, str(detail.standing.entity.id), hops=hops, limit=_NEIGHBOURS
         )
     if as_json:
-        from app.api.graph_render import detail_out, neighborhood_out
+        from app.api.graph_models import detail_out, neighborhood_out
 
         said = {"entity": detail_out(detail), "neighborhood": neighborhood_out(around)}
         say_json({name: value.model_dump(mode="json") for name, value in said.items()})
@@ -133,9 +136,9 @@ async def path(source: str, target: str, hops: int, collection: str | None, as_j
     """Exit code 1 where nothing joins the two within the hops."""
     async with services() as opened:
         wanted = await _chosen(opened, source, collection)
-        found = await graph_actions.get_paths(opened, source, target, wanted, hops=hops)
+        found = await graph_service.get_paths(opened, source, target, wanted, hops=hops)
     if as_json:
-        from app.api.graph_render import way_out
+        from app.api.graph_models import way_out
 
         say_json({
             "collection": found.collection, "source": _entity_json(found.source), "target": _entity_json(found.target),
@@ -160,14 +163,14 @@ def _ways(ways: Iterable[Way]) -> None:
 async def merge(merged: str, into: str, collection: str | None, reason: str) -> int:
     async with services() as opened:
         wanted = await _chosen(opened, into, collection)
-        done = await graph_actions.merge_entities(opened, wanted, into, merged, reason)
+        done = await graph_service.merge_entities(opened, wanted, into, merged, reason)
     say(f"{done.entity} is taken for {done.into} now. Undo: cairn graph unmerge {done.id}")
     return 0
 
 
 async def unmerge(merge_id: UUID) -> int:
     async with services() as opened:
-        done = await graph_actions.undo_merge(opened, merge_id)
+        done = await graph_service.undo_merge(opened, merge_id)
     say(f"{done.entity or done.entity_id} is itself again.")
     return 0
 
@@ -176,9 +179,9 @@ async def merges(collection: str | None, as_json: bool) -> int:
     async with services() as opened:
         if collection is not None:
             checked_name(collection)
-        found = await graph_actions.list_merges(opened, collection, limit=1000)
+        found = await graph_service.list_merges(opened, collection, limit=1000)
     if as_json:
-        from app.api.graph_render import merge_out
+        from app.api.graph_models import merge_out
 
         say_json([merge_out(one).model_dump(mode="json") for one in found])
         return 0
@@ -192,6 +195,60 @@ async def merges(collection: str | None, as_json: bool) -> int:
 
 
 def _entity_json(one: EntitySummary) -> dict[str, object]:
-    from app.api.graph_render import entity_out
+    from app.api.graph_models import entity_out
 
     return entity_out(one).model_dump(mode="json")
+
+
+# --- communities, and extraction with a model ----------------------------------------------------------------------------
+
+_SENTENCE = 240
+
+
+async def communities(text: str, collection: str | None, level: int | None, limit: int, as_json: bool) -> int:
+    """Exit code 0 also when there are none. Raises InputError for a level of what a text is about."""
+    if text.strip() and level is not None:
+        raise InputError("--level goes without TEXT")
+    async with services() as opened:
+        name = (await filled_collection(opened, collection)).name
+        if text.strip():
+            found = await graph_service.find_communities(opened, text, name, limit=limit)
+        else:
+            found, _ = await graph_service.list_communities(opened, name, level=level or 0, limit=limit)
+    if as_json:
+        from app.api.graph_models import community_out
+
+        say_json([community_out(one).model_dump(mode="json") for one in found])
+        return 0
+    for one in found:
+        _show(one)
+    if not found:
+        note(
+            f"No community of {name} fits."
+            if text.strip() or level
+            else f"Collection {name} has no communities: too little is related, or they are still to be found (a worker does it)."
+        )
+    return 0
+
+
+def _show(one: CommunitySummary) -> None:
+    say(f"{one.title}  ({one.size:,} entities, level {one.level})", style="bold")
+    if one.written:
+        say(f"    {one.written}")
+    for said in one.sentences:
+        say(f"    “{shorten(said.text, _SENTENCE)}”")
+
+
+async def extract(collection: str | None, wait: bool, as_json: bool) -> int:
+    """Exit code 1 where the job ends otherwise than well. Raises NotFoundError, InputError where no model may be asked."""
+    async with services() as opened:
+        job = await job_service.extract_with_model(opened, collection)
+        if wait:
+            return await follow(opened, job, as_json)
+    if as_json:
+        from app.api.models import job_out
+
+        say_json(job_out(job).model_dump(mode="json"))
+    else:
+        say(f"Ordered; a worker does it: cairn jobs show {job.id}")
+    return 0

@@ -1,4 +1,4 @@
-"""`cairn jobs ...`: options in, app.job_actions out. Imports nothing heavy, because `cairn --help` does."""
+"""`cairn jobs ...`: options in, app.service.jobs out. Imports nothing heavy, because `cairn --help` does."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def _run(work: Coroutine[Any, Any, int]) -> int:
 
 async def _list(status: Any, limit: int, json: bool) -> int:
     from app.commands.terminal import say, say_json, services
-    from app.service import jobs as job_actions
+    from app.service import jobs as job_service
 
     async with services() as opened:
-        found = await job_actions.list_jobs(opened, status=status, limit=limit)
+        found = await job_service.list_jobs(opened, status=status, limit=limit)
     if json:
         say_json([_document(job) for job in found])
         return 0
@@ -79,10 +79,10 @@ async def _list(status: Any, limit: int, json: bool) -> int:
 
 async def _show(job_id: UUID, json: bool) -> int:
     from app.commands.terminal import say, say_json, services
-    from app.service import jobs as job_actions
+    from app.service import jobs as job_service
 
     async with services() as opened:
-        job = await job_actions.get_job(opened, job_id)
+        job = await job_service.get_job(opened, job_id)
     if json:
         say_json(_document(job))
         return 0
@@ -94,10 +94,10 @@ async def _show(job_id: UUID, json: bool) -> int:
 
 async def _change(action: str, job_id: UUID) -> int:
     from app.commands.terminal import say, services
-    from app.service import jobs as job_actions
+    from app.service import jobs as job_service
 
     async with services() as opened:
-        job = await (job_actions.cancel_job if action == "cancel" else job_actions.retry_job)(opened, job_id)
+        job = await (job_service.cancel_job if action == "cancel" else job_service.retry_job)(opened, job_id)
     asked = ", cancellation asked for" if job.cancel_requested and not job.ended else ""
     say(f"job {job.id} is {job.status}{asked}")
     return 0

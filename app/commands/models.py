@@ -1,4 +1,4 @@
-"""`cairn models ...`: options in, app.model_actions out. Imports nothing heavy, because `cairn --help` does."""
+"""`cairn models ...`: options in, app.service.models out. Imports nothing heavy, because `cairn --help` does."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ async def _list(json: bool) -> int:
     from dataclasses import asdict
 
     from app.commands.terminal import say, say_json, services
-    from app.service import models as model_actions
+    from app.service import models as model_service
 
     async with services() as opened:
-        found = await model_actions.list_models(opened)
+        found = await model_service.list_models(opened)
     if json:
         say_json({name: [asdict(item) for item in getattr(found, name)] for name in ("models", "collections")})
         return 0
@@ -83,28 +83,28 @@ async def _list(json: bool) -> int:
 
 async def _add(name: str) -> int:
     from app.commands.terminal import say, services
-    from app.service import models as model_actions
+    from app.service import models as model_service
 
     async with services() as opened:
-        model = await model_actions.add_model(opened, name)
+        model = await model_service.add_model(opened, name)
     say(f"{model.name} is registered: {model.dimensions} dimensions.")
     return 0
 
 
 async def _backfill(collection: str, name: str) -> int:
     from app.commands.terminal import services
-    from app.service import models as model_actions
+    from app.service import models as model_service
 
     async with services() as opened:
-        return await follow(opened, await model_actions.start_backfill(opened, collection, name))
+        return await follow(opened, await model_service.start_backfill(opened, collection, name))
 
 
 async def _reindex(collection: str, force: bool) -> int:
     from app.commands.terminal import services
-    from app.service import models as model_actions
+    from app.service import models as model_service
 
     async with services() as opened:
-        return await follow(opened, await model_actions.start_reindex(opened, collection, force=force))
+        return await follow(opened, await model_service.start_reindex(opened, collection, force=force))
 
 
 async def follow(opened: Services, job: Job, as_json: bool = False) -> int:
@@ -127,16 +127,16 @@ async def follow(opened: Services, job: Job, as_json: bool = False) -> int:
 
 async def _change(action: str, collection: str, name: str = "") -> int:
     from app.commands.terminal import say, services
-    from app.service import models as model_actions
+    from app.service import models as model_service
 
     async with services() as opened:
         if action == "flip":
-            await model_actions.flip(opened, collection, name)
+            await model_service.flip(opened, collection, name)
         elif action == "rollback":
-            await model_actions.rollback(opened, collection)
+            await model_service.rollback(opened, collection)
         else:
-            await model_actions.forget(opened, collection, name)
-        found = await model_actions.list_models(opened, collection)
+            await model_service.forget(opened, collection, name)
+        found = await model_service.list_models(opened, collection)
     for item in found.collections:
         say(f"{item.collection}: {item.model} {item.state}")
     return 0

@@ -1,17 +1,17 @@
-"""`cairn search`: the passages that match, best first."""
+"""`cairn search` and `cairn cache`: the passages that match, best first; and what the retrieval cache did."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from app.commands.terminal import count, note, say, say_json, services, shorten
 from app.domain.document import Collection
-from app.domain.passage import Mode, SearchRequest, SearchResult
+from app.domain.passage import Mode, SearchResult
 from app.errors import NotFoundError
-from app.retrieve.route import default_legs, legs_of
 from app.service.documents import checked_name, get_collection, list_collections
-from app.service.search import checked_text, run_search
+from app.service.search import cache_stats, checked_text, clear_cache, make_request, run_search
 from app.wiring import Services
 
 _EXCERPT = 300
@@ -20,11 +20,10 @@ _EXCERPT = 300
 async def search(text: str, collection: str | None, top_k: int, mode: Mode | None, as_json: bool) -> int:
     """Raises NotFoundError for a collection without documents; exit code 0 also when nothing matches."""
     async with services() as opened:
-        query = checked_text(text, opened.settings.current)
-        found = await filled_collection(opened, collection)
         settings = opened.settings.current
-        legs = legs_of(mode, settings) if mode else default_legs(settings)
-        request = SearchRequest(query, (found.name,), top_k=top_k, legs=legs, explicit=mode == "graph")
+        query = checked_text(text, settings)
+        found = await filled_collection(opened, collection)
+        request = make_request(settings, query, (found.name,), top_k=top_k, mode=mode)
         result = await run_search(opened, request)
     if as_json:
         say_json(_as_json(result))
@@ -86,3 +85,41 @@ def _as_json(result: SearchResult) -> dict[str, Any]:
     same = {name: getattr(result, name) for name in SearchOut.model_fields if name != "results"}
     passages = [PassageOut(**passage_fields(passage)) for passage in result.passages]
     return SearchOut(**same, results=passages).model_dump(mode="json")
+
+
+# --- `cairn cache` ------------------------------------------------------------------------------------------------------
+
+
+async def show(json: bool) -> int:
+    """Counts of the tenant over all processes and restarts."""
+    async with services() as opened:
+        settings, stats = opened.settings.current.cache, await cache_stats(opened)
+    counts, rate = stats.counts, stats.hit_rate
+    if json:
+        say_json(
+            {
+                "enabled": settings.enabled, "size": stats.size, "capacity": settings.capacity,
+                "ttl_seconds": settings.ttl_seconds, **asdict(counts), "hit_rate": rate,
+                "semantic": settings.semantic, "query_embeddings": stats.query_embeddings,
+            }
+        )  # fmt: skip
+        return 0
+    if not settings.enabled:
+        say("The cache is switched off (cache.enabled).")
+    say(f"{count(stats.size, 'result')} that can answer now, of at most {settings.capacity:,}")
+    share = "" if rate is None else f" ({rate:.0%} of those that asked it)"
+    near = f", {counts.semantic_hits:,} of them for nearly the same query" if counts.semantic_hits else ""
+    say(f"Searches: {counts.hits:,} answered{share}{near}, {counts.misses:,} not, {counts.bypassed:,} passed it by")
+    say(f"{count(stats.query_embeddings, 'query embedding')} stored")
+    return 0
+
+
+async def clear(collection: str | None, json: bool) -> int:
+    """Remove cached results, of one collection or all. Raises NotFoundError for an unknown collection."""
+    async with services() as opened:
+        removed = await clear_cache(opened, collection)
+    if json:
+        say_json({"removed": removed})
+    else:
+        say(f"{count(removed, 'cached result')} removed.")
+    return 0

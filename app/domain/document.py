@@ -15,7 +15,7 @@ from uuid import UUID
 from app.domain.code import Outline
 from app.domain.graph import NO_GRAPH, DocumentGraph
 
-Markup = Literal["markdown", "plain", "code"]
+Markup = Literal["markdown", "plain", "rows", "code"]
 Status = Literal["pending", "parsing", "embedding", "indexed", "failed"]
 
 
@@ -49,7 +49,8 @@ class LoadedDocument:
     """What a loader makes of a source: normalised text and where its pages begin.
 
     `markup` decides how sections are found: Markdown headings, none, or the symbols of `code_language`
-    (a name of langchain_text_splitters.Language, e.g. "python"). Word and HTML files are rendered as Markdown. `outline`:
+    (a name of langchain_text_splitters.Language, e.g. "python"). Word and HTML files are rendered as Markdown. Each line of
+    `rows` makes sense alone, so that no part of one is repeated where the text is cut. `outline`:
     the symbols, where they could be read (app/ingest/outlines.py).
     """
 

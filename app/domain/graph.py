@@ -144,7 +144,7 @@ def _hashed(*parts: bytes) -> UUID:
 
 # --- Which entities a question names ---
 
-How = Literal["name", "alias", "words", "vector"]
+How = Literal["name", "alias", "words"]
 """By its normal form; by another name of it; by some of the words of a name; by what a name means."""
 
 

@@ -71,7 +71,7 @@ async def evaluate(
     await agents.flush()
     results = [_judged(data, one, expected.get(one.query_id), bool(expected)) for one in asked]
     run_ids = [one.run_id for one in asked]
-    async with bench.retriever.database.transaction(bench.principal) as connection:
+    async with bench.search_deps.database.transaction(bench.principal) as connection:
         rates = await evals.agentic_rates(connection, bench.principal, run_ids, started)
         run = EvalRun(
             id=new_id(), kind="agents", name=name, data_set=data.name, data_hash=data.digest, collection_id=where.id,
@@ -79,7 +79,7 @@ async def evaluate(
             settings_revision=bench.settings.revision, code_version=bench.code_version,
             parameters={
                 "mode": strategy, "strategy": strategy, "chat_model": agents.model,
-                "embedding_model": bench.retriever.model.name, "concurrency": CONCURRENCY,
+                "embedding_model": bench.search_deps.model.name, "concurrency": CONCURRENCY,
                 "usage": _usage(asked), "rates": rates, "strategies_run": _strategies(asked),
             },
             started_at=started, finished_at=datetime.now(UTC), query_count=len(results),

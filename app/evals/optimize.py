@@ -20,11 +20,11 @@ from app.errors import DatabaseUnavailableError
 from app.evals.datasets import RetrievalSet
 from app.evals.metrics import Comparison, Floats, compare, estimate, interval, ndcg, resampled_means
 from app.evals.retrieval import Bench, Step, find_collection, ranking, search_all, timings
+from app.retrieve.context import Stopwatch
 from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
 from app.retrieve.legs import LegQuery, run_legs
 from app.retrieve.operators import parse_operators
-from app.retrieve.route import default_legs
-from app.retrieve.stopwatch import Stopwatch
+from app.retrieve.plan import default_legs
 from app.retrieve.vector import Searched, VectorQuery
 from app.store import evals, vectors
 from app.store.vectors import EmbeddingModel
@@ -76,7 +76,7 @@ async def optimize_search(
     `step` is called once per search. Raises NotFoundError for an unknown collection, ValueError without queries.
     """
     plain = await _searches(bench, queries, collection, step, rerank=False)
-    choice = bench.retriever.reranker.get(bench.settings)
+    choice = bench.search_deps.reranker.get(bench.settings)
     reranker = choice.reranker
     ranked = await _searches(bench, queries, collection, step, rerank=True) if reranker else None
     by_itself = bench.settings.rag.reranking_enabled and not choice.on_request
@@ -168,7 +168,7 @@ async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: St
     SettingsError when the model cannot be had.
     """
     where = await find_collection(bench, collection)
-    async with bench.retriever.database.transaction(bench.principal, readonly=True) as connection:
+    async with bench.search_deps.database.transaction(bench.principal, readonly=True) as connection:
         names = await evals.external_ids(connection, bench.principal, where.id)
         model = await _serving(bench, connection, where)
     found: list[RetrievedLegs] = []
@@ -181,15 +181,15 @@ async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: St
 
 
 async def _serving(bench: Bench, connection: Any, where: Collection) -> EmbeddingModel:
-    if where.model_id in (None, bench.retriever.model.id):
-        return bench.retriever.model
+    if where.model_id in (None, bench.search_deps.model.id):
+        return bench.search_deps.model
     return (await vectors.models(connection, [where.model_id]))[where.model_id]
 
 
 async def _asked(bench: Bench, where: Collection, model: EmbeddingModel, text: str) -> LegQuery:
     parsed = parse_operators(text)
     # one by one, as a search does: in int8 a vector depends a little on what else is in its batch
-    made = await bench.retriever.embedder_of(model).embed([parsed.text])
+    made = await bench.search_deps.embedder_of(model).embed([parsed.text])
     query = {model.id: HalfVector(made[0].astype(np.float16))}
     request = SearchRequest(query=parsed.text, collections=(where.name,), top_k=TOP_K)
     asked = VectorQuery([Searched(where.id, where.chunk_count, model)], query, conditions=parsed.conditions)
@@ -198,8 +198,8 @@ async def _asked(bench: Bench, where: Collection, model: EmbeddingModel, text: s
 
 async def _run_legs(bench: Bench, query: LegQuery) -> dict[Leg, LegResult]:
     config = {"statement_timeout": str(bench.settings.retrieve.statement_timeout_ms)}
-    retriever = bench.retriever
-    async with retriever.database.transaction(bench.principal, readonly=True, config=config) as connection:
+    search_deps = bench.search_deps
+    async with search_deps.database.transaction(bench.principal, readonly=True, config=config) as connection:
         results, failed = await run_legs(connection, bench.principal, query, 3 * TOP_K, bench.settings, Stopwatch())
     if failed:
         raise DatabaseUnavailableError("; ".join(f"leg {leg} failed: {why}" for leg, why in failed.items()))

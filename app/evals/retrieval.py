@@ -25,8 +25,9 @@ from app.evals.datasets import RetrievalSet
 from app.evals.metrics import score, summarise
 from app.ingest.pipeline import Target, ingest
 from app.ingest.prepare import source_hash
-from app.retrieve.route import legs_of
-from app.retrieve.search import Retriever, search
+from app.retrieve.context import SearchDeps
+from app.retrieve.plan import legs_of
+from app.retrieve.search import search
 from app.settings import Settings
 from app.store import collections, evals
 
@@ -49,7 +50,7 @@ Step = Callable[[str], None]
 class Bench:
     """What evaluations work with; `code_version` is stored with their runs."""
 
-    retriever: Retriever
+    search_deps: SearchDeps
     principal: Principal
     settings: Settings
     code_version: str
@@ -72,7 +73,7 @@ async def index_corpus(bench: Bench, data: RetrievalSet, collection: str, step: 
 
     `step` is called with each document's id. Raises what ingestion raises when it cannot go on.
     """
-    async with bench.retriever.database.transaction(bench.principal) as connection:
+    async with bench.search_deps.database.transaction(bench.principal) as connection:
         found, _ = await collections.ensure(connection, bench.principal, collection)
         known = await evals.content_hashes(connection, bench.principal, found.id)
 
@@ -86,16 +87,18 @@ async def index_corpus(bench: Bench, data: RetrievalSet, collection: str, step: 
     def reached(outcome: Outcome) -> None:
         step(outcome.external_id)
 
-    retriever = bench.retriever
-    target = Target(bench.principal, found.id, retriever.embedder, retriever.model, bench.settings, retriever.embedders)
-    outcomes = await ingest(retriever.database, target, missing(), on_outcome=reached)
+    search_deps = bench.search_deps
+    target = Target(
+        bench.principal, found.id, search_deps.embedder, search_deps.model, bench.settings, search_deps.embedders
+    )
+    outcomes = await ingest(search_deps.database, target, missing(), on_outcome=reached)
     rejected = tuple(outcome for outcome in outcomes if isinstance(outcome, Rejected))
     return Corpus(await find_collection(bench, collection), len(outcomes) - len(rejected), rejected)
 
 
 async def find_collection(bench: Bench, name: str) -> Collection:
     """Raises NotFoundError."""
-    async with bench.retriever.database.transaction(bench.principal, readonly=True) as connection:
+    async with bench.search_deps.database.transaction(bench.principal, readonly=True) as connection:
         found = await collections.by_name(connection, bench.principal, name)
     if found is None:
         raise NotFoundError(f"no collection named {name}")
@@ -104,7 +107,7 @@ async def find_collection(bench: Bench, name: str) -> Collection:
 
 async def stale_settings(bench: Bench, collection: Collection) -> list[str]:
     """Settings that the index was made with and that have changed since, as far as earlier runs tell."""
-    async with bench.retriever.database.transaction(bench.principal, readonly=True) as connection:
+    async with bench.search_deps.database.transaction(bench.principal, readonly=True) as connection:
         epochs = {collection.name: collection.epoch}
         before = await evals.first_settings(connection, bench.principal, collection.id, epochs)
     if before is None:
@@ -141,7 +144,7 @@ async def evaluate(
     results = [_judged(data, query_id, result) for query_id, result in found.items()]
     problems = tuple(_problems(list(found.values())))
     run = _run(bench, data, mode, started, results, problems, name=name, where=where, epoch=_epoch(found.values()))
-    async with bench.retriever.database.transaction(bench.principal) as connection:
+    async with bench.search_deps.database.transaction(bench.principal) as connection:
         await evals.insert(connection, bench.principal, run, results)
     return run, results
 
@@ -191,7 +194,7 @@ async def search_all(
                 query=text, collections=(collection,), top_k=top_k, legs=legs, rerank=rerank, group_by="document",
                 cache=False, explicit=legs == ("graph",),
             )  # fmt: skip
-            found[query_id] = await search(bench.retriever, bench.principal, request, bench.settings)
+            found[query_id] = await search(bench.search_deps, bench.principal, request, bench.settings)
             step(query_id)
 
     try:
@@ -228,11 +231,11 @@ def _judged(data: RetrievalSet, query_id: str, result: SearchResult) -> EvalResu
 
 
 def _parameters(bench: Bench, mode: Mode) -> dict[str, Any]:
-    choice = bench.retriever.reranker.get(bench.settings)
+    choice = bench.search_deps.reranker.get(bench.settings)
     used = bench.settings.rag.reranking_enabled and not choice.on_request
     return {
         "mode": mode, "legs": list(legs_of(mode, bench.settings)), "top_k": TOP_K, "group_by": "document",
-        "reranker": choice.reranker.name if choice.reranker and used else None, "embedding_model": bench.retriever.model.name,
+        "reranker": choice.reranker.name if choice.reranker and used else None, "embedding_model": bench.search_deps.model.name,
         "concurrency": CONCURRENCY,
     }  # fmt: skip
 

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from app.domain.plan import IntentMatch, Level, QueryType
 from app.errors import InputError
+from app.language.identify import likely_language
 from app.providers.protocols import Embedder
 from app.query.classify import classify
 from app.query.complexity import complexity
 from app.query.entities import entities
 from app.query.exemplars import RETRIEVED, Exemplars
 from app.query.intent import hard_rules
-from app.query.patterns.lexicon import likely_language
 from app.settings import RoutingSettings
 
 MOST_LABELS: Final = 40

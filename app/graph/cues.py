@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.language.name_words import COMMON_OPENERS
-from app.language.tokens import ALL_STOP_WORDS, folded_words
+from app.language.text import folded_words
+from app.language.tokens import ALL_STOP_WORDS
 
 STOPS: Final = ALL_STOP_WORDS | folded_words(
     # sentence openers and pronouns of texts, which questions lack

@@ -49,7 +49,7 @@ from app.language.names import (
     tokens_of,
     without_quoted,
 )
-from app.language.tokens import fold
+from app.language.text import fold
 
 MOST_ENTITIES: Final = 60
 """Mentions of one passage; a table of names says little about each of them."""

@@ -1,8 +1,7 @@
 """Which names mean the same: one key for the spellings of a name, and aliases that a document gives. Pure.
 
 The key decides within and between documents; it never joins what people would tell apart, so it is careful: case,
-accents, punctuation, articles, possessives, and the plural of terms. What needs more than spelling (embeddings) is for
-whoever stores entities, guarded by `compatible`.
+accents, punctuation, articles, possessives, and the plural of terms. What needs more than spelling people merge themselves.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from typing import Final
 
 from app.domain.graph import Alias, EntityKind
 from app.graph.cues import LEADING_ARTICLE
-from app.language.tokens import ALL_STOP_WORDS, fold
+from app.language.text import fold
+from app.language.tokens import ALL_STOP_WORDS
 
 LONGEST_KEY: Final = 120
 """Code points; longer names are sentences."""
@@ -47,16 +47,6 @@ def singular(word: str) -> str:
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]
     return word
-
-
-def compatible(a: EntityKind, b: EntityKind) -> bool:
-    """Whether entities of these kinds may be one: a person is no place; a name of no known kind, and a topic, are either.
-
-    Code and identifiers stay with their own kind.
-    """
-    loose = {"name", "topic"}
-    proper = {"person", "organisation", "place", "term"}
-    return a == b or (a in loose and b in loose | proper) or (b in loose and a in proper)
 
 
 def bare_title(title: str) -> str:

@@ -14,8 +14,6 @@ from math import sqrt
 from typing import Any, Final
 from uuid import UUID
 
-from pgvector import HalfVector
-
 from app.domain.graph import EntityCandidate, EntityLink
 from app.domain.principal import Principal
 from app.graph.cues import ALONE, CALENDAR, STOPS
@@ -30,8 +28,9 @@ from app.language.names import (
     tokens_of,
     without_quoted,
 )
-from app.language.tokens import ALL_STOP_WORDS, fold
-from app.store import entity_vectors, graph
+from app.language.text import fold
+from app.language.tokens import ALL_STOP_WORDS
+from app.store import graph
 
 LONGEST: Final = 8
 """Words of a name, as in app/language/names.py."""
@@ -48,17 +47,6 @@ PER_WORD: Final = 200
 _WORD: Final = re.compile(r"[^\s\x00?!,;()\[\]{}\"“”„«»`]+")
 
 Span = tuple[int, int]
-NEAREST: Final = 3
-"""Entities that a question links to by vector."""
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """The question's vector by a model, and the least cosine of a name that it links to (graph.vectors.linkFrom)."""
-
-    model_id: int
-    vector: HalfVector
-    least: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,29 +59,16 @@ class Wording:
 
 
 async def find_entities(
-    connection: Any,
-    principal: Principal,
-    collection_id: UUID,
-    question: str,
-    *,
-    limit: int = 10,
-    meaning: Meaning | None = None,
+    connection: Any, principal: Principal, collection_id: UUID, question: str, *, limit: int = 10
 ) -> list[EntityLink]:
-    """Entities that the question names, surest first; where it names none, those whose names are nearest to its meaning,
-    if that is given."""
+    """Entities that the question names, surest first; at most `limit`."""
     wording = wording_of(question)
-    if wording.forms:
-        found = await graph.candidates(
-            connection, principal, collection_id, list(wording.forms), list(wording.words), PER_WORD
-        )
-        if links := choose(wording, found)[:limit]:
-            return links
-    if meaning is None:
+    if not wording.forms:
         return []
-    near = await entity_vectors.nearest(
-        connection, principal, collection_id, meaning.model_id, meaning.vector, min(limit, NEAREST)
+    found = await graph.candidates(
+        connection, principal, collection_id, list(wording.forms), list(wording.words), PER_WORD
     )
-    return [link for link in near if link.score >= meaning.least]
+    return choose(wording, found)[:limit]
 
 
 def wording_of(question: str) -> Wording:

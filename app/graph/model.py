@@ -16,11 +16,10 @@ from uuid import UUID
 from app.domain.graph import Alias, EntityKind, EntityMention, Extraction, RelationMention
 from app.graph.cues import CALENDAR, PRONOUNS, STOPS
 from app.graph.keys import LONGEST_KEY, key_of
-from app.graph.model_reply import read_json_values
 from app.graph.relations import PATTERN_WEIGHT, sentences
-from app.language.text import normalise
-from app.language.tokens import fold
+from app.language.text import fold, normalise
 from app.prompts import Prompt, prompt
+from app.providers.reader import whole_values
 
 CHECKS: Final = 1
 """Version of the checks, below; a change makes cached extractions void, as one of the prompt does."""
@@ -83,7 +82,7 @@ def question(batch: Sequence[ModelPassage]) -> Prompt:
 
 def read_reply(reply: str, batch: Sequence[ModelPassage]) -> list[Said | None]:
     """What the reply says of each passage; None where it says nothing that can be read, as a refusal does."""
-    found, broken = read_json_values(reply)
+    found, broken = whole_values(reply)
     raw: dict[int, dict[str, list[Any]]] = {}
     for entry in _entries(found):
         number = 1 if len(batch) == 1 else _number(entry.get("passage"))

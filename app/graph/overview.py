@@ -11,7 +11,8 @@ from uuid import UUID
 from app.domain.graph_view import CommunitySummary
 from app.domain.principal import Principal
 from app.graph.keys import key_of
-from app.language.tokens import ALL_STOP_WORDS, fold
+from app.language.text import fold
+from app.language.tokens import ALL_STOP_WORDS
 from app.store import communities
 
 PER_WORD: Final = 200

@@ -11,7 +11,7 @@ from app.domain.graph import EntityMention, RelationMention
 from app.graph.cues import PRONOUNS, RELATIONS
 from app.graph.keys import key_of
 from app.language.name_words import ABBREVIATIONS
-from app.language.tokens import fold
+from app.language.text import fold
 
 MOST_RELATIONS: Final = 60
 """Of one passage."""

@@ -1,4 +1,4 @@
-"""The jobs that add to the graph of a collection after its documents can be searched: by a chat model, by vectors."""
+"""The job by which a chat model adds to the graph of a collection, after its documents can be searched."""
 
 from __future__ import annotations
 
@@ -12,25 +12,20 @@ from app.store.session import Database
 
 MODEL = "graph_model"
 """Kind of the job in app/jobs/graph_model.py."""
-VECTORS = "graph_vectors"
-"""Kind of the job in app/jobs/graph_vectors.py."""
 ATTEMPTS = 10
-"""Of either: a provider that limits its rate is asked again for a long while before somebody has to look."""
+"""A provider that limits its rate is asked again for a long while before somebody has to look."""
 
 
 async def order_extraction(database: Database, target: Target) -> None:
-    """Enqueue what the settings ask for; each at most once at a time."""
+    """Enqueue the job where the settings ask for it and there is a model; at most one waits or runs at a time."""
     graph = target.settings.graph
-    due = (graph.enabled and graph.model.enabled and target.has_chat, MODEL), (graph.vectors.enabled, VECTORS)
-    if any(wanted for wanted, _ in due):
+    if graph.enabled and graph.model.enabled and target.has_chat:
         async with database.transaction(target.principal) as connection:
-            for wanted, kind in due:
-                if wanted:
-                    await enqueue(connection, target.principal, kind, target.collection_id)
+            await enqueue(connection, target.principal, target.collection_id)
 
 
-async def enqueue(connection: object, principal: Principal, kind: str, collection_id: UUID) -> Job:
+async def enqueue(connection: object, principal: Principal, collection_id: UUID) -> Job:
     """The job, or the one that is waiting or running already."""
     payload = {"collection_id": str(collection_id)}
-    key = f"{kind}:{collection_id}"
-    return await jobs.enqueue(connection, principal, kind, payload, max_attempts=ATTEMPTS, dedupe_key=key)
+    key = f"{MODEL}:{collection_id}"
+    return await jobs.enqueue(connection, principal, MODEL, payload, max_attempts=ATTEMPTS, dedupe_key=key)

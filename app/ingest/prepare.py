@@ -20,8 +20,8 @@ from app.errors import EmptyDocumentError
 from app.graph.code.rows import code_graph
 from app.graph.rows import document_graph
 from app.ingest.chunkers import chunk
-from app.ingest.language import detect_language, passage_configuration
 from app.language.identifiers import identifier_terms
+from app.language.identify import detect_language, passage_configuration
 from app.providers.protocols import TokenCounter
 from app.settings import Settings
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from app.domain.document import LoadedDocument, Markup, PageStart, PreparedDocument, Source
 from app.ingest.embed import Target, embed_documents, in_use
+from app.ingest.loaders import kind_of_media_type
 from app.ingest.outlines import OutlineReader
 from app.ingest.prepare import embed_text, prepare
 from app.store import documents, graph_stage, lexical
@@ -21,14 +22,6 @@ from app.store.session import Database
 
 Redone = Literal["redone", "unchanged", "overtaken"]
 """overtaken: another version was published meanwhile, with the settings in force then."""
-
-_RENDERED = {
-    "text/markdown",
-    "text/html",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-}
-"""Media types whose loaders give Markdown."""
-_CODE = "text/x-"
 
 
 async def reindex_document(
@@ -74,18 +67,19 @@ def _prepare(
 
 def recover(text: str, media_type: str, passages: Sequence[Any]) -> LoadedDocument:
     """The document as its loader gave it. `passages`: rows with their landmarks, in order. Pure."""
-    markup: Markup = "plain"
-    language = None
-    if media_type in _RENDERED:
-        markup = "markdown"
-    elif media_type.startswith(_CODE):
-        markup, language = "code", media_type.removeprefix(_CODE)
+    kind = kind_of_media_type(media_type)
+    if kind is None:  # the package that read it is gone; only Markdown has headings
+        markup: Markup = "markdown" if any(mark[2] for row in passages for mark in row["landmarks"]) else "plain"
+    else:
+        markup = kind.loader.markup
     pages: list[PageStart] = []
     for start, page in sorted((mark[0], mark[1]) for row in passages for mark in row["landmarks"] if mark[1]):
         if not pages or page > pages[-1].number:
             # the first page begins with the text, where white space may stand before the first passage
             pages.append(PageStart(0 if not pages and page == 1 else start, page))
-    return LoadedDocument(text, media_type, markup, pages=tuple(pages), code_language=language)
+    return LoadedDocument(
+        text, media_type, markup, pages=tuple(pages), code_language=kind.code_language if kind else None
+    )
 
 
 def title_was_embedded(title: str, chunks: Sequence[Any]) -> bool:

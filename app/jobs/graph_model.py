@@ -30,7 +30,6 @@ from app.graph.model import (
 )
 from app.graph.rows import graph_rows
 from app.ingest.extraction import MODEL as KIND
-from app.ingest.extraction import VECTORS, enqueue
 from app.jobs.context import Handler, JobContext
 from app.jobs.graph_budget import spent, stop_note
 from app.providers.protocols import ChatModel, Message
@@ -211,8 +210,6 @@ class _Run:
         async with self.database.transaction(principal) as connection:
             used = await extractions.usage(connection, principal, self.context.job.id)
             left = await extractions.left(connection, principal, self.collection_id, self.extractor)
-            if self.settings.graph.vectors.enabled and self.tally["entities"]:
-                await enqueue(connection, principal, VECTORS, self.collection_id)
         cost = spent((one for one in used if one.own), self.settings.answer.prices).usage()
         counts = {name: self.tally[name] for name in ("documents", "passages", "cached", "entities", "relations")}
         spend = {name: cost[name] for name in ("input_tokens", "output_tokens", "cost")}

@@ -35,7 +35,7 @@ SAME = 1e-6
 
 
 class Ddl(Protocol):
-    """The part of app.db.vector_ddl.VectorDdl that the job needs."""
+    """The part of app.db.vector_indexes.VectorDdl that the job needs."""
 
     async def existing(self) -> dict[str, bool]: ...
 

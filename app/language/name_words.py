@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from app.language.tokens import folded_words
+from app.language.text import folded_words
 
 CONNECTORS: Final = folded_words(
     "of the de la le les du des del los las el da do dos di van von der den vom zu zur al bin ibn af d l aux auf"

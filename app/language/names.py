@@ -23,7 +23,7 @@ from app.language.name_words import (
     NOUN_ENDINGS_DE,
     NOUNS_DE,
 )
-from app.language.tokens import fold
+from app.language.text import fold
 
 LONGEST: Final = 8
 """Words of a name."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from app.language.tokens import fold
+from app.language.text import fold
 
 
 @dataclass(frozen=True, slots=True)

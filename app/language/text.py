@@ -1,18 +1,55 @@
-"""Normalisation of text, once, at the border: what the database stores is what every span counts in."""
+"""Text as characters: what the database may hold, and one way to compare. Pure."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from typing import Final
 
 _LINE_ENDS = re.compile(r"\r\n?|\u2028|\u2029|\x0c")
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "´": "'", "–": "-", "—": "-", "\u00a0": " "})
+_SPACES = re.compile(r"\s+")
+
+MAX_CHARS: Final = 2000
+"""Longer messages are read at both ends: what they ask stands before or after what was pasted."""
+_HEAD, _TAIL = 1500, 490
 
 
 def normalise(text: str) -> str:
-    """LF line ends, NUL and lone surrogates to U+FFFD, no byte order mark. PostgreSQL can store the result."""
+    """LF line ends, NUL and lone surrogates to U+FFFD, no byte order mark. PostgreSQL can store the result.
+
+    What the database stores is what every span counts in.
+    """
     return storable(_LINE_ENDS.sub("\n", text.removeprefix("\ufeff")))
 
 
 def storable(text: str) -> str:
     """NUL and lone surrogates to U+FFFD: what JSON can hold, and neither PostgreSQL nor UTF-8 can."""
     return _SURROGATES.sub("\ufffd", text.replace("\x00", "\ufffd"))
+
+
+def fold(text: str) -> str:
+    """Lower case, without accents, one kind of apostrophe and dash; spaces stay: "L’Été" is "l'ete"."""
+    if text.isascii() and text.isalnum():
+        return text.lower()  # most words
+    text = text.translate(_QUOTES).casefold()
+    if not text.isascii():
+        bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+        text = unicodedata.normalize("NFC", bare)  # joins what is no accent, such as Hangul
+    return text
+
+
+def fold_line(text: str) -> str:
+    """Folded, with single spaces: how rules see a message. "Où  ça ?" is "ou ca ?"."""
+    return _SPACES.sub(" ", fold(text)).strip()
+
+
+def folded_words(text: str) -> frozenset[str]:
+    """The words of a table, folded."""
+    return frozenset(fold(word) for word in text.split())
+
+
+def window(text: str) -> str:
+    """The text, or its beginning and its end where it is longer than MAX_CHARS."""
+    return text if len(text) <= MAX_CHARS else f"{text[:_HEAD]} … {text[-_TAIL:]}"

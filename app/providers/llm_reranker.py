@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 from app.errors import ProviderResponseError
 from app.language.text import normalise
 from app.providers.protocols import ChatModel, Message, Ranked
+from app.providers.reader import without_thought
 from app.providers.retry import now
 from app.providers.tokens import BYTES_PER_TOKEN
 
@@ -24,7 +25,6 @@ REPLY_TOKENS: Final = 2048
 RERANK_SECONDS: Final = 10.0
 BEST_SCORE: Final = 10.0
 
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"^\s*```\w*\s*\n(.*?)\n\s*```\s*$", re.DOTALL)
 _LINE = re.compile(
     r"""^[\s*\#>-]* (?:passage\s*)? [\[(]? (?P<number>\d{1,3}) [\])]? \**   # `1`, `[1]`, `- Passage 1`
@@ -117,7 +117,7 @@ def read_scores(reply: str, passages: int) -> dict[int, float]:
     Raises ValueError when there is no score, one of a passage that was not given, or two different ones of a passage.
     """
     scores: dict[int, float] = {}
-    for number, score in _pairs(_THOUGHT.sub("", reply)):
+    for number, score in _pairs(without_thought(reply)):
         if not 1 <= number <= passages:
             raise ValueError(f"scores passage {number}, but {passages} were given")
         share = min(max(score, 0.0), BEST_SCORE) / BEST_SCORE

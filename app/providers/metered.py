@@ -7,7 +7,18 @@ from contextlib import aclosing
 from typing import Any, cast
 
 from app.domain.trace import Prices, Spend, one_call
-from app.providers.protocols import ChatModel, Completion, Delta, Message, Usage
+from app.providers.protocols import (
+    Acted,
+    ChatModel,
+    Completion,
+    Delta,
+    Message,
+    Schema,
+    Structured,
+    ToolChoice,
+    ToolSpec,
+    Usage,
+)
 from app.providers.retry import now
 
 
@@ -50,6 +61,37 @@ class MeteredChat:
                 async for delta in deltas:
                     usage = delta.usage or usage
                     yield delta
+        finally:
+            self._note(usage, begun)
+
+    async def act(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, in_words: Sequence[Message],
+        choice: ToolChoice = "auto", temperature: float, max_tokens: int, timeout: float,
+    ) -> Acted:  # fmt: skip
+        """See `ChatModel.act`."""
+        begun, usage = now(), Usage()
+        try:
+            acted = await self._chat.act(
+                messages, tools, in_words=in_words, choice=choice, temperature=temperature, max_tokens=max_tokens,
+                timeout=timeout,
+            )  # fmt: skip
+            usage = acted.usage
+            return acted
+        finally:
+            self._note(usage, begun)
+
+    async def structured(
+        self, messages: Sequence[Message], schema: Schema, *, choice: ToolChoice = "auto", temperature: float,
+        max_tokens: int, timeout: float,
+    ) -> Structured:  # fmt: skip
+        """See `ChatModel.structured`."""
+        begun, usage = now(), Usage()
+        try:
+            reply = await self._chat.structured(
+                messages, schema, choice=choice, temperature=temperature, max_tokens=max_tokens, timeout=timeout
+            )
+            usage = reply.usage
+            return reply
         finally:
             self._note(usage, begun)
 

@@ -1,19 +1,38 @@
-"""Chat models of OpenAI and of servers that speak its protocol."""
+"""Chat models of OpenAI and of servers that speak its protocol.
+
+Servers differ in what they take: usage in streams, the sampling temperature, the name of the token limit, tools, structured
+output. What one refuses is left out, said otherwise, or asked for in words, and that is remembered for the client's life.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from app.errors import ProviderResponseError
+from app.errors import ProviderError, ProviderResponseError
 from app.language.text import normalise, storable
 from app.providers.circuit import Circuit
 from app.providers.openai_compatible import limits, new_client, provider_error
-from app.providers.protocols import Completion, Delta, Message, Usage
+from app.providers.protocols import (
+    Acted,
+    Completion,
+    Delta,
+    Message,
+    Schema,
+    Structured,
+    ToolCall,
+    ToolChoice,
+    ToolProtocol,
+    ToolSpec,
+    Usage,
+)
+from app.providers.reader import json_value, read_arguments, read_calls, storable_json, without_thought
 from app.providers.retry import RetryPolicy, before, now, retried
 
 if TYPE_CHECKING:
@@ -58,6 +77,90 @@ def refused_field(error: openai.APIStatusError, body: dict[str, Any]) -> str | N
     return "stream_options" if "stream_options" in body and not names_another else None
 
 
+_TOOLS_NAMED = re.compile(r"\btool|\bfunction[ _-]?call", re.IGNORECASE)
+_FORMAT_NAMED = re.compile(r"response_format|json_schema|json_object|\bschema\b|\bgrammar\b", re.IGNORECASE)
+_REFUSING: Final = frozenset({400, 404, 405, 415, 422, 500, 501})
+"""404 is what a router says that finds no server with tools, 500 what llama.cpp says without its templates."""
+UNEXPLAINED: Final = 2
+"""Requests in a row that are refused without a word about why, until that is taken for what was new in them."""
+
+
+class _RefusedError(ProviderError):
+    """The server does not take `tools`, or the `response_format`. `explained`: it says so."""
+
+    def __init__(self, error: ProviderError, *, explained: bool) -> None:
+        super().__init__(error.detail, retryable=False, upstream_status=error.extra.get("upstream_status"))
+        self.explained = explained
+
+
+def _refused(error: openai.APIStatusError, named: re.Pattern[str]) -> bool | None:
+    """Whether a server refuses what `named` names: it says so (True), it refuses without a reason (False), no (None)."""
+    said = f"{error.message} {error.param or ''} {error.body or ''}"
+    if error.status_code in _REFUSING and named.search(said):
+        return True
+    other = re.search(r"context|\btokens?\b|length|\bmodels?\b|\bmessages\b", said, re.IGNORECASE)
+    return None if other or error.status_code not in (400, 422) else False
+
+
+def _wire(message: Message) -> dict[str, Any]:
+    """As the protocol has it."""
+    sent: dict[str, Any] = {"role": message.role, "content": normalise(message.content)}
+    if message.calls:
+        sent["content"] = sent["content"] or None
+        sent["tool_calls"] = [
+            {"id": call.id, "type": "function",
+             "function": {"name": call.name, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)}}
+            for call in message.calls
+        ]  # fmt: skip
+    if message.role == "tool":
+        sent["tool_call_id"] = message.call_id
+    return sent
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": function}
+
+
+def _response_format(form: str, schema: Schema) -> dict[str, Any]:
+    if form == "json_object":
+        return {"type": "json_object"}
+    return {"type": "json_schema", "json_schema": {"name": schema.name, "strict": True, "schema": schema.as_json()}}
+
+
+def _field(thing: Any, name: str) -> Any:
+    """Of an object that the SDK made of the reply without checking it, or of a plain one."""
+    return thing.get(name) if isinstance(thing, dict) else getattr(thing, name, None)
+
+
+def _text(content: Any) -> str:
+    """What a message says; some servers send it in parts."""
+    parts = content if isinstance(content, list) else [content]
+    said = (part if isinstance(part, str) else _field(part, "text") for part in parts)
+    return storable("".join(text for text in said if isinstance(text, str)))
+
+
+def _calls(said: Any, *, cut_off: bool) -> tuple[ToolCall, ...]:
+    """The tool calls of a message, each with an id of its own; where the token limit was hit, without a last one that is
+    not whole. An older form has one `function_call`."""
+    listed = _field(said, "tool_calls")
+    functions = [(_field(item, "id"), _field(item, "function")) for item in listed] if isinstance(listed, list) else []
+    functions = functions or [(None, _field(said, "function_call"))]
+    calls: list[ToolCall] = []
+    for given_id, function in functions:
+        name = _field(function, "name")
+        if not isinstance(name, str) or not name.strip():
+            continue
+        arguments, whole = read_arguments(_field(function, "arguments"))
+        taken = {call.id for call in calls}
+        key = given_id if isinstance(given_id, str) and given_id and given_id not in taken else f"call_{len(calls) + 1}"
+        key = key if key not in taken else f"call_{len(calls) + 1}_again"
+        calls.append(ToolCall(storable(name.strip())[:80], storable_json(dict(arguments)), key, whole))
+    if cut_off and calls and not (calls[-1].whole and calls[-1].arguments):
+        calls.pop()
+    return tuple(calls)
+
+
 class OpenAIChat:
     """ChatModel. Attempts are repeated only until the first chunk of a stream has arrived."""
 
@@ -73,6 +176,10 @@ class OpenAIChat:
         self.name = name or DEFAULT_CHAT_MODEL
         self._circuit = circuit or Circuit(f"chat {self.name}")
         self._refused: set[str] = set()
+        self._tools: ToolProtocol | None = None  # what the server has shown that it knows
+        self._doubted = False
+        self._formats = ["json_schema", "json_object"]  # that it may still take, the best first
+        self._unexplained = {"tools": 0, "format": 0}
         self._retry = retry
         self._key = api_key
         self._client = new_client(api_key, base_url)
@@ -82,7 +189,7 @@ class OpenAIChat:
     def _body(self, messages: Sequence[Message], temperature: float, max_tokens: int) -> dict[str, Any]:
         return {
             "model": self.name,
-            "messages": [{"role": message.role, "content": normalise(message.content)} for message in messages],
+            "messages": [_wire(message) for message in messages],
             "temperature": temperature,
             self._limit_name: max_tokens,
         }
@@ -104,11 +211,17 @@ class OpenAIChat:
             return await retried(lambda: self._attempt(body, deadline), deadline=deadline, policy=self._retry)
 
     async def _attempt(self, body: dict[str, Any], deadline: float) -> Completion:
+        from openai import APIStatusError
+
         try:
             response = await self._create(body, lambda: limits(deadline - now()))
             choice = response.choices[0]
             text, finish = choice.message.content, choice.finish_reason
             model, usage = response.model, _usage(response.usage)
+        except APIStatusError as error:
+            failed = provider_error(error, self.name, self._key)
+            why = _refused(error, _FORMAT_NAMED) if "response_format" in body else None
+            raise (failed if why is None else _RefusedError(failed, explained=why)) from None
         except Exception as error:
             raise provider_error(error, self.name, self._key) from None
         self._require(text, finish)
@@ -150,6 +263,116 @@ class OpenAIChat:
             yield Delta(finish_reason=finish, usage=usage)
         finally:
             await stream.close()
+
+    # --- tools --------------------------------------------------------------------------------------------------------
+
+    async def act(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, in_words: Sequence[Message],
+        choice: ToolChoice = "auto", temperature: float, max_tokens: int, timeout: float,
+    ) -> Acted:  # fmt: skip
+        """See `ChatModel.act`; `timeout` is the deadline of all attempts together, seconds."""
+        deadline, names = now() + timeout, {tool.name for tool in tools}
+        refused: _RefusedError | None = None
+        async with self._circuit.call():
+            if choice == "native" or (choice == "auto" and self._tools != "text"):
+                body = self._body(messages, temperature, max_tokens) | {"tools": [_tool(tool) for tool in tools]}
+                try:
+                    acted = await retried(
+                        lambda: self._act(body, names, deadline), deadline=deadline, policy=self._retry
+                    )
+                    return self._learned(acted, choice)
+                except _RefusedError as error:
+                    if choice == "native":
+                        raise
+                    refused = error
+            body = self._body(in_words, temperature, max_tokens)
+            reply = await retried(lambda: self._attempt(body, deadline), deadline=deadline, policy=self._retry)
+            if refused is not None and self._gives_up("tools", refused):
+                self._tools = "text"
+                log.info("chat.tools_refused", model=self.name, detail=refused.detail)
+        calls = read_calls(reply.text, names, cut_off=reply.finish_reason == "length")
+        if calls and choice == "auto" and self._doubted:
+            self._tools = "text"
+        return Acted(calls, without_thought(reply.text), reply.usage, reply.finish_reason, "text")
+
+    async def _act(self, body: dict[str, Any], names: set[str], deadline: float) -> Acted:
+        from openai import APIStatusError
+
+        try:
+            response = await self._create(body, lambda: limits(deadline - now()))
+            choice = response.choices[0]
+            said, text = choice.message, _text(choice.message.content)
+            finish = choice.finish_reason
+            usage = _usage(response.usage)
+            calls = _calls(said, cut_off=finish == "length")
+        except APIStatusError as error:
+            failed, why = provider_error(error, self.name, self._key), _refused(error, _TOOLS_NAMED)
+            if why is None or (self._tools == "native" and not why):
+                raise failed from None
+            raise _RefusedError(failed, explained=why) from None
+        except Exception as error:
+            raise provider_error(error, self.name, self._key) from None
+        if not calls and not _field(said, "tool_calls"):
+            self._require(text, finish)
+        protocol: ToolProtocol = "native"
+        if not calls and text and (calls := read_calls(text, names, cut_off=finish == "length")):
+            calls = tuple(call for call in calls if call.name in names)
+            protocol = "text" if calls else "native"
+        return Acted(calls, without_thought(text), usage, finish if isinstance(finish, str) else "", protocol)
+
+    def _learned(self, acted: Acted, choice: ToolChoice) -> Acted:
+        """What the first replies to `tools` tell of the server. One that answers in words though it was given tools is
+        asked in words from then on; one that only talks may not have seen them, which is tried out once."""
+        self._unexplained["tools"] = 0
+        if choice != "auto" or self._tools == "native":
+            return acted
+        if acted.calls:
+            self._tools = acted.protocol
+            return acted
+        if self._doubted:
+            return acted
+        self._doubted = True
+        return replace(acted, unproven=True)
+
+    # --- structured output --------------------------------------------------------------------------------------------
+
+    async def structured(
+        self, messages: Sequence[Message], schema: Schema, *, choice: ToolChoice = "auto", temperature: float,
+        max_tokens: int, timeout: float,
+    ) -> Structured:  # fmt: skip
+        """See `ChatModel.structured`; `timeout` is the deadline of all attempts together, seconds."""
+        body, deadline = self._body(messages, temperature, max_tokens), now() + timeout
+        async with self._circuit.call():
+            reply = await self._formatted(body, schema, deadline, [] if choice == "text" else list(self._formats))
+        value = json_value(reply.text, cut_off=reply.finish_reason == "length")
+        return Structured(value, reply.text, reply.usage, reply.finish_reason)
+
+    async def _formatted(
+        self, body: dict[str, Any], schema: Schema, deadline: float, formats: Sequence[str]
+    ) -> Completion:
+        """In the best form that the server takes: to a schema, as some JSON object, in words."""
+        for form in formats:
+            asked = body | {"response_format": _response_format(form, schema)}
+            try:
+                made = await retried(
+                    lambda asked=asked: self._attempt(asked, deadline),  # type: ignore[misc]
+                    deadline=deadline,
+                    policy=self._retry,
+                )
+                self._unexplained["format"] = 0
+                return made
+            except _RefusedError as error:
+                if self._gives_up("format", error) and form in self._formats:
+                    self._formats.remove(form)
+                    log.info("chat.format_refused", model=self.name, format=form, detail=error.detail)
+        return await retried(lambda: self._attempt(body, deadline), deadline=deadline, policy=self._retry)
+
+    def _gives_up(self, what: str, error: _RefusedError) -> bool:
+        """Whether a refusal is for good: it says so, or it is not the first in a row that says nothing."""
+        self._unexplained[what] += 1
+        return error.explained or self._unexplained[what] >= UNEXPLAINED
+
+    # --- requests -----------------------------------------------------------------------------------------------------
 
     async def _open(
         self, body: dict[str, Any], deadline: float

@@ -5,9 +5,9 @@ Every implementation raises only ProviderError and its children; vectors are flo
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,9 +63,33 @@ class Embedders(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a chat model is told of it; `parameters` is the JSON schema of its arguments, an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that a model wants called, as the model named it. `whole`: the arguments were complete JSON; others were
+    repaired, or read out of words. `id` ties the tool's answer to the call; unique within a message."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    role: Literal["system", "user", "assistant"]
+    """`calls`: of an assistant that called tools. `call_id`: which call a message of the role `tool` answers."""
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +115,59 @@ class Completion:
     model: str
 
 
+ToolProtocol = Literal["native", "text"]
+"""How a model is told of tools, and calls them: by `tools` and `tool_calls` of the API, or in words."""
+ToolChoice = Literal["auto", "native", "text"]
+"""auto: native, and in words where the server refuses tools or answers in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """What a model does next. `calls`: tools to be called, in order, none where it only said something. `text`: what it
+    said beside them, or instead. `protocol`: how it was asked, or how it answered where that differs.
+
+    `unproven`: it only said something, and nothing shows yet that the server knows tools at all; with `auto` the next
+    request is in words, so it is worth asking again.
+    """
+
+    calls: tuple[ToolCall, ...]
+    text: str
+    usage: Usage
+    finish_reason: str
+    protocol: ToolProtocol
+    unproven: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a structured reply must look like: the JSON schema of an object, with a name for it. All properties are
+    required and no others allowed, as servers demand that keep to a schema strictly."""
+
+    name: str
+    properties: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        return strict_object(self.properties)
+
+
+def strict_object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object with exactly these properties."""
+    return {
+        "type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Structured:
+    """`value`: the first JSON object or array of the reply, None where it has none; a server may not have kept to the
+    schema. Of a reply that was cut off it has what is whole. `text`: the reply as it was."""
+
+    value: Any
+    text: str
+    usage: Usage
+    finish_reason: str
+
+
 class ChatModel(Protocol):
     @property
     def name(self) -> str: ...
@@ -105,6 +182,22 @@ class ChatModel(Protocol):
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
     ) -> AsyncIterator[Delta]:
         """Deltas as they come. Raises ProviderError, also when the stream ends without a finish reason."""
+        ...
+
+    async def act(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, in_words: Sequence[Message],
+        choice: ToolChoice = "auto", temperature: float, max_tokens: int, timeout: float,
+    ) -> Acted:  # fmt: skip
+        """What to do next, with these tools. `in_words` asks the same of a server that takes no tools: it names them and
+        says how they are called. A call that the token limit cut off is left out. Raises ProviderError."""
+        ...
+
+    async def structured(
+        self, messages: Sequence[Message], schema: Schema, *, choice: ToolChoice = "auto", temperature: float,
+        max_tokens: int, timeout: float,
+    ) -> Structured:  # fmt: skip
+        """One JSON value. The messages say what it looks like as well, for servers that take no schema (or with `text`,
+        where they are not asked to). Raises ProviderError; a reply without JSON is none here."""
         ...
 
     async def close(self) -> None: ...

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from app.language.tokens import folded_words
+from app.language.text import folded_words
+from app.language.tokens import Word
 from app.query.references import BY_LANGUAGE, References
-from app.query.words import Word
 
 
 def bound(before: Sequence[Word], word: Word, possessive: bool, table: References, text: str) -> bool:

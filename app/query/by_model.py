@@ -15,12 +15,12 @@ from typing import Any, Final
 from app.domain.passage import Passage
 from app.domain.question import Turn
 from app.errors import ProviderResponseError
-from app.language.tokens import fold
+from app.language.identify import by_words
+from app.language.text import fold
+from app.language.tokens import content_words, message_words
 from app.prompts import prompt
-from app.providers.json_reply import json_array, json_object, without_thought
 from app.providers.protocols import ChatModel, Completion, Message
-from app.query.language import by_words
-from app.query.words import content_words, tokens
+from app.providers.reader import json_array, json_object, without_thought
 from app.settings import RewriteSettings
 
 SHOWN_CHARS: Final = 1200
@@ -158,7 +158,7 @@ def checked(text: str, message: str, said: Sequence[str]) -> str:
 def _names_and_numbers(text: str) -> list[str]:
     """Words, folded, that must have been said: numbers, and capitalised ones that do not begin a sentence."""
     found = []
-    for place, word in enumerate(tokens(text)):
+    for place, word in enumerate(message_words(text)):
         first = place == 0 or text[: word.start].rstrip()[-1:] in ".?!:\"'"
         number = any(map(str.isdigit, word.text))
         name = word.capital and not first and word.content and by_words(text) != "de"

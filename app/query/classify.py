@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
-from app.domain.plan import Classification
+from app.domain.plan import Classification, QueryType
+from app.language.identify import LANGUAGES, in_order, likely_language
+from app.language.lexicon import QUESTION_WORDS, YES_NO, compiled, table
+from app.language.text import fold_line, window
+from app.language.tokens import Language, words
 from app.query.entities import entities
-from app.query.patterns.lexicon import QUESTION_WORDS, YES_NO, Language, in_order, likely_language
-from app.query.patterns.text import fold, window, words
-from app.query.patterns.types import ASKED_VALUE, PATTERNS, TYPES
 
 PATTERN, STRONG, FALLBACK_FACTUAL, FALLBACK_ANALYTICAL, NONE = 0.8, 0.8, 0.6, 0.5, 0.3
 """Confidences: a pattern matched; a factual question with a name, a date or a number; a question word; nothing
@@ -29,7 +31,7 @@ _START: Final = re.compile(r"^(?:[¿¡\"'(\s]|and |so |but |et |y |und |ok,? |pl
 def classify(text: str, language: str) -> Classification:
     """Type and confidence of a question in `language` (ISO 639-1). Short texts are recognised badly, so patterns of the
     other three languages are tried when its own say nothing."""
-    folded = fold(window(text))
+    folded = fold_line(window(text))
     folded = folded[_START.match(folded).end() :]  # type: ignore[union-attr]
     names = entities(text, language, None)
     order = in_order(language)
@@ -87,3 +89,19 @@ def _asks(word: str, lead: list[str], language: Language) -> bool:
 
 def _said(match: re.Match[str]) -> str:
     return repr(match.group().strip()[:60])
+
+
+# --- Patterns of the types of questions in four languages (types.toml), over folded text ---
+
+TYPES: Final[tuple[QueryType, ...]] = ("COMPARATIVE", "RELATIONAL", "ANALYTICAL", "PROCEDURAL", "EXPLORATORY")
+"""In order of precedence, where patterns of several stand in a text."""
+
+PATTERNS: Final[Mapping[Language, Mapping[QueryType, re.Pattern[str]]]] = {
+    language: {kind: compiled(*table("types")[language][kind], german=language == "de") for kind in TYPES}
+    for language in LANGUAGES
+}
+
+ASKED_VALUE: Final[Mapping[Language, re.Pattern[str]]] = {
+    language: compiled(*table("types")["asked"][language], german=language == "de") for language in LANGUAGES
+}
+"""Questions for a date or a number."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Literal, get_args
 
 from app.domain.plan import Classification, ComplexityScore, Level, QueryType
-from app.query.patterns.keywords import ABOUT_COLLECTION, KEYWORDS, VAGUE
-from app.query.patterns.lexicon import OR, says_nothing
-from app.query.patterns.text import fold, window, words
+from app.language.identify import LANGUAGES
+from app.language.lexicon import OR, compiled, table
+from app.language.text import fold_line, folded_words, window
+from app.language.tokens import Language, says_nothing, words
 from app.settings import RoutingSettings
 
 WEIGHTS: Final[Mapping[str, float]] = {
@@ -40,7 +41,7 @@ def complexity(
     settings: RoutingSettings,
 ) -> ComplexityScore:
     """`subquestions`: independent questions; none or one counts as one."""
-    folded = fold(window(text))
+    folded = fold_line(window(text))
     found = keywords(folded)
     factors = {
         "query_type": TYPE_FACTOR[classification.type],
@@ -73,7 +74,7 @@ def effective_top_k(level: Level, top_k: int, settings: RoutingSettings) -> int:
 def about_collection(text: str, language: str) -> bool:
     """Whether it asks about the documents as such: how many, which. Of any of the four languages, because such
     questions are short: `language` is not needed."""
-    folded = fold(window(text))
+    folded = fold_line(window(text))
     return any(pattern.search(folded) for pattern in ABOUT_COLLECTION)
 
 
@@ -100,7 +101,7 @@ def _level(score: float, settings: RoutingSettings) -> Level:
 
 def _ambiguous(text: str, entities: Sequence[str]) -> str | None:
     """What is short or many-sided asks for clarification only when it names nothing."""
-    folded = fold(window(text))
+    folded = fold_line(window(text))
     if entities or not folded:
         return None
     if len(folded) < SHORT and _names_nothing(folded):
@@ -126,3 +127,28 @@ def _sentence(score: float, level: Level, factors: Mapping[str, float], found: S
     )
     words = f" (keywords: {', '.join(found[:6])})" if found else ""
     return f"{level.capitalize()} at {score:.3f}: {parts or 'nothing speaks for complexity'}{words}"
+
+
+# --- Words that speak of more than looking something up, in five families and four languages, and questions a ---
+
+Family = Literal["causal", "analysis", "comparison", "multi_step", "synthesis"]
+
+KEYWORDS: Final[Mapping[tuple[Family, Language], tuple[re.Pattern[str], ...]]] = {
+    (family, language): tuple(
+        compiled(pattern, german=language == "de") for pattern in table("keywords")[family][language]
+    )
+    for family in get_args(Family)
+    for language in LANGUAGES
+}
+
+ABOUT_COLLECTION: Final = tuple(
+    compiled(*table("keywords")["about_collection"][language], german=language == "de") for language in LANGUAGES
+)
+"""Questions about the collection itself. `what ... doc` is too common to be one."""
+
+VAGUE: Final = folded_words(
+    "thing things stuff info information help issue problem details detail example topic subject truc trucs chose "
+    "choses aide probleme cosa cosas ayuda problema ding dinge sache sachen hilfe frage question pregunta idea idee "
+    "seriously hmm etc"
+)
+"""Content words by form that say nothing alone."""

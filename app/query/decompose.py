@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from app.language.tokens import folded_words
+from app.language.text import folded_words
 
 MAX_CHARS: Final = 2000
 MIN_CHARS: Final = 8

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from app.domain.plan import Vocabulary
+from app.language.lexicon import ALL_QUESTION_WORDS, YES_NO
 from app.language.name_words import COMMON_OPENERS
 from app.language.names import (
     NameRules,
@@ -17,15 +18,15 @@ from app.language.names import (
     tokens_of,
     without_quoted,
 )
-from app.query.patterns.lexicon import ALL_QUESTION_WORDS, ALL_STOP_WORDS, YES_NO
-from app.query.patterns.text import fold, window
+from app.language.text import fold_line, window
+from app.language.tokens import ALL_MESSAGE_STOP_WORDS
 
 MOST: Final = 20
 """Entities of one message; more would be a list."""
 _RARE: Final = 0.01
 """Share of passages up to which a lower-case word of the collection may be a name."""
 _MIN_PASSAGES: Final = 20
-_READING: Final = NameRules(ALL_STOP_WORDS, ALL_QUESTION_WORDS, COMMON_OPENERS.union(*YES_NO.values()))
+_READING: Final = NameRules(ALL_MESSAGE_STOP_WORDS, ALL_QUESTION_WORDS, COMMON_OPENERS.union(*YES_NO.values()))
 _GERMAN: Final = replace(_READING, german=True)
 
 
@@ -48,7 +49,7 @@ def entities(text: str, language: str, vocabulary: Vocabulary | None) -> tuple[s
         found += _rare_words(tokens, vocabulary)
     unique: dict[str, str] = {}
     for _, name in sorted(found):
-        unique.setdefault(fold(name), name)
+        unique.setdefault(fold_line(name), name)
     return tuple(unique.values())[:MOST]
 
 
@@ -60,6 +61,6 @@ def _rare_words(tokens: list[NameToken], vocabulary: Vocabulary) -> list[tuple[i
     counted = [
         (vocabulary.frequencies.get(token.word.casefold(), 0), token.start, token.word)
         for token in tokens
-        if len(token.word) > 3 and token.folded not in ALL_STOP_WORDS and not token.word.isdigit()
+        if len(token.word) > 3 and token.folded not in ALL_MESSAGE_STOP_WORDS and not token.word.isdigit()
     ]
     return [(start, word) for count, start, word in sorted(counted)[:12] if 0 < count <= most][:2]

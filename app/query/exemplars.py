@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.plan import Intent, IntentMatch, Vocabulary
+from app.language.lexicon import table
+from app.language.text import fold_line, window
+from app.language.tokens import ALL_MESSAGE_STOP_WORDS, words
 from app.providers.protocols import Embedder, Vectors
-from app.query.patterns.forms import frequent
-from app.query.patterns.intents import COMPANIONS, HOW_TO, OFF_TOPIC_CUES
-from app.query.patterns.lexicon import ALL_STOP_WORDS
-from app.query.patterns.tables import table
-from app.query.patterns.text import fold, window, words
+from app.query.forms import COMPANIONS, HOW_TO, OFF_TOPIC_CUES, frequent
 from app.settings import RoutingSettings
 
 RETRIEVED: Final[frozenset[Intent]] = frozenset({"question", "command"})
@@ -125,7 +124,7 @@ def has_subject(message: str, intent: Intent, vocabulary: Vocabulary | None) -> 
     Small talk about nothing has no word that its examples lack. The off-topic talks of anything; there a word counts
     that is a subject of the collection, and asking how something is done.
     """
-    folded = fold(window(message))
+    folded = fold_line(window(message))
     if len(words(folded)) > MOST_WORDS or _CODE.search(folded):
         return True
     if intent != "off_topic":
@@ -139,19 +138,21 @@ def has_subject(message: str, intent: Intent, vocabulary: Vocabulary | None) -> 
 
 
 def _content(folded: str) -> list[str]:
-    return [word for word in words(folded.replace("'", "")) if word not in ALL_STOP_WORDS and not word.isdigit()]
+    return [
+        word for word in words(folded.replace("'", "")) if word not in ALL_MESSAGE_STOP_WORDS and not word.isdigit()
+    ]
 
 
 def _new_words(message: str, intent: Intent) -> list[str]:
     """Content words that no example of the intent has."""
     usual = _usual(intent)
-    return [word for word in _content(fold(window(message))) if not _like(word, usual)]
+    return [word for word in _content(fold_line(window(message))) if not _like(word, usual)]
 
 
 @cache
 def _usual(intent: Intent) -> frozenset[str]:
     """Words of the examples of an intent, and what may stand beside."""
-    spoken = {word for one in exemplars() if one.intent == intent for word in words(fold(one.text))}
+    spoken = {word for one in exemplars() if one.intent == intent for word in words(fold_line(one.text))}
     return frozenset(word.replace("'", "") for word in spoken | COMPANIONS.get(intent, frozenset()))
 
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from app.language.tokens import folded_words
+from app.language.text import folded_words
+from app.language.tokens import Word, message_words
 from app.query.binding import clause
 from app.query.pointing import Reference, binding_names, pointing
 from app.query.references import BY_LANGUAGE, References
-from app.query.words import Word, tokens
 
 MAX_CHARS: Final = 400
 """Longer messages bring their own subject."""
@@ -32,7 +32,7 @@ def reference(message: str, language: str, names: Sequence[str]) -> Reference | 
         return None
     table = BY_LANGUAGE.get(language, BY_LANGUAGE["en"])
     offset = message.index(text)
-    if sum(word.content for word in tokens(text)) > MAX_CONTENT:
+    if sum(word.content for word in message_words(text)) > MAX_CONTENT:
         return None
     found = (
         _whole(text, table) or _focus(text, table, names) or _listed(text, table, names) or pointing(text, table, names)
@@ -56,7 +56,7 @@ def _whole(text: str, table: References) -> Reference | None:
 
 def _bare(text: str, table: References, names: Sequence[str]) -> Reference | None:
     """Questions without a subject: "what year?", "how many employees?", "¿cuándo se fundó?"."""
-    words = tokens(text)
+    words = message_words(text)
     asks = [word for word in words if word.folded in table.questions]
     said = [word for word in words if word.content and word.folded not in table.questions]
     if not names and words and not said:
@@ -104,7 +104,7 @@ def _focus(text: str, table: References, names: Sequence[str]) -> Reference | No
         if match and rest and _is_fragment(rest, table):
             if any(pattern.search(rest) for pattern in (table.ordinal, table.every, table.other)):
                 return None  # a reference to what was listed is more precise
-            if any(word.folded in table.possessives | table.demonstratives for word in tokens(rest)):
+            if any(word.folded in table.possessives | table.demonstratives for word in message_words(rest)):
                 return None  # as is a possessive: "and its price?"
             return Reference("focus", match.group().strip(), 0, match.end(), rest=rest)
     return None
@@ -112,7 +112,7 @@ def _focus(text: str, table: References, names: Sequence[str]) -> Reference | No
 
 def _is_fragment(rest: str, table: References) -> bool:
     """No sentence of its own: few words, no verb, no question word, and not only a pronoun."""
-    words = tokens(rest)
+    words = message_words(rest)
     if not words or len(words) > FRAGMENT_WORDS or words[0].folded in table.questions | table.verbs:
         return False
     if any(word.folded in table.verbs | table.questions for word in words):
@@ -124,7 +124,7 @@ def _is_fragment(rest: str, table: References) -> bool:
 
 
 def _listed(text: str, table: References, names: Sequence[str]) -> Reference | None:
-    words = tokens(text)
+    words = message_words(text)
     if match := table.ordinal.search(text):
         named = match["word"]
         number = int(match["number"]) if match["number"] else table.ordinals.get(_folded(named), 0)
@@ -145,12 +145,12 @@ def _listed(text: str, table: References, names: Sequence[str]) -> Reference | N
 
 def _names_some(before: str, names: Sequence[str]) -> bool:
     """ "are cats and dogs both mammals?" says which."""
-    return any(name in before for name in names) or sum(word.content for word in tokens(before)) > 1
+    return any(name in before for name in names) or sum(word.content for word in message_words(before)) > 1
 
 
 def _own_subject(text: str, end: int, table: References) -> bool:
     """What the message itself lists or names after "both": "are both cats and dogs mammals?"."""
-    following = tokens(text[end:])
+    following = message_words(text[end:])
     if not following or following[0].folded in table.verbs:
         return False
     own = table.determiners | {"of", "de", "von", "des", "du"}
@@ -158,5 +158,5 @@ def _own_subject(text: str, end: int, table: References) -> bool:
 
 
 def _folded(text: str) -> str:
-    found = tokens(text)
+    found = message_words(text)
     return found[0].folded if found else ""

@@ -13,14 +13,14 @@ from typing import Final, get_args
 
 from app.domain.plan import Intent, IntentMatch, Vocabulary
 from app.domain.question import Turn
+from app.language.letters import looks_random
+from app.language.text import fold_line, folded_words, window
+from app.language.tokens import WORD, says_nothing
 from app.prompts import prompt
-from app.providers.json_reply import without_thought
 from app.providers.protocols import ChatModel, Message
-from app.query.patterns import intents as known
-from app.query.patterns.forms import whole_message
-from app.query.patterns.letters import looks_random
-from app.query.patterns.lexicon import says_nothing
-from app.query.patterns.text import WORD, fold, folded_set, window
+from app.providers.reader import json_object, without_thought
+from app.query import forms as known
+from app.query.forms import whole_message
 from app.settings import RoutingSettings
 
 INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
@@ -43,7 +43,7 @@ _ROMAN: Final = re.compile(r"(?i)(?=[IVXLCDM])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L
 _ACRONYM: Final = 9
 """Capitals shorter than this are an abbreviation."""
 _CODE: Final = re.compile(r"\d|[_./:@#+\\-]|[a-z][A-Z]")
-_TWO_LETTER_WORDS: Final = folded_set(
+_TWO_LETTER_WORDS: Final = folded_words(
     "mama papa anna otto noon deed coco dada toto bobo nana lola nono elle meme tete sees sese isis epee "
     "nennen tutu gaga reza ieee wwii nunn tata lili momo kiki titi jojo dodo hannah baba gigi lulu mimi"
 )
@@ -120,7 +120,7 @@ def _form(text: str, has_history: bool, vocabulary: Vocabulary | None) -> Intent
     if found is None:
         return None
     intent, phrase, exact = found
-    if intent == "followup" and not has_history and says_nothing(fold(text)):
+    if intent == "followup" and not has_history and says_nothing(fold_line(text)):
         return _rule("clarify_needed", 0.9, f"{phrase!r} without a conversation")
     if intent == "acknowledgement":
         if not has_history and any(_known(word, vocabulary) for word in phrase.split()):
@@ -144,7 +144,7 @@ def _only_stop_words(text: str, has_history: bool) -> IntentMatch | None:
         return None
     if len(spelled) == 1 and len(spelled[0]) > 1 and spelled[0].isupper():
         return None  # IT, US, WHO
-    if not spelled or not says_nothing(fold(text)):
+    if not spelled or not says_nothing(fold_line(text)):
         return None
     if has_history:
         return _rule("followup", 0.85, "only stop words, in a conversation")
@@ -156,7 +156,7 @@ def _nonsense(text: str, vocabulary: Vocabulary | None) -> IntentMatch | None:
     spelled = WORD.findall(text)
     if not spelled or len(spelled) > 12 or any(_known(word, vocabulary) for word in spelled):
         return None
-    if all(fold(word) in known.NONSENSE for word in spelled):
+    if all(fold_line(word) in known.NONSENSE for word in spelled):
         return _rule("garbage", 0.9, "no words that mean something")
     if all(_is_random(word, vocabulary) for word in text.split()):
         return _rule("garbage", 0.95, "random letters")
@@ -168,14 +168,14 @@ def _is_random(token: str, vocabulary: Vocabulary | None) -> bool:
     if not word or _CODE.search(word) or _ROMAN.fullmatch(word) or (word.isupper() and len(word) < _ACRONYM):
         return False
     limit = _RANDOM_UNSEEN if vocabulary and vocabulary.passages else _RANDOM
-    return looks_random(fold(word), _RANDOM_NAME if word.istitle() else limit)
+    return looks_random(fold_line(word), _RANDOM_NAME if word.istitle() else limit)
 
 
 def _known(word: str, vocabulary: Vocabulary | None) -> bool:
     if vocabulary is None:
         return False
     frequencies = vocabulary.frequencies
-    return bool(frequencies.get(word.casefold()) or frequencies.get(fold(word)))
+    return bool(frequencies.get(word.casefold()) or frequencies.get(fold_line(word)))
 
 
 # --- layer 2 ----------------------------------------------------------------------------------------------------------
@@ -208,14 +208,8 @@ async def by_model(message: str, history: Sequence[Turn], chat: ChatModel, setti
 def read_intent(reply: str) -> Intent | None:
     """The intent that a reply names: JSON {"intent": ...}, or a word on its own. None where it names none or several."""
     text = without_thought(reply)
-    start, end = text.find("{"), text.rfind("}")
-    if 0 <= start < end:
-        try:
-            value = json.loads(text[start : end + 1])
-        except (ValueError, RecursionError):
-            value = None
-        if isinstance(value, dict):
-            return _named(str(value.get("intent", "")))
+    if value := json_object(text):
+        return _named(str(value.get("intent", "")))
     if whole := _named(text):
         return whole
     if len(text) > _SHORT_REPLY:  # prose may mention any of them

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from app.language.tokens import folded_words
+from app.language.text import folded_words
+from app.language.tokens import Word, message_words
 from app.query.binding import bound, clause
 from app.query.references import ABOUT_DOCUMENTS, BY_LANGUAGE, References
-from app.query.words import Word, tokens
 
 Kind = Literal[
     "pronoun", "possessive", "demonstrative", "document", "adverb", "ordinal", "every", "other", "focus", "whole"
@@ -32,7 +32,7 @@ class Reference:
 
 def pointing(text: str, table: References, names: Sequence[str]) -> Reference | None:
     expletive = [match.span() for match in table.expletive.finditer(text)]
-    words = tokens(text)
+    words = message_words(text)
     first_name = min((text.find(name) for name in binding_names(names, text, table)), default=len(text))
     for number, word in enumerate(words):
         if any(start <= word.start < end for start, end in expletive):
@@ -136,6 +136,6 @@ def _clitic(text: str, table: References, names: Sequence[str]) -> Reference | N
             continue
         for pattern in found:
             match = pattern.search(text)
-            if match and not any(word.content for word in tokens(text[: match.start()])):
+            if match and not any(word.content for word in message_words(text[: match.start()])):
                 return Reference("pronoun", match["cue"].strip(), match.start("cue"), match.end("cue"))
     return None

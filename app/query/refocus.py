@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from app.language.tokens import message_words
 from app.query.pointing import Reference
 from app.query.references import BY_LANGUAGE
 from app.query.rewritten import MAX_TEXT, Names, Rewritten, appended, distinct, inside
 from app.query.topic import Topic
-from app.query.words import tokens
 
 
 def refocused(message: str, found: Reference, about: Topic, language: str, names: Names) -> Rewritten:
@@ -35,13 +35,18 @@ def _replaced(question: str, place: int, old: str, rest: str, language: str) -> 
     table = BY_LANGUAGE.get(language, BY_LANGUAGE["en"])
     before, words = question[:place], rest.split()
     last = before.split()[-1].casefold() if before.split() else ""
-    if len(words) > 1 and last and tokens(words[0])[:1] and tokens(words[0])[0].folded in table.prepositions:
+    if (
+        len(words) > 1
+        and last
+        and message_words(words[0])[:1]
+        and message_words(words[0])[0].folded in table.prepositions
+    ):
         words = words[1:]
     elif (
         len(words) > 1
         and last in table.determiners
-        and tokens(words[0])[:1]
-        and tokens(words[0])[0].folded in table.determiners
+        and message_words(words[0])[:1]
+        and message_words(words[0])[0].folded in table.determiners
     ):
         before = before.rstrip()[: -len(last)]
     return f"{before}{' '.join(words)}{question[place + len(old) :]}"[:MAX_TEXT]
@@ -57,7 +62,7 @@ def _counterpart(rest: str, about: Topic, language: str, names: Names) -> str | 
         return str(numbers[0]) if len(numbers) == 1 else None
     if not about.names:
         return _last_noun(rest, about.question, language)
-    if names(rest, language) or all(word.capital for word in tokens(rest) if word.content):
+    if names(rest, language) or all(word.capital for word in message_words(rest) if word.content):
         return (
             about.names[0]
             if len(about.names) == 1
@@ -78,7 +83,7 @@ def _last_noun(rest: str, question: str, language: str) -> str | None:
     """ "and the mileage?" takes the place of the noun at the end of "How high is the daily allowance?". Not where something
     else of the question may be meant: "How do customers pay the invoice?" "And the suppliers?"."""
     table = BY_LANGUAGE.get(language, BY_LANGUAGE["en"])
-    new, words = tokens(rest), tokens(question)
+    new, words = message_words(rest), message_words(question)
     start = max((place for place, word in enumerate(words) if word.folded in table.determiners), default=0)
     noun, before = words[start + 1 :], words[:start]
     phrase = 2 <= len(new) <= 3 and new[0].folded in table.determiners and all(word.content for word in new[1:])
@@ -101,4 +106,8 @@ def _preposition(text: str | Sequence[str], language: str) -> str:
     """The preposition that a text begins with."""
     words = text.split() if isinstance(text, str) else list(text)
     table = BY_LANGUAGE.get(language, BY_LANGUAGE["en"])
-    return words[0] if words and tokens(words[0]) and tokens(words[0])[0].folded in table.prepositions else ""
+    return (
+        words[0]
+        if words and message_words(words[0]) and message_words(words[0])[0].folded in table.prepositions
+        else ""
+    )

@@ -7,8 +7,9 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from app.query.patterns.lexicon import LANGUAGES, Language, in_order
-from app.query.patterns.tables import table
+from app.language.identify import LANGUAGES, in_order
+from app.language.lexicon import table
+from app.language.tokens import Language
 
 LONGEST: Final = 300
 """Code points of a question that is looked at; a longer one asks more than this."""

@@ -14,16 +14,16 @@ from typing import Final
 
 from app.domain.plan import Intent
 from app.domain.question import Turn
-from app.language.tokens import folded_words
+from app.language.identify import by_words
+from app.language.text import folded_words
+from app.language.tokens import content_words, message_words
 from app.query.followup import reference
 from app.query.intent import hard_rules
-from app.query.language import by_words
 from app.query.pointing import Reference
 from app.query.references import BY_LANGUAGE, LAST
 from app.query.refocus import refocused
 from app.query.rewritten import MAX_TEXT, Names, Rewritten, appended, distinct, inside
 from app.query.topic import Topic, listed, said, topic
-from app.query.words import content_words, tokens
 
 MAX_TURN: Final = 2000
 """Characters of a past question that are looked at."""
@@ -111,7 +111,7 @@ def resolve(message: str, about: Topic | None, language: str, names: Names) -> R
 def _about_the_last(message: str, found: Reference, about: Topic, language: str) -> Rewritten:
     """ "why?" asks something else of the last question; "and?" nothing."""
     table = BY_LANGUAGE.get(language, BY_LANGUAGE["en"])
-    asks = any(word.folded in table.questions for word in tokens(message))
+    asks = any(word.folded in table.questions for word in message_words(message))
     text = f"{message.strip(' ?!.¿¡')}: {about.question}" if asks else about.question
     return Rewritten(text[:MAX_TEXT], (about.question,), f"{found.cue!r} is about the last question")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.domain.passage import Passage
+from app.language.tokens import content_words
 from app.query.rewritten import MAX_TEXT, Rewritten
-from app.query.words import content_words
 
 
 def rewrite_after(

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.question import Turn
-from app.domain.refusals import REFUSALS
-from app.language.tokens import folded_words
+from app.language.lexicon import REFUSALS
+from app.language.text import folded_words
+from app.language.tokens import content_words, message_words
 from app.query.references import BY_LANGUAGE
-from app.query.words import content_words, tokens
 
 MAX_ANSWER: Final = 1500
 """Characters of an answer that are looked at."""
@@ -79,7 +79,7 @@ def _new_names(answer: str, question: str, names_in: Callable[[str], Sequence[st
     """Names that are new in the sentence of the answer which says most of the question's words: what was asked for."""
     sentences = _SENTENCE.split(answer.strip())[:3]
     first = sentences[0]
-    words = tokens(first)
+    words = message_words(first)
     short = 0 < len(words) <= 5 and not _ITEM.match(first) and not _VERBS & {word.folded for word in words}
     if (
         short
@@ -112,7 +112,7 @@ def listed(answer: str) -> tuple[str, ...]:
         if (match := _SERIES.search(sentence[:400])) and "," in match["head"]:
             head = match["head"].split(",")
             members = [_member(head[0], first=True), *map(_member, head[1:]), _member(match["last"])]
-            if not any(_VERBS & {word.folded for word in tokens(member)[:1]} for member in members):
+            if not any(_VERBS & {word.folded for word in message_words(member)[:1]} for member in members):
                 best = max(best, [member for member in members if member], key=len)
     return tuple(best) if len(best) >= 3 else ()
 

@@ -14,7 +14,9 @@ from typing import Any, Final
 
 from app.domain.plan import Intent, IntentMatch, QueryPlan, Vocabulary
 from app.domain.question import Turn
-from app.providers import langid
+from app.language import identify
+from app.language.identify import by_words, detect
+from app.language.tokens import message_words
 from app.providers.protocols import ChatModel, Vectors
 from app.query.by_model import rewrite_by_model
 from app.query.classify import classify
@@ -24,13 +26,11 @@ from app.query.entities import entities
 from app.query.exemplars import Exemplars
 from app.query.filters import Found, Wish, wishes
 from app.query.intent import MALFORMED, by_model, hard_rules
-from app.query.language import by_words, detect
 from app.query.rewrite import followed_up, rewrite, standing_alone
 from app.query.rewritten import Rewritten
 from app.query.run import Run
 from app.query.summarize import wants_summary
 from app.query.weights import fusion_weights
-from app.query.words import tokens
 from app.settings import Settings
 
 Look = Callable[[Sequence[str]], Awaitable[Vocabulary]]
@@ -94,7 +94,7 @@ async def _nothing() -> None:
 
 
 def _looked_up(message: str) -> list[str]:
-    return [word.text for word in tokens(message[:4000])]
+    return [word.text for word in message_words(message[:4000])]
 
 
 # --- intent -------------------------------------------------------------------------------------------------------------
@@ -131,8 +131,8 @@ async def _language(run: Run, known: Vocabulary | None) -> str:
     with run.step("language"):
         if spoken := by_words(run.message):
             return spoken
-        if not langid.is_warm():
-            await asyncio.to_thread(langid.warm)
+        if not identify.is_warm():
+            await asyncio.to_thread(identify.warm)
         return detect(run.message, _spoken(run) or (known.language if known and known.language else "en"))
 
 

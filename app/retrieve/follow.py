@@ -12,9 +12,9 @@ import structlog
 
 from app.domain.passage import Fused, Leg, LegResult
 from app.retrieve import graph
+from app.retrieve.context import Asked
 from app.retrieve.legs import LegFailedError
-from app.retrieve.retriever import Asked
-from app.retrieve.route import joined
+from app.retrieve.plan import joined
 from app.store.search import MovedOnError
 from app.store.session import savepoint
 

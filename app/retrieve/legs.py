@@ -16,7 +16,7 @@ from app.domain.plan import Conditions
 from app.domain.principal import Principal
 from app.language.identifiers import identifier_terms
 from app.retrieve import vector
-from app.retrieve.stopwatch import Stopwatch
+from app.retrieve.context import Stopwatch
 from app.settings import Settings
 from app.store import lexical
 from app.store.session import savepoint

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
-from app.domain.language import CONFIGURATIONS
 from app.domain.plan import Condition, Conditions, Field
+from app.language.identify import CONFIGURATIONS
 
 MAX_OPERATORS = 32
 """A text with more is pasted data, not a query, and none of them counts."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.passage import Passage, SearchRequest
+from app.domain.passage import Passage
 from app.errors import ProviderError
 from app.providers.protocols import RerankerChoice
 from app.providers.retry import before, now
 from app.settings import RetrieveSettings, Settings
 
-_ASKED = (
+_REQUESTED = (
     "rerank asked for, but no reranker is configured: set COHERE_API_KEY, a chat model (OPENAI_API_KEY or "
     "OPENAI_BASE_URL) or a local cross-encoder, and rag.rerankerProvider to other than none"
 )
@@ -26,22 +26,29 @@ class Reranked:
     reranker: str | None = None
 
 
-def wanted(choice: RerankerChoice, request: SearchRequest, settings: Settings, *, answering: bool) -> bool:
+def wants_reranking(
+    choice: RerankerChoice, settings: Settings, *, requested: bool | None = None, answering: bool
+) -> bool:
     """Whether to rerank: as the request says, else as rag.rerankingEnabled says, for answers or by a quick reranker."""
-    if request.rerank is not None:
-        return request.rerank
+    if requested is not None:
+        return requested
     return settings.rag.reranking_enabled and (answering or not choice.on_request)
 
 
 async def rerank(
-    choice: RerankerChoice, request: SearchRequest, shortlist: Sequence[Passage], settings: RetrieveSettings
+    choice: RerankerChoice,
+    query: str,
+    shortlist: Sequence[Passage],
+    settings: RetrieveSettings,
+    *,
+    requested: bool = False,
 ) -> Reranked:
     """The first `rerank_candidates` passages in the reranker's order, those it left out, then the rest.
 
-    Without a reranker nothing is wrong, unless the settings name one or the caller asked in so many words.
+    Without a reranker nothing is wrong, unless the settings name one or the caller `requested` it in so many words.
     """
     if choice.reranker is None:
-        return Reranked(list(shortlist), choice.problem or (_ASKED if request.rerank else None))
+        return Reranked(list(shortlist), choice.problem or (_REQUESTED if requested else None))
     head, tail = list(shortlist[: settings.rerank_candidates]), list(shortlist[settings.rerank_candidates :])
     if len(head) < 2:
         return Reranked(list(shortlist))
@@ -49,7 +56,7 @@ async def rerank(
     try:
         ranked = await before(
             now() + settings.rerank_seconds,
-            choice.reranker.rerank(request.query, [passage.content for passage in head], top_n=len(head)),
+            choice.reranker.rerank(query, [passage.content for passage in head], top_n=len(head)),
         )
     except ProviderError as error:
         return Reranked(list(shortlist), f"reranker {name} failed: {error.detail}")

@@ -1,6 +1,6 @@
 """The read path on one screen: embed -> text legs -> graph -> passages -> rerank -> trace.
 
-Legs and passages come in one statement (at_once.py) or leg by leg (leg_by_leg.py), always out of one snapshot. A leg or
+Legs and passages come in one statement (single_statement.py) or leg by leg (stepwise.py), always out of one snapshot. A leg or
 reranker that fails never fails the search and is never hidden: it stands in `legs_failed` or `degraded`.
 """
 
@@ -17,24 +17,22 @@ from app.domain.ids import new_id
 from app.domain.passage import Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.errors import DatabaseUnavailableError, NotFoundError
-from app.retrieve import at_once, leg_by_leg
+from app.retrieve import single_statement, stepwise
+from app.retrieve.context import Asked, Found, SearchDeps, Stopwatch
+from app.retrieve.embed import NeedsVectorsError, QueryVectors
 from app.retrieve.graph import said_of
 from app.retrieve.legs import LegFailedError
 from app.retrieve.operators import parse_operators
-from app.retrieve.query_vectors import NeedsVectorsError, QueryVectors
-from app.retrieve.rerank import relevant, rerank, wanted
-from app.retrieve.retriever import Asked, Found, Retriever
-from app.retrieve.route import routed, unsure
-from app.retrieve.stopwatch import Stopwatch
+from app.retrieve.plan import routed, unsure
+from app.retrieve.rerank import relevant, rerank, wants_reranking
 from app.retrieve.trace import leg_traces
 from app.settings import Settings
 
-__all__ = ["Retriever", "search"]
 log = structlog.get_logger(__name__)
 
 
 async def search(
-    retriever: Retriever,
+    deps: SearchDeps,
     principal: Principal,
     request: SearchRequest,
     settings: Settings,
@@ -50,14 +48,14 @@ async def search(
     Raises NotFoundError for an unknown collection, DatabaseUnavailableError when no leg could answer, QueryTimeoutError.
     """
     stopwatch = Stopwatch()
-    embedded = embedded or QueryVectors(retriever, principal, request, settings)
+    embedded = embedded or QueryVectors(deps, principal, request, settings)
     parsed = parse_operators(request.query)
     request = replace(request, query=parsed.text)
-    choice, reranker = retriever.reranker.get(settings), None
-    reranks = wanted(choice, request, settings, answering=answering)
+    choice, reranker = deps.reranker.get(settings), None
+    reranks = wants_reranking(choice, settings, requested=request.rerank, answering=answering)
     whole = max(request.top_k, settings.retrieve.rerank_candidates if reranks and choice.reranker else 0)
     ran = routed(request, settings)
-    asked = Asked(retriever, principal, ran, parsed.conditions, settings, whole, stopwatch)
+    asked = Asked(deps, principal, ran, parsed.conditions, settings, whole, stopwatch)
     found = await _retrieve(asked, embedded)
     if unsure(request, asked.request, found.legs):
         asked = replace(asked, request=request)
@@ -70,7 +68,9 @@ async def search(
     degraded += tuple(embedded.degraded)
     candidates = shortlist
     if shortlist and reranks:
-        done = await stopwatch.measure("rerank", rerank(choice, request, shortlist, settings.retrieve))
+        done = await stopwatch.measure(
+            "rerank", rerank(choice, request.query, shortlist, settings.retrieve, requested=bool(request.rerank))
+        )
         shortlist = candidates = done.passages
         reranker = done.reranker
         if done.problem:
@@ -101,21 +101,21 @@ async def search(
 async def _retrieve(asked: Asked, embedded: QueryVectors) -> Found:
     """Almost always one statement. A part that fails costs another snapshot, in which it can fail alone; collections that
     another model than the settings' serves cost another one too, because nothing is embedded inside a transaction."""
-    guarded, model = False, asked.retriever.model
+    guarded, model = False, asked.deps.model
     if "vector" in asked.request.legs and asked.request.model is None and not embedded.knows(model):
         await embedded.add([model], asked.stopwatch)
-    if at_once.suits(asked, embedded):
+    if single_statement.suits(asked, embedded):
         try:
-            if (found := await at_once.retrieve(asked, embedded)) is not None:
+            if (found := await single_statement.retrieve(asked, embedded)) is not None:
                 return found
         except (NotFoundError, DatabaseUnavailableError):
             raise
         except Exception:
-            log.warning("search.at_once_failed", exc_info=True)
+            log.warning("search.single_statement_failed", exc_info=True)
             guarded = True
     while True:
         try:
-            return await leg_by_leg.retrieve(asked, embedded, guarded=guarded)
+            return await stepwise.retrieve(asked, embedded, guarded=guarded)
         except NeedsVectorsError as need:
             await embedded.add(need.models, asked.stopwatch)
         except LegFailedError:
@@ -127,7 +127,7 @@ async def _told(asked: Asked, found: Found, kept: Sequence[Passage]) -> tuple[Gr
     if not any("graph" in passage.ranks for passage in kept):
         return None, ""
     try:
-        work = said_of(asked.retriever.database, asked.principal, found.linked, kept)
+        work = said_of(asked.deps.database, asked.principal, found.linked, kept)
         return await asked.stopwatch.measure("graph", work), ""
     except Exception as error:
         log.exception("search.graph_context_failed")
@@ -141,3 +141,22 @@ def _chunk_only(passage: Passage) -> Passage:
     start, end = passage.matched
     content = passage.content[start - passage.start : end - passage.start]
     return replace(passage, content=content, start=start, end=end)
+
+
+# --- What a search finds where there is nothing to search ---
+
+
+def nothing_found(request: SearchRequest, run_id: UUID) -> SearchResult:
+    """The result for collections that do not exist: that of an empty one. A chat may begin before its first document."""
+    return SearchResult(
+        passages=(),
+        trace_id=run_id,
+        legs_used=(),
+        legs_failed={},
+        exact=True,
+        degraded=(),
+        timings_ms={},
+        confidence=dict.fromkeys(request.legs, 0.0),
+        epochs={},
+        visible_passages=0,
+    )

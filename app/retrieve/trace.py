@@ -12,9 +12,9 @@ from uuid import UUID
 from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunTrace
+from app.retrieve.context import Found
 from app.retrieve.legs import lexical_text
 from app.retrieve.operators import parse_operators
-from app.retrieve.retriever import Found
 from app.settings import Settings
 
 

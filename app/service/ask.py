@@ -21,11 +21,11 @@ from app.providers.protocols import Vectors
 from app.query.filters import Found, Wish
 from app.query.restrict import restrict
 from app.query.understand import understand
-from app.retrieve.absent import nothing_found
-from app.retrieve.cached import cached_search
-from app.retrieve.query_vectors import query_vectors
-from app.retrieve.rerank import Reranked, rerank, wanted
-from app.retrieve.route import default_legs
+from app.retrieve.cache import cached_search
+from app.retrieve.embed import query_vectors
+from app.retrieve.plan import default_legs
+from app.retrieve.rerank import Reranked, rerank, wants_reranking
+from app.retrieve.search import nothing_found
 from app.retrieve.trace import sampled
 from app.runs.task import OnEnd, Task, final
 from app.service.runs import check_free
@@ -79,7 +79,7 @@ async def ask(services: Services, question: Question) -> Answer:
 
 def deps_for(services: Services, question: Question, settings: Settings, record: Record) -> Deps:
     """What the run is made with: one snapshot of the settings, the caller's rows, and each text embedded once."""
-    retriever, principal, database = services.retriever, services.principal, services.database
+    search_deps, principal, database = services.search_deps, services.principal, services.database
     chat = services.chat_for(settings)
 
     async def remember(session_id: str) -> tuple[Turn, ...]:
@@ -90,7 +90,7 @@ def deps_for(services: Services, question: Question, settings: Settings, record:
             return await vocabulary(connection, principal, question.collection, words)
 
     async def embed(texts: Sequence[str]) -> Vectors:
-        return await query_vectors(retriever, principal, texts, settings)
+        return await query_vectors(search_deps, principal, texts, settings)
 
     async def restricted(asked: Sequence[Wish]) -> Found:
         return await restrict(database, principal, question.collection, asked)
@@ -105,16 +105,16 @@ def deps_for(services: Services, question: Question, settings: Settings, record:
     async def retrieve(request: SearchRequest, strategy: str) -> SearchResult:
         try:
             return await cached_search(
-                retriever, principal, request, settings, question.run_id, answering=True, strategy=strategy
+                search_deps, principal, request, settings, question.run_id, answering=True, strategy=strategy
             )
         except NotFoundError:
             return nothing_found(request, question.run_id)
 
     async def reranked(text: str, passages: Sequence[Passage]) -> Reranked:
-        request, choice = SearchRequest(text, (question.collection,)), retriever.reranker.get(settings)
-        if not wanted(choice, request, settings, answering=True):
+        choice = search_deps.reranker.get(settings)
+        if not wants_reranking(choice, settings, answering=True):
             return Reranked(list(passages))
-        return await rerank(choice, request, passages, settings.retrieve)
+        return await rerank(choice, text, passages, settings.retrieve)
 
     return Deps(
         remember,
@@ -122,7 +122,7 @@ def deps_for(services: Services, question: Question, settings: Settings, record:
         retrieve,
         reranked,
         Library(database, principal),
-        retriever.embedder,
+        search_deps.embedder,
         chat,
         settings,
         STRATEGIES,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from app.domain.job import Job, JobStatus
 from app.errors import ConflictError, InputError, NotFoundError
-from app.ingest.extraction import MODEL, enqueue
+from app.ingest.extraction import enqueue
 from app.jobs import vector_indexes
 from app.service.documents import get_collection
 from app.store import jobs
@@ -90,4 +90,4 @@ async def extract_with_model(services: Services, collection: str | None = None) 
         raise InputError("extraction with a model needs a chat model: set OPENAI_API_KEY or OPENAI_BASE_URL")
     found = await get_collection(services, collection or now.rag.collection_name)
     async with services.database.transaction(services.principal) as connection:
-        return await enqueue(connection, services.principal, MODEL, found.id)
+        return await enqueue(connection, services.principal, found.id)

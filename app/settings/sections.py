@@ -74,7 +74,9 @@ class RagSettings(SettingsSection):
         description="Cohere's model, the chat model of llm, or a cross-encoder by name or folder. "
         "Empty: the provider's default (llm: qa.model, which auto always takes).",
     )
-    contextual_enrichment_enabled: bool = Field(False, description="Reserved: a model-written context per chunk.")
+    contextual_enrichment_enabled: bool = Field(
+        False, description="Accepted without effect: a note in the log and /health/ready."
+    )
     adaptive_routing_enabled: bool = Field(False, description="Model-based query classifier; rules always work.")
     qa: QaSettings = Field(QaSettings(), description="Generation.")
     agentic_retrieval: AgenticSettings = Field(AgenticSettings(), description="The corrective strategy.")
@@ -184,24 +186,6 @@ class GraphModelSettings(SettingsSection):
     max_cost_per_day: Price | None = Field(None, description="Cost of a tenant and a day (UTC).")
 
 
-class GraphVectorSettings(SettingsSection):
-    """Vectors of entity names (docs/adr/0028)."""
-
-    enabled: bool = Field(False, description="Embed the names of entities, by a job that follows indexing.")
-    max_entities: int = Field(
-        5000, ge=1, le=100_000, description="Entities of a collection that have vectors, those most spoken of first."
-    )
-    link_from: float = Field(
-        0.55,
-        ge=0,
-        le=1,
-        description="Cosine from which a question that names no entity links to the nearest; 1: never.",
-    )
-    merge_from: float = Field(
-        1.0, ge=0, le=1, description="Cosine from which entities of one kind are merged, with guards; 1: never."
-    )
-
-
 class CommunitySettings(SettingsSection):
     """Groups of closely related entities, for questions that ask for an overview."""
 
@@ -256,7 +240,6 @@ class GraphSettings(SettingsSection):
     time_budget_ms: int = Field(200, ge=1, description="Milliseconds after which a walk goes no further.")
     top: int = Field(50, ge=1, le=5000, description="Entities that a walk returns.")
     model: GraphModelSettings = GraphModelSettings()
-    vectors: GraphVectorSettings = GraphVectorSettings()
     communities: CommunitySettings = Field(CommunitySettings(), description="Communities of entities.")
 
 

@@ -6,9 +6,10 @@ import asyncio
 import difflib
 import hashlib
 import json
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from pydantic import BaseModel, ValidationError
@@ -95,8 +96,17 @@ def _explain(error: ValidationError) -> str:
     return "; ".join(problems)
 
 
+WITHDRAWN: Final = ("graph.vectors",)
+"""Keys of earlier releases that mean nothing any more: a file that still has one is used without it, and a note says so."""
+
+
 def parse_settings(raw: bytes) -> Settings:
     """Settings from the bytes of a file. Raises SettingsError that names every problem."""
+    return read_settings(raw)[0]
+
+
+def read_settings(raw: bytes) -> tuple[Settings, tuple[str, ...]]:
+    """The same, with notes on what the file asks for in vain. Raises SettingsError."""
     if not raw.strip():
         raise SettingsError("the file is empty; write {} for the defaults")
     try:
@@ -105,11 +115,33 @@ def parse_settings(raw: bytes) -> Settings:
         raise SettingsError(f"not valid JSON: {error}") from None
     if not isinstance(data, dict):
         raise SettingsError(f"must be a JSON object, found {type(data).__name__}")
+    notes = [f"{key} is of an earlier release and means nothing any more: remove it" for key in _drop_withdrawn(data)]
     try:
         # JSON mode, so that arrays become tuples under strict validation
-        return Settings.model_validate_json(raw, by_alias=True, by_name=False)
+        settings = Settings.model_validate_json(json.dumps(data), by_alias=True, by_name=False)
     except ValidationError as error:
         raise SettingsError(_explain(error)) from None
+    return settings, (*notes, *_vain_wishes(settings))
+
+
+def _drop_withdrawn(data: dict[str, Any]) -> Iterator[str]:
+    """Remove withdrawn keys, and name those that were there."""
+    for key in WITHDRAWN:
+        *sections, last = key.split(".")
+        section: Any = data
+        for name in sections:
+            section = section.get(name) if isinstance(section, dict) else None
+        if isinstance(section, dict) and last in section:
+            del section[last]
+            yield key
+
+
+def _vain_wishes(settings: Settings) -> Iterator[str]:
+    """Switches that are accepted, for the files of others have them, and that do nothing here."""
+    if settings.rag.contextual_enrichment_enabled:
+        yield "rag.contextualEnrichmentEnabled has no effect: no context is written for chunks"
+    if settings.rag.agentic_retrieval.web_search_fallback_enabled:
+        yield "rag.agenticRetrieval.webSearchFallbackEnabled has no effect: Cairn never searches the web"
 
 
 # --- The settings in force, and the file that they follow ---
@@ -118,29 +150,34 @@ log = structlog.get_logger(__name__)
 
 
 class SettingsStore:
-    """Holds the snapshot in force and replaces it whole when the file changes to something valid."""
+    """Holds the snapshot in force and replaces it whole when the file changes to something valid. `problem` is what makes the
+    present file unusable, `notes` what it asks for in vain."""
 
     def __init__(self, path: Path | None = None, initial: Settings | None = None) -> None:
         """Read `path` now. Raises SettingsError when it is unusable: at start there are no old settings to keep."""
         self.path = path
         self.problem: str | None = None
-        self.current = initial or (self._read() if path else Settings())
+        self.notes: tuple[str, ...] = ()
+        self.current = initial or Settings()
+        if path and not initial:
+            self.current, self.notes = self._read()
+            self._log_notes()
 
-    def _read(self) -> Settings:
+    def _read(self) -> tuple[Settings, tuple[str, ...]]:
         assert self.path is not None
         try:
             raw = self.path.read_bytes()
         except OSError as error:
             raise SettingsError(f"{self.path}: {error.strerror}") from None
         try:
-            return parse_settings(raw)
+            return read_settings(raw)
         except SettingsError as error:
             raise SettingsError(f"{self.path}: {error.detail}") from None
 
     def reload(self) -> bool:
         """Read the file again; True when the snapshot changed. A bad file is reported once and changes nothing."""
         try:
-            fresh = self._read()
+            fresh, self.notes = self._read()
         except SettingsError as error:
             if error.detail != self.problem:
                 log.error("settings.rejected", problem=error.detail, kept=self.current.revision)
@@ -151,7 +188,12 @@ class SettingsStore:
             return False
         log.info("settings.reloaded", old=self.current.revision, new=fresh.revision)
         self.current = fresh
+        self._log_notes()
         return True
+
+    def _log_notes(self) -> None:
+        for note in self.notes:
+            log.warning("settings.no_effect", note=note)
 
     async def watch(self, stop: asyncio.Event | None = None) -> None:
         """Follow the file until cancelled. The folder is watched: an atomic rename replaces the file's inode."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.db.queries import load_queries
-from app.domain.language import CONFIGURATIONS
 from app.domain.plan import Vocabulary
 from app.domain.principal import Principal
+from app.language.identify import CONFIGURATIONS
 
 SQL = load_queries("vocabulary")
 

@@ -1,6 +1,6 @@
 -- A search of one collection in one statement: its row, both legs, and the passages that will most likely be shown
 -- (docs/adr/0015-one-statement.md). Everything else, and every search of which a part failed, goes leg by leg
--- (app/retrieve/leg_by_leg.py). All functions here are STABLE: they see the one snapshot of the statement that calls them.
+-- (app/retrieve/stepwise.py). All functions here are STABLE: they see the one snapshot of the statement that calls them.
 
 -- The vector leg of one collection, by the regimes of app/retrieve/vector.py: the nearest chunks, at least `chunks` of them
 -- and four times as many as long as they lie in fewer than `wanted` passages; then each passage with its best chunk,

@@ -48,7 +48,7 @@ def sources(turn: str, first: int, count: int) -> list[Source]:
 async def test_ingestion_with_and_without_symbols(dsn: str) -> None:
     rates: dict[str, list[float]] = {"with": [], "without": []}
     async with opened(dsn) as services:
-        await services.retriever.embedder.embed(["warm"])
+        await services.search_deps.embedder.embed(["warm"])
         found = {name: await ensure_collection(services, name) for name in rates}
         for turn in range(ROUNDS + 1):
             for name, settings in (("with", WITH), ("without", WITHOUT)):

@@ -94,7 +94,7 @@ async def test_end_to_end(dsn: str) -> None:
     texts = pages()
     rates: dict[str, list[float]] = {"with": [], "without": []}
     async with opened(dsn) as services:
-        await services.retriever.embedder.embed(["warm"])
+        await services.search_deps.embedder.embed(["warm"])
         found = {name: await ensure_collection(services, name) for name in rates}
         for turn in range(ROUNDS + 1):
             for name, settings in (("with", WITH), ("without", WITHOUT)):

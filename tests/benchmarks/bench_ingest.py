@@ -56,7 +56,7 @@ async def test_storage_online_and_in_bulk(dsn: str, processor: Callable[[], floa
 async def test_end_to_end_against_the_embedding_runtime(dsn: str, processor: Callable[[], float]) -> None:
     """Bursts take turns. The texts of a burst are the same for both, and new to the tenant, so nothing is reused."""
     async with opened(dsn) as services:
-        await services.retriever.embedder.embed(["warm"])
+        await services.search_deps.embedder.embed(["warm"])
         alone, whole, costs = [], [], []
         for number in range(ROUNDS + 1):
             documents = list(Corpus(EMBEDDED, seed=200 + number).documents(f"burst-{number}-"))
@@ -87,7 +87,7 @@ async def _embed_alone(services: Services, documents: list[Loadable]) -> float:
     texts = [chunk.embed_text for loadable in documents for chunk in loadable.document.chunks]
     started = time.perf_counter()
     for first in range(0, len(texts), 128):
-        await services.retriever.embedder.embed(texts[first : first + 128])
+        await services.search_deps.embedder.embed(texts[first : first + 128])
     return len(texts) / (time.perf_counter() - started)
 
 

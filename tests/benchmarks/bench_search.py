@@ -121,7 +121,7 @@ async def _pgbench(
         file = folder / f"query{number}.sql"
         statement = RAW.format(
             dimensions=DIMENSIONS, vector=vector, tenant=services.principal.tenant_id, collection=collection.id,
-            model=services.retriever.model.id, text=query.text.replace("'", "''"),
+            model=services.search_deps.model.id, text=query.text.replace("'", "''"),
         )  # fmt: skip
         file.write_text(" ".join(statement.split()) + "\n")
         scripts += ["-f", str(file)]

@@ -50,7 +50,7 @@ async def publish(services: Services, collection_id: UUID, loadable: Loadable) -
     ready = [HalfVector(vector) for vector in loadable.vectors.astype(np.float16)]
     async with services.database.transaction(principal) as connection:
         known = await documents.register(connection, principal, collection_id, document.source, document.content_hash)
-        model = services.retriever.model.id
+        model = services.search_deps.model.id
         await documents.publish(connection, collection_id, model, known, document, {model: ready}, keep_original=False)
 
 
@@ -75,7 +75,7 @@ async def publish_all(
 async def bulk_load(services: Services, name: str, loadables: Iterable[Loadable]) -> Load:
     """Everything into one collection without the HNSW index, which is built afterwards."""
     collection = await ensure_collection(services, name)
-    model = services.retriever.model
+    model = services.search_deps.model
     connection = await asyncpg.connect(services.owner_dsn)
     try:
         await connection.execute(f"DROP INDEX IF EXISTS rag.embeddings_hnsw_{model.id}")
@@ -97,7 +97,7 @@ async def bulk_load(services: Services, name: str, loadables: Iterable[Loadable]
 def with_ready_vectors(services: Services, corpus: Corpus) -> Services:
     """The same services, but queries are embedded by looking them up. The corpus has been read once."""
     embedder = ReadyVectors({query.text: query.vector for query in corpus.queries})
-    return replace(services, retriever=replace(services.retriever, embedder=embedder))
+    return replace(services, search_deps=replace(services.search_deps, embedder=embedder))
 
 
 async def settled(services: Services) -> None:

@@ -15,7 +15,8 @@ Json = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What becomes of one request, `seconds` after it arrived; `text` is said instead of the default answer, in a stream
-    as `pieces` where they are given. `finish` is the finish reason. `field`: see `refuse`."""
+    as `pieces` where they are given. `finish` is the finish reason. `field`: see `refuse`. `message`: the whole message of
+    a chat, as odd as it may be."""
 
     kind: str = "ok"
     text: str | None = None
@@ -24,6 +25,7 @@ class Reply:
     finish: str = "stop"
     pieces: tuple[str, ...] = ()
     field: str = ""
+    message: Json | None = None
 
 
 def vector(text: str, dimensions: int) -> list[float]:
@@ -68,7 +70,13 @@ def chunk_body(model: str, delta: Json, finish: str | None = None) -> Json:
     return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": choices}
 
 
-def chat_reply(reply: Reply, text: str, model: str) -> Json:
+def chat_reply(reply: Reply, text: str, model: str, message: Json | None = None) -> Json:
+    """`message` instead of the text, where it is given: one with tool calls."""
+    if message is not None and reply.kind == "ok":
+        finish = reply.finish if reply.finish != "stop" or "tool_calls" not in message else "tool_calls"
+        body = chat_body(text, finish, model)
+        body["choices"][0]["message"] = {"role": "assistant", "content": None, **message}
+        return body
     match reply.kind:
         case "empty":
             return chat_body("", "stop", model)

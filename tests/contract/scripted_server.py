@@ -9,6 +9,9 @@ Kinds of reply for every endpoint: ok (after `seconds`), 401 (repeats the key), 
 (HTML), disconnect, stall, malformed (broken JSON), wrong_shape, html_200, 400, refuse (400 that names `field`).
 Chat: empty, length, length_empty, no_finish. Its streams: error_first; after two words cut, error_chunk, bad_chunk,
 odd_chunk, stall_late; at the end silent_end; drip (a word per 0.2 s).
+With `tools` in a request: `server.tools` says whether it answers by tool calls (native), refuses them, ignores them, or
+answers in words that call them (words). With a `response_format`: `server.formats` has those that it takes. What the script
+says in words is rendered as tool calls, or as the JSON that is asked for (rendering.py), so that one script plays both ways.
 Embeddings: fewer, more, repeated, dimension, ragged, zero, floats (no base64), shuffled.
 Rerank: out_of_range, negative, repeated, fewer, score.
 """
@@ -27,6 +30,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
+from rendering import flat, rendered
 from scripted_replies import Json, Reply, chat_reply, chunk_body, echo, embedding_reply, rerank_reply
 
 
@@ -47,6 +51,8 @@ class ScriptedServer:
         self.answer = answer
         self.requests: list[Received] = []
         self.released = threading.Event()  # ends every stall
+        self.tools = "native"
+        self.formats = {"json_schema", "json_object"}
         self.hung_up = 0  # clients that closed their connection before the end of a reply
         self._script: deque[Reply] = deque()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -161,13 +167,26 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.path.endswith("/rerank"):
             self._json(rerank_reply(reply, body))
         elif self.path.endswith("/chat/completions"):
-            text = reply.text if reply.text is not None else self.scripted.answer(body["messages"])
+            if (refused := self._refuses(body)) is not None:
+                self._json({"error": {"message": refused}}, 400)
+                return
+            text = reply.text if reply.text is not None else self.scripted.answer(flat(body["messages"]))
             if body.get("stream"):
                 self._stream(reply, text, body)
             else:
-                self._json(chat_reply(reply, text, body["model"]))
+                message = reply.message
+                if message is None and self.scripted.tools == "native":
+                    message = rendered(text, body)
+                self._json(chat_reply(reply, text, body["model"], message))
         else:
             self._json({"error": {"message": f"no such path: {self.path}"}}, 404)
+
+    def _refuses(self, body: Json) -> str | None:
+        """What of the request the server does not know."""
+        if "tools" in body and self.scripted.tools == "refuse":
+            return f"{body['model']} does not support tools"
+        form = (body.get("response_format") or {}).get("type")
+        return None if form is None or form in self.scripted.formats else f"response_format {form} is not supported"
 
     def _stream(self, reply: Reply, text: str, body: Json) -> None:
         self.send_response(200)

@@ -92,7 +92,7 @@ def random_document(name: str, chance: random.Random) -> PreparedDocument:
 async def publish(services: Services, collection: str, document: PreparedDocument) -> Indexed:
     """As the last stage of ingestion does it, with made-up vectors."""
     found = await ensure_collection(services, collection)
-    principal, model = services.principal, services.retriever.model
+    principal, model = services.principal, services.search_deps.model
     made = [HalfVector(row) for row in np.eye(len(document.chunks), model.dimensions, dtype=np.float16)]
     async with services.database.transaction(principal) as connection:
         known = await documents.register(connection, principal, found.id, document.source, document.content_hash)

@@ -351,7 +351,7 @@ async def evaluated_and_checked(services: Services, folder: Path) -> None:
     (folder / "corpus.jsonl").write_text(json.dumps({"_id": "basalt", "text": TEXTS["basalt"]}) + "\n")
     (folder / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "what becomes of lava"}) + "\n")
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\tbasalt\t1\n")
-    bench = Bench(services.retriever, services.principal, services.settings.current, "test")
+    bench = Bench(services.search_deps, services.principal, services.settings.current, "test")
     await evaluate(bench, load(folder), "demo", "hybrid", lambda _: None)
     found = await get_collection(services, "demo")
     async with services.database.transaction(services.principal) as connection:

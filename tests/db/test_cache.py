@@ -16,8 +16,7 @@ from app.domain.passage import CacheStats, SearchRequest, SearchResult
 from app.domain.question import Question
 from app.errors import NotFoundError
 from app.ingest.reweight import reweight_if_drifted
-from app.retrieve.cache import address
-from app.retrieve.cached import cached_search
+from app.retrieve.cache import address, cached_search
 from app.retrieve.search import search
 from app.service.ask import ask
 from app.service.documents import (
@@ -109,7 +108,7 @@ async def test_a_hit_leaves_a_run_that_names_the_run_which_searched(library: Ser
 
 async def test_a_hit_costs_no_embedding(library: Services) -> None:
     await warm(library)
-    broken = replace(library, retriever=replace(library.retriever, embedder=unreachable_embedder()))
+    broken = replace(library, search_deps=replace(library.search_deps, embedder=unreachable_embedder()))
     assert (await find(broken, QUERY)).from_cache
 
 
@@ -251,10 +250,10 @@ async def searched(services: Services) -> tuple[object, SearchResult]:
     """A result that is not stored yet, and where it belongs."""
     request, settings = SearchRequest(QUERY, ("test",)), services.settings.current
     where = address(
-        services.principal, request, settings, model_id=services.retriever.model.id, reranker=None, strategy="search",
+        services.principal, request, settings, model_id=services.search_deps.model.id, reranker=None, strategy="search",
         answering=False,
     )  # fmt: skip
-    return where, await search(services.retriever, services.principal, request, settings)
+    return where, await search(services.search_deps, services.principal, request, settings)
 
 
 async def stored(services: Services, where: object, result: SearchResult) -> bool:
@@ -300,8 +299,8 @@ async def test_new_weights_are_a_change(services: Services) -> None:
 async def test_other_settings_or_another_model_do_not_share(library: Services) -> None:
     await warm(library)
     assert not (await find(with_settings(library, rag=RagSettings(hybrid_search_weight=0.3)), QUERY)).from_cache
-    model = replace(library.retriever.model, id=library.retriever.model.id + 1)
-    other = replace(library, retriever=replace(library.retriever, model=model))
+    model = replace(library.search_deps.model, id=library.search_deps.model.id + 1)
+    other = replace(library, search_deps=replace(library.search_deps, model=model))
     assert not (await find(other, QUERY)).from_cache
 
 
@@ -402,7 +401,7 @@ async def test_a7_03_filters_and_routes_bypass(library: Services) -> None:
     for _ in range(2):
         assert not (await find(library, QUERY, filters={"year": 1999})).from_cache
     request = SearchRequest(QUERY, ("test",))
-    routed = await cached_search(library.retriever, library.principal, request, library.settings.current, routed=True)
+    routed = await cached_search(library.search_deps, library.principal, request, library.settings.current, routed=True)
     assert not routed.from_cache
     assert await entries(library) == []
     assert await counts(library) == (0, 0, 3)
@@ -465,7 +464,7 @@ async def test_clearing(library: Services) -> None:
 
 
 async def test_w7_a_failed_leg_is_not_remembered(library: Services) -> None:
-    broken = replace(library, retriever=replace(library.retriever, embedder=unreachable_embedder()))
+    broken = replace(library, search_deps=replace(library.search_deps, embedder=unreachable_embedder()))
     assert "vector" in (await find(broken, QUERY)).legs_failed
     assert await entries(library) == []
     result = await find(library, QUERY)
@@ -503,7 +502,7 @@ async def test_a3_14_a_repeated_query_costs_no_embedding_in_any_process(library:
     first = await find(library, QUERY, filters={})
     await cache_stats(library)
     for who in (library, second):
-        broken = replace(who, retriever=replace(who.retriever, embedder=unreachable_embedder()))
+        broken = replace(who, search_deps=replace(who.search_deps, embedder=unreachable_embedder()))
         result = await find(broken, QUERY, top_k=3)
         assert result.legs_failed == {}
         assert [p.ranks for p in result.passages] == [p.ranks for p in first.passages]

@@ -71,7 +71,7 @@ async def notes(services: Services, *collections: str) -> None:
 async def nearest(services: Services, query: str, rules: Sequence[Rule], collection: str) -> dict[str, float]:
     """Cosine of every document that the rules allow with the query's text, reckoned outside the database."""
     text = parse_operators(query).text
-    vector = (await services.retriever.embedder.embed([text]))[0].astype(np.float16).astype(np.float64)
+    vector = (await services.search_deps.embedder.embed([text]))[0].astype(np.float16).astype(np.float64)
     async with services.database.transaction(services.principal) as connection:
         rows = await connection.fetch(
             "SELECT d.external_id, e.embedding FROM rag.embeddings e JOIN rag.documents d ON d.id = e.document_id "

@@ -12,8 +12,8 @@ from app.domain.graph import entity_id
 from app.domain.passage import Leg, SearchRequest, SearchResult
 from app.errors import DatabaseUnavailableError
 from app.graph.rows import entity_key
-from app.retrieve.cached import cached_search
-from app.retrieve.route import default_legs
+from app.retrieve.cache import cached_search
+from app.retrieve.plan import default_legs
 from app.service.documents import create_collection, delete_document, get_collection, index_now, list_documents
 from app.service.search import get_trace, run_search
 from app.settings import GraphSettings, Settings, SettingsStore
@@ -207,9 +207,9 @@ async def test_the_cache_knows_the_graph(services: Services) -> None:
 async def test_answers_come_with_what_the_graph_says(services: Services) -> None:
     """Entities and relations of the passages that the graph brought, from the cache too."""
     await index_texts(services, FILM | NOISE)
-    retriever, principal, settings = services.retriever, services.principal, services.settings.current
+    search_deps, principal, settings = services.search_deps, services.principal, services.settings.current
     request = SearchRequest(QUESTION, ("test",), top_k=5, legs=ALL)
-    found = [await cached_search(retriever, principal, request, settings, answering=True) for _ in range(2)]
+    found = [await cached_search(search_deps, principal, request, settings, answering=True) for _ in range(2)]
     for result in found:
         assert result.graph is not None
         ids = {p.external_id: p.passage_id for p in result.passages}

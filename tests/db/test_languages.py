@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.ingest.language import passage_configuration
+from app.language.identify import passage_configuration
 from app.service.documents import get_collection
 from app.settings import LexicalSettings
 from app.store import lexical

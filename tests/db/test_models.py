@@ -334,7 +334,7 @@ async def test_fusions_are_tried_on_what_the_collections_own_model_finds(service
     (tmp_path / "qrels.tsv").write_text(
         "query-id\tcorpus-id\tscore\n" + "".join(f"{name}\td7\t1\n" for name in queries)
     )
-    bench = Bench(services.retriever, services.principal, services.settings.current, "test")
+    bench = Bench(services.search_deps, services.principal, services.settings.current, "test")
     found = await fetch_legs(bench, load(tmp_path), "test", lambda _: None)
     for legs, text in zip(found, queries.values(), strict=True):
         for leg in ("vector", "lexical"):

@@ -143,7 +143,7 @@ async def test_a_failed_leg_is_reported_and_the_other_answers(library: Services,
 
 
 async def test_a_failed_embedder_leaves_the_lexical_leg(library: Services) -> None:
-    broken = replace(library, retriever=replace(library.retriever, embedder=unreachable_embedder()))
+    broken = replace(library, search_deps=replace(library.search_deps, embedder=unreachable_embedder()))
     result = await find(broken, "cairn trail")
     assert result.legs_used == ("lexical",)
     assert "query embedding failed" in result.legs_failed["vector"]
@@ -195,7 +195,7 @@ async def test_failed_searches_leave_a_trace_too(library: Services) -> None:
 
 async def test_hybrid_off_means_the_vector_leg_only(library: Services) -> None:
     """The setting hybridSearchEnabled."""
-    from app.retrieve.route import default_legs
+    from app.retrieve.plan import default_legs
 
     off = Settings(rag=RagSettings(hybrid_search_enabled=False))
     assert default_legs(off) == ("vector",)

@@ -25,8 +25,8 @@ from app.providers.retry import RetryPolicy
 from app.query.exemplars import Exemplars
 from app.query.restrict import restrict
 from app.query.understand import understand
-from app.retrieve.cached import cached_search
-from app.retrieve.query_vectors import query_vectors
+from app.retrieve.cache import cached_search
+from app.retrieve.embed import query_vectors
 from app.service.documents import index_now
 from app.store.vocabulary import vocabulary
 from app.wiring import Services
@@ -48,7 +48,7 @@ class Asking:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self.exemplars = Exemplars(services.retriever.embedder)
+        self.exemplars = Exemplars(services.search_deps.embedder)
         self.looked = self.embedded = 0
 
     async def look(self, words: Sequence[str]) -> Vocabulary:
@@ -59,7 +59,7 @@ class Asking:
     async def embed(self, texts: Sequence[str]) -> Vectors:
         self.embedded += 1
         found = self.services
-        return await query_vectors(found.retriever, found.principal, texts, found.settings.current)
+        return await query_vectors(found.search_deps, found.principal, texts, found.settings.current)
 
     async def __call__(self, message: str, *said: str, **changed: Any) -> QueryPlan:
         history = [
@@ -170,7 +170,7 @@ async def test_nothing_is_embedded_twice(asking: Asking) -> None:
     await asking("Who designed the Eiffel Tower?")
     found = asking.services
     request = SearchRequest("Who designed the Eiffel Tower?", ("things",), cache=True)
-    result = await cached_search(found.retriever, found.principal, request, found.settings.current)
+    result = await cached_search(found.search_deps, found.principal, request, found.settings.current)
     assert "embed" not in result.timings_ms
     assert result.passages[0].external_id == "towers.md"
 

@@ -8,7 +8,7 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from test_reindex_kill import Yard, provider, yard
 
-from app.ingest.extraction import MODEL, enqueue
+from app.ingest.extraction import enqueue
 from app.service.jobs import get_job
 from tests.documents import index_texts
 
@@ -25,7 +25,7 @@ async def test_t9_a_killed_worker_repeats_one_call_at_most(yard: Yard, provider:
     provider.script(good, good, good, Reply("stall"), *[good] * total)
     async with services.database.transaction(services.principal) as connection:
         collection_id = await connection.fetchval("SELECT id FROM rag.collections")
-        job = await enqueue(connection, services.principal, MODEL, collection_id)
+        job = await enqueue(connection, services.principal, collection_id)
     process = yard.start(**SETTINGS)
 
     async def asked_four_times() -> bool:

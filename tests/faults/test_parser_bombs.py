@@ -18,7 +18,8 @@ import pytest
 import app
 from app.domain.document import LoadedDocument, Source
 from app.errors import ParseError, ParserLimitError
-from app.ingest.parse import parse, run_child
+from app.ingest.confine import ConfinedProcess
+from app.ingest.parse import parse
 from app.settings import IngestSettings
 from tests.faults.bomb_files import deflate, docx, pdf, word
 
@@ -105,32 +106,51 @@ async def test_deep_nesting_is_read_or_refused_never_cut_short() -> None:
     await assert_refused("deeper.html", page(20_000), ParserLimitError)
 
 
+async def ask(*command: str, content: bytes = b"", longest: int = 4000, seconds: float = SECONDS) -> bytes:
+    """The answer of a process that is not ours."""
+    async with await ConfinedProcess.start(memory_bytes=LIMITS.parse_memory_bytes, command=command) as child:
+        _, body = await child.ask({}, content, longest=longest, seconds=seconds)
+        return body
+
+
 async def test_a_child_that_never_ends_is_killed_in_time() -> None:
-    limits = LIMITS.model_copy(update={"parse_seconds": 1})
     start = time.monotonic()
-    with pytest.raises(ParserLimitError, match="longer than 1 s"):
-        await run_child((sys.executable, "-c", "import time; time.sleep(60)"), (b"", b""), limits)
+    with pytest.raises(TimeoutError):
+        await ask(sys.executable, "-c", "import time; time.sleep(60)", seconds=1)
     assert time.monotonic() - start < 20
 
 
 async def test_a_child_that_crashes_is_a_parse_error() -> None:
     crash = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
     with pytest.raises(ParseError, match="SIGSEGV"):
-        await run_child((sys.executable, "-c", crash), (b"", b"x" * 5_000_000), LIMITS)
+        await ask(sys.executable, "-c", crash, content=b"x" * 5_000_000)
 
 
-async def test_a_child_that_talks_without_end_is_cut_off() -> None:
+@pytest.mark.parametrize(
+    ("script", "error", "why"),
+    [
+        ("tr '\\0' x < /dev/zero", ParseError, "malformed"),
+        ("""echo '{"size": 1e9}'; cat /dev/zero""", ParserLimitError, "maxTextChars"),
+        ("yes", ParseError, "malformed"),
+        ("echo '{}'", ParseError, "malformed"),
+        ("""echo '{"size": 5}'""", ParseError, "exit status 0"),
+    ],
+    ids=["no line ends", "too long", "no JSON", "no size", "cut off"],
+)
+async def test_a_child_that_does_not_answer_as_it_should_is_cut_off(
+    script: str, error: type[ParseError], why: str
+) -> None:
     """Again and again: whether the pipe is full and paused when the child is killed is a matter of luck."""
-    limits = LIMITS.model_copy(update={"max_text_chars": 1000})
-    for _ in range(20):
-        with pytest.raises(ParserLimitError, match="maxTextChars"):
-            await run_child(("/bin/sh", "-c", "yes"), (b"", b""), limits)
+    for _ in range(10):
+        with pytest.raises(error, match=why):
+            await ask("/bin/sh", "-c", script)
 
 
 async def test_the_child_does_not_inherit_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
     monkeypatch.setenv("CAIRN_DATABASE_URL", "postgresql://secret")
-    shown = await run_child((sys.executable, "-c", "import os; print(dict(os.environ))"), (b"", b""), LIMITS)
+    show = "import os; told = str(dict(os.environ)); print('{\"size\": %d}\\n%s' % (len(told), told))"
+    shown = await ask(sys.executable, "-c", show)
     assert b"PYTHONPATH" in shown
     assert b"secret" not in shown
 
@@ -138,12 +158,24 @@ async def test_the_child_does_not_inherit_secrets(monkeypatch: pytest.MonkeyPatc
 async def test_cancelling_the_task_kills_the_child(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     script = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
-    task = asyncio.create_task(run_child((sys.executable, "-c", script), (b"", b""), LIMITS))
+    task = asyncio.create_task(ask(sys.executable, "-c", script, seconds=60))
     child = await wait_for_number(note)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not alive(child)
+
+
+async def test_a_process_that_erred_is_not_asked_again() -> None:
+    """What is left of an answer must not become that of the next request."""
+    script = """echo '{"size": 3}'; echo abcdef; sleep 60"""
+    async with await ConfinedProcess.start(
+        memory_bytes=LIMITS.parse_memory_bytes, command=("/bin/sh", "-c", script)
+    ) as child:
+        assert await child.ask({}, b"", longest=10, seconds=SECONDS) == ({}, b"abc")
+        with pytest.raises(ParseError, match="malformed"):
+            await child.ask({}, b"", longest=10, seconds=SECONDS)
+        assert not alive(child.pid)
 
 
 @pytest.mark.fault

@@ -18,7 +18,12 @@ import pytest
 from database_proxy import database_proxy
 from serving import REPO, Api, serving
 
-from app.api.guards import check_listen, host_name, is_loopback, refuse_length
+from app.api.middleware import (
+    check_listen,
+    host_name,
+    is_loopback,
+    refuse_length,
+)
 from app.api.running import decode_cursor, encode_cursor
 from app.db.schema import SchemaSource
 from app.errors import InputError, SettingsError

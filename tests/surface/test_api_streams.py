@@ -16,7 +16,7 @@ import pytest
 from scripted_server import Reply, ScriptedServer
 from serving import Api, SseEvent, read_events, serving
 
-from app.api.edge import MAX_IN_FLIGHT
+from app.api.middleware import MAX_IN_FLIGHT
 
 TERMINAL = {"answer", "error", "cancelled"}
 SLOW = " ".join(["word"] * 200)

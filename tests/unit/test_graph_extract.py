@@ -13,7 +13,6 @@ from app.graph.extract import MOST_ENTITIES, PassageSpan, extract
 from app.graph.keys import (
     acronyms,
     bare_title,
-    compatible,
     key_of,
 )
 from app.graph.relations import MOST_RELATIONS, sentences
@@ -174,13 +173,6 @@ def test_keys_tell_names_apart() -> None:
     assert key_of("boundary layers", "term") == key_of("boundary layer", "term")
     assert key_of("C++") != key_of("C")
     assert key_of("...") == ""
-
-
-def test_kinds_guard_what_may_be_one() -> None:
-    assert compatible("name", "person")
-    assert compatible("topic", "term")
-    assert not compatible("person", "place")
-    assert not compatible("function", "topic")
 
 
 def test_an_acronym_needs_its_initials() -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from app.graph.model import ModelPassage, Said, batches, from_json, place_names, question, read_reply, to_json
-from app.graph.model_reply import read_json_values
+from app.providers.reader import whole_values
 
 CURIE = "Marie  Curie was born in Warsaw. She founded the Radium Institute with Pierre Curie in Paris."
 PASSAGE = ModelPassage(UUID(int=1), 100, CURIE, 25)
@@ -167,4 +167,4 @@ def test_batches_keep_to_the_tokens_but_for_a_long_passage() -> None:
 
 
 def test_values_are_found_among_words() -> None:
-    assert read_json_values('a {"b": [1, true, null, "c}"]} d [2] {') == ([{"b": [1.0, True, None, "c}"]}, [2.0]], 1)
+    assert whole_values('a {"b": [1, true, null, "c}"]} d [2] {') == ([{"b": [1, True, None, "c}"]}, [2]], 1)

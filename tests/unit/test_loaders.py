@@ -13,8 +13,8 @@ from app.errors import (
     ParseError,
     UnsupportedTypeError,
 )
-from app.ingest.loaders import FORMATS, load, sniff
-from app.ingest.loaders.code import LANGUAGES
+from app.ingest.loaders import LOADERS, load, sniff
+from app.ingest.loaders.code import SUFFIXES
 from app.ingest.loaders.markdown import strip_images
 from app.ingest.loaders.text import decode
 from app.ingest.parse import parse
@@ -25,7 +25,8 @@ PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
 
 def read(content: bytes | str, name: str, media_type: str | None = None) -> LoadedDocument:
-    return load(content.encode() if isinstance(content, str) else content, name, media_type, LIMITS)
+    data = content.encode() if isinstance(content, str) else content
+    return load(data, sniff(name, data, media_type), LIMITS)
 
 
 # --- what a file is -------------------------------------------------------------------------------------------------
@@ -46,14 +47,16 @@ def read(content: bytes | str, name: str, media_type: str | None = None) -> Load
         ("README", b"# Title", None, "text"),
         ("id-17", b"# Title", "text/markdown; charset=utf-8", "markdown"),
         ("id-18", b"<p>a</p>", "text/html", "html"),
-        ("data.csv", b"a,b\n1,2", "text/csv", "text"),
+        ("data.csv", b"a,b\n1,2", None, "csv"),
+        ("id-19", b"a\tb\n1\t2", "text/tab-separated-values", "csv"),
+        ("table.txt", b"a,b\n1,2", "text/csv", "text"),
         ("utf16.txt", "Ünïcode text".encode("utf-16"), None, "text"),
         ("cut.docx", b"PK\x03\x04rest", None, "docx"),
     ],
 )
 def test_the_kind_follows_content_then_name(name: str, content: bytes, media_type: str | None, expected: str) -> None:
     """PDF, text, Markdown, Word and more; content decides before the extension."""
-    assert sniff(name, content, media_type).format.name == expected
+    assert sniff(name, content, media_type).loader.name == expected
 
 
 @pytest.mark.parametrize(
@@ -95,7 +98,7 @@ def test_a_protected_office_file_says_so() -> None:
 
 
 def test_only_formats_with_a_parser_of_their_own_need_a_process() -> None:
-    assert {row.name for row in FORMATS if row.isolated} == {"pdf", "docx", "html"}
+    assert {row.name for row in LOADERS if row.isolated} == {"pdf", "docx", "html"}
 
 
 # --- text and code --------------------------------------------------------------------------------------------------
@@ -152,7 +155,7 @@ def test_code_languages_are_those_of_the_splitter() -> None:
     from langchain_text_splitters import Language
 
     # Perl is declared but has no separators; Markdown and HTML have loaders
-    assert set(LANGUAGES.values()) == {row.value for row in Language} - {"perl", "markdown", "html"}
+    assert {*SUFFIXES} == {row.value for row in Language} - {"perl", "markdown", "html"}
 
 
 # --- Markdown -------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from app.errors import (
     ParserLimitError,
     TooLargeError,
 )
-from app.ingest.loaders import load, render
+from app.ingest.loaders import load, render, sniff
 from app.ingest.parse import parse
 from app.settings import IngestSettings
 from tests.faults.bomb_files import docx as word_file
@@ -31,7 +31,8 @@ LIMITS = IngestSettings()
 
 
 def read(content: bytes | str, name: str) -> LoadedDocument:
-    return load(content.encode() if isinstance(content, str) else content, name, None, LIMITS)
+    data = content.encode() if isinstance(content, str) else content
+    return load(data, sniff(name, data), LIMITS)
 
 
 def html(body: str) -> str:

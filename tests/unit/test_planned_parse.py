@@ -19,7 +19,7 @@ from app.agents.planned_parse import (
     parse_action,
     parse_plan,
 )
-from app.providers.json_reply import json_array, json_object
+from app.providers.reader import json_array, json_object
 
 STEPS = ("search_docs: leave", "open_citation: the best", "Synthesize the answer")
 
@@ -84,7 +84,7 @@ def test_a10_05_a_final_action() -> None:
     [
         ("", "not one JSON object"),
         ("I would search.", "not one JSON object"),
-        ('{"type": "tool_call", "tool": "sea', "broken off"),
+        ('{"type": "tool_call", "tool": "sea', 'needs "tool"'),
         ('{"type": "tool_call"}', 'needs "tool"'),
         ('{"type": "tool_call", "tool": "search_docs"}', "must be an object"),
         ('{"type": "final"}', 'needs "answer"'),

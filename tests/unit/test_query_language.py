@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.query.language import by_words, detect
+from app.language.identify import by_words, detect
 
 
 @pytest.mark.parametrize(

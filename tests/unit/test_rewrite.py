@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from app.domain.passage import Passage
 from app.domain.question import SourceRef, Turn
+from app.language.identify import by_words
 from app.query.entities import entities
 from app.query.followup import reference
-from app.query.language import by_words
 from app.query.rewrite import rewrite
 from app.query.rewrite_after import rewrite_after
 from app.query.rewritten import Rewritten

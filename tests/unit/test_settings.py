@@ -101,6 +101,20 @@ def test_a_bad_file_at_start_is_an_error(tmp_path: Path) -> None:
         SettingsStore(file)
 
 
+def test_what_a_file_asks_for_in_vain_is_said(tmp_path: Path) -> None:
+    """A key of an earlier release is no reason not to start, and a switch that does nothing is no silent lie."""
+    file = tmp_path / "settings.json"
+    file.write_text(
+        '{"graph": {"vectors": {"enabled": true}, "hops": 3}, "rag": {"contextualEnrichmentEnabled": true}}'
+    )
+    store = SettingsStore(file)
+    assert store.current.graph.hops == 3
+    assert [note.split()[0] for note in store.notes] == ["graph.vectors", "rag.contextualEnrichmentEnabled"]
+    file.write_text('{"graph": {"hops": 2}}')
+    assert store.reload()
+    assert store.notes == ()
+
+
 async def wait_until(condition: Any, seconds: float = 10) -> None:
     async with asyncio.timeout(seconds):
         while not condition():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.plan import FusionWeights
-from app.retrieve.weigh import cap, confidence_shift, shifted
+from app.retrieve.fuse import cap, confidence_shift, shifted
 
 unit = st.floats(0, 1)
 

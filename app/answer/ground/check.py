@@ -19,14 +19,14 @@ from app.answer.ground.evidence import SentenceEvidence, Sources, gather_evidenc
 from app.answer.ground.score import combined, fast_score, foreign_logits, languages_differ, logit, probability
 from app.answer.refusal import is_refusal
 from app.answer.reply import tidy
-from app.answer.terms import known_language
 from app.domain.answer import Grounding, SentenceSupport
 from app.domain.passage import Passage
 from app.errors import ProviderError, ProviderResponseError
+from app.language.identify import certain_language
 from app.language.sentences import Span, split_sentences
 from app.prompts import prompt, prompt_part
-from app.providers.json_reply import storable_json, without_thought
 from app.providers.protocols import ChatModel, Embedder, Message
+from app.providers.reader import storable_json, whole_values, without_thought
 from app.settings import GroundSettings
 
 SUPPORTED: Final = 0.5
@@ -194,7 +194,7 @@ def _read(answer: str, sources: Sequence[Passage], texts: Sequence[str]) -> tupl
     bare = without_marks(answer)
     titles = [" ".join((p.title, p.external_id, *p.headings)) for p in sources]
     read = read_sources(texts, titles)
-    german, foreign = known_language(bare) == "de", languages_differ(bare, texts)
+    german, foreign = certain_language(bare) == "de", languages_differ(bare, texts)
     claims, said = [], []
     for start, end in split_sentences(bare):
         sentence = bare[start:end]
@@ -297,7 +297,6 @@ _SCORE = re.compile(
 )
 _ISSUES = re.compile(_EDGE + r"issues[\s*_\"'`]*[:=]?[ \t*_]*", re.I | re.M)
 _BULLET = re.compile(r"^[\s*•\-–\"'\[\],]*(?:\d+[.)]\s+)?")
-_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _NONE: Final = frozenset({"", "none", "n/a", "no issues", "none found", "null", "no issue", "-", "]", "[]", "}"})
 
 
@@ -326,13 +325,11 @@ def read_verdict(reply: str, *, cut_off: bool = False) -> Verdict:
 
 def _as_lines(text: str) -> str:
     """A JSON object {"grounded", "score", "issues"} as the lines that were asked for; other text as it is."""
-    found = _OBJECT.search(text)
-    try:
-        data = storable_json(json.loads(found[0])) if found else None
-    except (ValueError, RecursionError):
+    objects = (value for value in whole_values(text)[0] if isinstance(value, dict))
+    data = next((value for value in objects if any("grounded" in name.lower() for name in value)), None)
+    if data is None:
         return text
-    if not isinstance(data, dict):
-        return text
+    data = storable_json(data)
     fields = {str(name).lower().removeprefix("is_"): value for name, value in data.items()}
     issues = fields.pop("issues", [])
     lines = [f"{name}: {value}" for name, value in fields.items()]

@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Final
 
 from app.answer.ground_words import COMMANDS, INTERJECTIONS, NEGATIONS, NO_NEGATION, OPPOSITES, SPEAKER
-from app.answer.terms import all_words, is_stop_word, likeness
 from app.language.numbers import Quantity, agrees, quantities
 from app.language.sentences import split_sentences
+from app.language.tokens import all_terms, is_stop_word, likeness
 
 WINDOW: Final = 1
 """Neighbours on each side that a sentence is read with: its subject often stands before it."""
@@ -66,12 +66,12 @@ def read_sources(texts: Sequence[str], titles: Sequence[str] = ()) -> Sources:
     sentences: list[SourceSentence] = []
     for number, text in enumerate(texts, start=1):
         pieces = [text[start:end] for start, end in split_sentences(text)]
-        said = [tuple(all_words(piece)) for piece in pieces]
+        said = [tuple(all_terms(piece)) for piece in pieces]
         kept = [stems(words) for words in said]
         for i, (piece, words) in enumerate(zip(pieces, said, strict=True)):
             near = frozenset().union(*kept[max(0, i - WINDOW) : i + WINDOW + 1])
             sentences.append(SourceSentence(number, piece, words, kept[i], near))
-    around = frozenset(word for title in titles for word in all_words(title))
+    around = frozenset(word for title in titles for word in all_terms(title))
     frequencies = Counter(one for sentence in sentences for one in sentence.stems)
     for one in stems(around):
         frequencies.setdefault(one, 1)
@@ -125,7 +125,7 @@ class SentenceEvidence:
 
 def gather_evidence(sentence: str, sources: Sources, *, german: bool = False) -> SentenceEvidence:
     """`german`: nouns have capitals too, so that capitals make no names."""
-    said = all_words(sentence)
+    said = all_terms(sentence)
     content = content_words(said)
     wanted, every = stems(content), stems(said)
     rarity = {one: sources.rarity(one) for one in sorted(wanted)}
@@ -206,7 +206,7 @@ def _missing_names(sentence: str, sources: Sources) -> Iterator[str]:
         if any(c.isupper() for c in raw) and (i or (follows != "," and raw.isalpha())):
             parts = [
                 word
-                for word in content_words(all_words(raw))
+                for word in content_words(all_terms(raw))
                 if word.isalpha() and len(word) > 1 and word not in INTERJECTIONS
             ]
             if any(not _known_name(word, sources) for word in parts):

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.answer.ground.evidence import SentenceEvidence, Sources
-from app.answer.terms import Language, all_words, is_stop_word, known_language
+from app.language.identify import certain_language
+from app.language.tokens import Language, all_terms, is_stop_word
 from app.providers.protocols import Embedder
 
 WORD_SHARE: Final = 0.6
@@ -29,11 +30,11 @@ def fast_score(answer: str, sources: Sequence[str]) -> float:
     once. Trigrams run over all words, within one source. An answer too short for a trigram is judged by words alone, one
     without content words by nothing: 0.
     """
-    said = all_words(answer)
+    said = all_terms(answer)
     content = {word for word in said if not is_stop_word(word)}
     if not content:
         return 0.0
-    held = [all_words(source) for source in sources]
+    held = [all_terms(source) for source in sources]
     words = len(content & {word for source in held for word in source}) / len(content)
     wanted = trigrams(said)
     if not wanted:
@@ -55,12 +56,12 @@ def trigrams(words: Sequence[str]) -> set[Trigram]:
 def languages_differ(answer: str, sources: Sequence[str]) -> bool:
     """Whether shared words mean nothing: the answer's language is certain, and so is that of most of the sources' text,
     and they are not the same."""
-    own = known_language(answer)
+    own = certain_language(answer)
     if own is None:
         return False
     lengths: dict[Language | None, int] = {}
     for source in sources:
-        language = known_language(source)
+        language = certain_language(source)
         lengths[language] = lengths.get(language, 0) + len(source)
     return bool(lengths) and max(lengths, key=lambda known: lengths[known]) not in (own, None)
 

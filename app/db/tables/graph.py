@@ -9,7 +9,6 @@ a planner without statistics, and it would take either.
 
 from __future__ import annotations
 
-from pgvector.sqlalchemy import HALFVEC
 from sqlalchemy import (
     REAL,
     BigInteger,
@@ -20,7 +19,6 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     PrimaryKeyConstraint,
-    SmallInteger,
     Table,
     Text,
     UniqueConstraint,
@@ -216,7 +214,7 @@ entity_merges = Table(
 )
 
 
-# --- Communities, extraction by models, and vectors of names ---
+# --- Communities, and extraction by models ---
 
 communities = Table(
     "communities",
@@ -332,20 +330,4 @@ extraction_usage = Table(
     count("output_tokens", "Tokens that it wrote, likewise.", BigInteger),
     PrimaryKeyConstraint("tenant_id", "day", "job_id", "model"),
     comment="What extraction with models has cost, for the caps of graph.model.",
-)
-
-
-entity_vectors = Table(
-    "entity_vectors",
-    metadata,
-    tenant_id(),
-    collection_id(),
-    col("entity_id", UUID, "The entity; its vector goes with it."),
-    col("model_id", SmallInteger, "Embedding model."),
-    col("name", Text, "What was embedded."),
-    col("embedding", HALFVEC, "Unit vector of the name."),
-    PrimaryKeyConstraint("tenant_id", "collection_id", "model_id", "entity_id"),
-    entity_key(),
-    Index("entity_vectors_entity_idx", "tenant_id", "entity_id"),
-    comment="Vectors of names of entities, for questions that name none.",
 )

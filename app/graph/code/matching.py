@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from app.domain.code import SEPARATOR, SymbolQuery
-from app.language.tokens import fold
+from app.language.text import fold
 from app.store.graph_code import NamedSymbol
 
 _ENTRIES: Final = frozenset({"__init__", "index", "mod", "lib"})

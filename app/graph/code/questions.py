@@ -15,7 +15,8 @@ from functools import lru_cache
 from typing import Final
 
 from app.domain.code import CodeRelation, SymbolQuery
-from app.language.tokens import ALL_STOP_WORDS, fold, folded_words
+from app.language.text import fold, folded_words
+from app.language.tokens import ALL_STOP_WORDS
 
 MOST: Final = 5
 _ENDINGS: Final = "pyi?|[cm]?jsx?|tsx?|go|java|rs|cc?|cpp|cxx|hh?|hpp"

@@ -1,23 +1,35 @@
-"""LoadedDocument -> passages with their chunks. Pure; every offset counts code points of `document.text`."""
+"""LoadedDocument -> passages with their chunks. Pure; every offset counts code points of `document.text`.
+
+A way to cut is a `Chunker` of CHUNKERS, chosen by the setting chunking.strategy. Another package adds one by an entry point of
+the group `cairn.chunkers`: docs/extending.md.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from app.domain.document import ChunkDraft, Landmark, LoadedDocument, PassageDraft
-from app.ingest.chunkers import parent_child, tokens
-from app.ingest.chunkers.headings import Section, path_at
-from app.ingest.chunkers.spans import Span, character_splitter
+from app.errors import CairnError, ParseError, SettingsError
+from app.extensions import extensions, instance_of, once
+from app.ingest.chunkers.base import Chunker, CutRequest, PassageCut, Span
+from app.ingest.chunkers.headings import HeadedSection, path_at, scan
+from app.ingest.chunkers.parent_child import cut_by_characters
+from app.ingest.chunkers.spans import character_splitter
+from app.ingest.chunkers.tokens import cut_by_tokens
 
 if TYPE_CHECKING:
     from app.providers.protocols import TokenCounter
     from app.settings import ChunkingSettings, RagSettings
 
-__all__ = ["chunk", "warm"]
+__all__ = ["CHUNKERS", "Chunker", "CutRequest", "PassageCut", "chunk", "warm"]
+
+CHUNKERS: Final[Mapping[str, Chunker]] = {
+    chunker.name: chunker
+    for chunker in (Chunker("parent_child", cut_by_characters), Chunker("tokens", cut_by_tokens, heading_levels=3))
+}
 
 
 def chunk(
@@ -25,27 +37,60 @@ def chunk(
 ) -> tuple[PassageDraft, ...]:
     """Passages in document order that cover all text but white space; each with the chunks that cover it.
 
-    `settings.strategy` decides: parent_child, or tokens, where each passage is its own only chunk.
-    Nothing but white space gives no passage.
+    Nothing but white space gives no passage. Raises SettingsError when the chunker of `settings.strategy` cannot be had,
+    ParseError when that of another package fails on this document.
     """
     if not document.text.strip():
         return ()
-    if settings.strategy == "tokens":
-        counted, sections = tokens.passages(document, rag, counter)
-        spans = [span for span, _ in counted]
-        children = [[span] for span in spans]
-        counts = [count for _, count in counted]
-        chunk_counts = counts
-    else:
-        spans, sections = parent_child.passages(document, settings)
-        children = [parent_child.chunks(document, span, settings) for span in spans]
-        texts = [document.text[start:end] for start, end in chain(spans, *children)]
-        totals = counter.count_batch(texts)
-        counts, chunk_counts = totals[: len(spans)], totals[len(spans) :]
-    return _drafts(document, sections, spans, counts, children, chunk_counts)
+    chunker = CHUNKERS.get(settings.strategy) or _added(settings.strategy)
+    sections = scan(document.text, chunker.heading_levels) if document.markup == "markdown" else ()
+    request = CutRequest(document, sections, settings, rag, counter)
+    cuts = list(chunker.cut(request)) if chunker.name in CHUNKERS else _checked_cuts(chunker, request)
+    return _drafts(document, sections, cuts, _token_counts(document.text, cuts, counter))
 
 
-def _landmarks(document: LoadedDocument, sections: Sequence[Section]) -> list[Landmark]:
+@once
+def _extensions() -> Mapping[str, Chunker]:
+    return extensions("chunkers", instance_of(Chunker), CHUNKERS)
+
+
+def _added(name: str) -> Chunker:
+    try:
+        return _extensions()[name]
+    except KeyError:
+        known = ", ".join([*CHUNKERS, *_extensions()])
+        raise SettingsError(f"chunking.strategy is {name!r}, and there is no such chunker; there are {known}") from None
+
+
+def _checked_cuts(chunker: Chunker, request: CutRequest) -> list[PassageCut]:
+    """Of another package: whatever it does wrong costs this document."""
+    try:
+        cuts = list(chunker.cut(request))
+        before, text = -1, request.document.text
+        for cut in cuts:
+            start, end = cut.span
+            if not before < start < end <= len(text) or not text[start:end].strip():
+                raise ValueError(f"passage {cut.span} is blank, outside of the text or not behind the one before")
+            if not cut.chunks or any(not start <= first < last <= end for first, last in cut.chunks):
+                raise ValueError(f"the chunks of passage {cut.span} do not lie in it")
+            before = start
+    except CairnError:
+        raise
+    except Exception as error:
+        raise ParseError(
+            f"the chunker {chunker.name} failed on it: {type(error).__name__}: {str(error)[:200]}"
+        ) from error
+    return cuts
+
+
+def _token_counts(text: str, cuts: Sequence[PassageCut], counter: TokenCounter) -> Mapping[Span, int]:
+    known = {cut.span: cut.tokens for cut in cuts if cut.tokens is not None}
+    unknown = [span for span in dict.fromkeys(s for cut in cuts for s in (cut.span, *cut.chunks)) if span not in known]
+    totals = counter.count_batch([text[start:end] for start, end in unknown])
+    return known | dict(zip(unknown, totals, strict=True))
+
+
+def _landmarks(document: LoadedDocument, sections: Sequence[HeadedSection]) -> list[Landmark]:
     """Every place in the document where page or heading path changes, in order; the first is 0."""
     page_starts = [page.start for page in document.pages]
     section_starts = [section.start for section in sections]
@@ -66,27 +111,24 @@ def _within(landmarks: Sequence[Landmark], start: int, end: int) -> tuple[Landma
 
 def _drafts(
     document: LoadedDocument,
-    sections: Sequence[Section],
-    spans: Sequence[Span],
-    counts: Sequence[int],
-    children: Sequence[Sequence[Span]],
-    chunk_counts: Sequence[int],
+    sections: Sequence[HeadedSection],
+    cuts: Sequence[PassageCut],
+    tokens: Mapping[Span, int],
 ) -> tuple[PassageDraft, ...]:
-    remaining = iter(chunk_counts)
     landmarks = _landmarks(document, sections)
     drafts = []
-    for ordinal, ((start, end), count, parts) in enumerate(zip(spans, counts, children, strict=True)):
-        marks = _within(landmarks, start, end)
+    for ordinal, cut in enumerate(cuts):
+        marks = _within(landmarks, *cut.span)
         drafts.append(
             PassageDraft(
                 ordinal=ordinal,
-                start=start,
-                end=end,
-                headings=path_at(sections, start, end),
+                start=cut.span[0],
+                end=cut.span[1],
+                headings=path_at(sections, *cut.span),
                 page=marks[0].page,
                 landmarks=marks,
-                token_count=count,
-                chunks=tuple(ChunkDraft(i, *part, next(remaining)) for i, part in enumerate(parts)),
+                token_count=tokens[cut.span],
+                chunks=tuple(ChunkDraft(number, *span, tokens[span]) for number, span in enumerate(cut.chunks)),
             )
         )
     return tuple(drafts)

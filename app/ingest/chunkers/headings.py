@@ -24,7 +24,7 @@ _MAX_HEADING = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class HeadedSection:
     """A heading and the text under it, up to the next heading. `body` is its first line of text, or `end`."""
 
     start: int
@@ -41,22 +41,22 @@ class _Heading:
     text: str
 
 
-def scan(text: str, max_level: int = 6) -> tuple[Section, ...]:
+def scan(text: str, max_level: int = 6) -> tuple[HeadedSection, ...]:
     """Sections that cover the whole text, in order; the first has an empty path when text precedes all headings."""
     headings = [heading for heading in _headings(text) if heading.level <= max_level]
     sections, path = [], dict[int, str]()
     if not headings or headings[0].start > 0:
         end = headings[0].start if headings else len(text)
-        sections.append(Section(0, _first_text(text, 0, end), end, ()))
+        sections.append(HeadedSection(0, _first_text(text, 0, end), end, ()))
     for heading, following in zip_longest(headings, headings[1:]):
         path = {level: name for level, name in path.items() if level < heading.level} | {heading.level: heading.text}
         end = following.start if following else len(text)
         body = _first_text(text, heading.end, end)
-        sections.append(Section(heading.start, body, end, tuple(name for name in path.values() if name)))
+        sections.append(HeadedSection(heading.start, body, end, tuple(name for name in path.values() if name)))
     return tuple(sections)
 
 
-def path_at(sections: Sequence[Section], start: int, end: int) -> tuple[str, ...]:
+def path_at(sections: Sequence[HeadedSection], start: int, end: int) -> tuple[str, ...]:
     """The headings in force at the first line of body in [start, end); of its last heading when it has no body."""
     first = max(bisect_right(sections, start, key=lambda section: section.start) - 1, 0)
     path: tuple[str, ...] = ()

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from app.ingest.chunkers import symbols
-from app.ingest.chunkers.headings import Section, scan
-from app.ingest.chunkers.spans import Span, cut, trim
+from app.ingest.chunkers.base import CutRequest, PassageCut, Span
+from app.ingest.chunkers.headings import HeadedSection
+from app.ingest.chunkers.spans import cut, trim
 
 if TYPE_CHECKING:
     from app.domain.document import LoadedDocument
-    from app.settings import ChunkingSettings
 
 _FULL = 2
 """From 1/2 of the size on a passage ends at the next heading rather than taking in another section."""
@@ -23,27 +23,28 @@ _TINY = 4
 """Under 1/4 of the size a passage is joined with its neighbour, even if both must then be cut anew."""
 
 
-def passages(document: LoadedDocument, settings: ChunkingSettings) -> tuple[list[Span], tuple[Section, ...]]:
-    """Spans of at most `passage_size` characters, and the sections that headings are read from."""
-    text, size = document.text, settings.passage_size
-    sections = scan(text) if document.markup == "markdown" else ()
+def cut_by_characters(request: CutRequest) -> Iterator[PassageCut]:
+    """Passages of at most `passage_size` characters, chunks of at most `chunk_size`."""
+    document, settings = request.document, request.chunking
+    rows = document.markup == "rows"
+    passage_overlap, chunk_overlap = (0, 0) if rows else (settings.passage_overlap, settings.chunk_overlap)
+    for unit in _units(document, request.sections, settings.passage_size):
+        for span in cut(document.text, unit, settings.passage_size, passage_overlap, document.code_language):
+            yield PassageCut(span, tuple(cut(document.text, span, settings.chunk_size, chunk_overlap)))
+
+
+def _units(document: LoadedDocument, sections: Sequence[HeadedSection], size: int) -> list[Span]:
+    """What belongs together; may be longer than a passage."""
+    text = document.text
     whole = trim(text, (0, len(text)))
     if whole[1] - whole[0] <= size:
-        return [whole], sections
+        return [whole]
     if document.outline and document.outline.definitions:
-        units = _pack(symbols.units(text, document.outline, size), size)
-    else:
-        units = _pack(whole_sections(sections), size) if sections else [whole]
-    language = document.code_language if document.markup == "code" else None
-    return [span for unit in units for span in cut(text, unit, size, settings.passage_overlap, language)], sections
+        return _pack(symbols.units(text, document.outline, size), size)
+    return _pack(whole_sections(sections), size) if sections else [whole]
 
 
-def chunks(document: LoadedDocument, passage: Span, settings: ChunkingSettings) -> list[Span]:
-    """Spans of at most `chunk_size` characters inside the passage."""
-    return cut(document.text, passage, settings.chunk_size, settings.chunk_overlap)
-
-
-def whole_sections(sections: Sequence[Section]) -> Iterator[Span]:
+def whole_sections(sections: Sequence[HeadedSection]) -> Iterator[Span]:
     """Sections with a body; headings without one go with the section that follows."""
     pending: int | None = None
     for section in sections:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, Literal
 
-Span = tuple[int, int]
+from app.ingest.chunkers.base import Span
 
 SEPARATORS = ("\n\n", "\n", ". ", "。", " ")
 """Paragraphs, lines, sentences, words, and the full stop of Chinese and Japanese, which write no spaces."""

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from app.domain.code import Outline
-from app.ingest.chunkers.spans import Span
+from app.ingest.chunkers.base import Span
 
 _ABOVE: Final = re.compile(r"[ \t]*(?:#|//|/\*|\*|@|template\b)")
 _MOST_ABOVE: Final = 60

@@ -7,12 +7,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.ingest.chunkers.headings import Section, scan
+from app.ingest.chunkers.base import CutRequest, PassageCut, Span
 from app.ingest.chunkers.parent_child import whole_sections
 from app.ingest.chunkers.spans import (
     SEPARATOR_PATTERNS,
     WORD_START,
-    Span,
     code_separators,
     lossless_splitter,
     merge,
@@ -23,38 +22,34 @@ from app.ingest.chunkers.spans import (
 if TYPE_CHECKING:
     from app.domain.document import LoadedDocument
     from app.providers.protocols import TokenCounter
-    from app.settings import RagSettings
 
-_HEADING_LEVELS = 3
-"""#, ## and ###."""
 _LONG_RUN = re.compile(r"\S{200}")  # tokenizers take quadratic time over words without end
 _CHARS_PER_TOKEN = 8
 """How far back overlap is looked for; more than any tokenizer's mean."""
 
 
-def passages(
-    document: LoadedDocument, settings: RagSettings, tokens: TokenCounter
-) -> tuple[list[tuple[Span, int]], tuple[Section, ...]]:
-    """Spans with their token counts, none over `chunk_size`, and the sections that headings are read from.
+def cut_by_tokens(request: CutRequest) -> Iterator[PassageCut]:
+    """Passages of at most `rag.chunk_size` tokens, each its own only chunk.
 
-    Neighbours under the same heading share up to `chunk_overlap` tokens.
+    Neighbours under the same heading share up to `rag.chunk_overlap` tokens.
     """
-    text, size = document.text, settings.chunk_size
-    overlap = min(settings.chunk_overlap, size // 2)
-    sections = scan(text, _HEADING_LEVELS) if document.markup == "markdown" else ()
-    units = list(whole_sections(sections)) if sections else [(0, len(text))]
+    document, tokens = request.document, request.counter
+    text, size = document.text, request.rag.chunk_size
+    overlap = 0 if document.markup == "rows" else min(request.rag.chunk_overlap, size // 2)
+    units = list(whole_sections(request.sections)) if request.sections else [(0, len(text))]
     count = _remembering(tokens.count)
     cut = _cut_units(document, units, size - overlap, count, tokens)
     spans = [(base, reach) for unit in cut for base, reach in _reach_back(text, unit, overlap, count)]
     counts = tokens.count_batch([text[start:end] for _, (start, end) in spans])
-    return list(_within_limit(text, spans, counts, size, tokens.count)), sections
+    for span, counted in _within_limit(text, spans, counts, size, tokens.count):
+        yield PassageCut(span, (span,), counted)
 
 
 def _cut_units(
     document: LoadedDocument, units: Sequence[Span], limit: int, count: Callable[[str], int], tokens: TokenCounter
 ) -> list[list[Span]]:
     """Per unit, neighbouring spans whose counts add up to at most `limit`."""
-    text, language = document.text, document.code_language if document.markup == "code" else None
+    text, language = document.text, document.code_language
     separators = code_separators(language) if language else list(SEPARATOR_PATTERNS)
     splitter = lossless_splitter(separators, limit, count, "start" if language else "end")
     atoms = [

@@ -1,14 +1,15 @@
 """Bytes of a file -> LoadedDocument. What a file is follows from its content first, its name second.
 
-A new format is one module with `load(content, kind, limits)` in this package and one row of FORMATS.
+A new format is a file in this package with a function `load(content, limits)` and a row of LOADERS. Another package adds one
+by an entry point of the group `cairn.loaders` that names a `Loader`: docs/extending.md.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import PurePosixPath
+from typing import Final
 
 from app.domain.document import LoadedDocument
 from app.errors import (
@@ -17,110 +18,183 @@ from app.errors import (
     ParserLimitError,
     UnsupportedTypeError,
 )
-from app.ingest.loaders import code, foreign
-from app.ingest.loaders.base import Format, Kind, Limits
-from app.ingest.loaders.text import decode, is_binary
+from app.extensions import extensions, once
+from app.ingest.loaders import code, recognize
+from app.ingest.loaders.base import CODE, FileKind, Load, LoadedText, Loader, LoadLimits
+from app.ingest.loaders.text import is_binary
 from app.language.text import normalise
 
-__all__ = ["FORMATS", "Format", "Kind", "Limits", "load", "sniff"]
+__all__ = ["LOADERS", "FileKind", "LoadLimits", "Loader", "kind_of_media_type", "load", "load_text", "sniff"]
+
+
+def _lazy(module: str) -> Load:
+    """`load` of a module of this package, which is imported by the first file that needs it: some take long to load."""
+
+    def load(content: bytes, limits: LoadLimits) -> LoadedText:
+        loaded: LoadedText = import_module(f"{__name__}.{module}").load(content, limits)
+        return loaded
+
+    return load
+
 
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-_WHOLE_PAGE = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta)\b", re.IGNORECASE
-)
-_TAG = re.compile(r"<[a-z!/][^<>]*>", re.IGNORECASE)
+_TEXT = Loader("text", _lazy("text"), {"text/plain": (".txt", ".text", ".log")})
+LOADERS: Final = (
+    Loader(
+        "pdf", _lazy("pdf"), {"application/pdf": (".pdf",)},
+        recognizes=recognize.is_pdf, binary=True, isolated=True,
+    ),
+    Loader(
+        "docx", _lazy("docx"), {_DOCX: (".docx", ".docm")}, "markdown",
+        recognizes=recognize.is_docx, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
+    ),
+    Loader(
+        "html", _lazy("html"), {"text/html": (".html", ".htm", ".xhtml"), "application/xhtml+xml": ()}, "markdown",
+        recognizes=recognize.is_whole_page, accepts=recognize.has_tags, isolated=True,
+    ),
+    Loader("markdown", _lazy("markdown"), {"text/markdown": (".md", ".markdown", ".mdown", ".mkd")}, "markdown"),
+    Loader("csv", _lazy("csv"), {"text/csv": (".csv",), "text/tab-separated-values": (".tsv", ".tab")}, "rows"),
+    Loader("code", _lazy("code"), {CODE + language: suffixes for language, suffixes in code.SUFFIXES.items()}, "code"),
+    _TEXT,
+)  # fmt: skip
+"""Those of this package. `text` takes what no other does."""
 
 
-def _is_pdf(content: bytes) -> bool:
-    return b"%PDF-" in content[:1024]
+class _Registry:
+    """All loaders, those of other packages last, and how a name leads to them. What is built in is not replaced."""
+
+    def __init__(self, added: Iterable[Loader] = ()) -> None:
+        self.loaders = (*LOADERS, *added)
+        self.by_suffix: dict[str, FileKind] = {}
+        self.by_media_type: dict[str, FileKind] = {}
+        for loader in self.loaders:
+            for media_type, suffixes in loader.media_types.items():
+                kind = self.by_media_type.setdefault(media_type, FileKind(loader, media_type))
+                for suffix in suffixes:
+                    self.by_suffix.setdefault(suffix, kind)
+
+    def conflict(self, loader: Loader) -> str | None:
+        """What it declares that stands for another format already."""
+        claimed = [
+            (what, known[what].loader.name)
+            for known, whats in (
+                (self.by_media_type, [*loader.media_types]),
+                (self.by_suffix, [one for suffixes in loader.media_types.values() for one in suffixes]),
+            )
+            for what in whats
+            if what in known
+        ]
+        return f"{claimed[0][0]} stands for {claimed[0][1]}" if claimed else None
 
 
-def _is_docx(content: bytes) -> bool:
-    return content.startswith(b"PK\x03\x04") and b"word/document.xml" in content
+_BUILT_IN: Final = _Registry()
 
 
-FORMATS = (
-    Format("pdf", "application/pdf", frozenset({".pdf"}), _is_pdf, isolated=True),
-    Format("docx", _DOCX, frozenset({".docx", ".docm"}), _is_docx, isolated=True),
-    Format("html", "text/html", frozenset({".html", ".htm", ".xhtml"}), isolated=True),
-    Format("markdown", "text/markdown", frozenset({".md", ".markdown", ".mdown", ".mkd"})),
-    Format("code", "text/x-source", frozenset(code.LANGUAGES)),
-    Format("text", "text/plain", frozenset({".txt", ".text", ".log"})),
-)
-_BY_NAME = {row.name: row for row in FORMATS}
-_BY_EXTENSION = {extension: row for row in FORMATS for extension in row.extensions}
-_BY_MEDIA_TYPE = {row.media_type: row for row in FORMATS} | {"application/xhtml+xml": _BY_NAME["html"]}
-_SUPPORTED = "PDF, Word (.docx), HTML, Markdown, plain text and source code"
+@once
+def _registry() -> _Registry:
+    return _Registry(extensions("loaders", _checked, {loader.name for loader in LOADERS}).values())
 
 
-def sniff(name: str, content: bytes, media_type: str | None = None) -> Kind:
-    """What the file is, by content first, then by extension, then by media type.
+def _checked(name: str, loaded: object) -> Loader:
+    """Raises for a declaration that would mislead or replace what is built in."""
+    if not isinstance(loaded, Loader):
+        raise TypeError(f"it is {type(loaded).__name__}, not app.ingest.loaders.Loader")
+    if loaded.name != name:
+        raise ValueError(f"it calls itself {loaded.name!r}")
+    if not loaded.media_types:
+        raise ValueError("it declares no media type")
+    if conflict := _BUILT_IN.conflict(loaded):
+        raise ValueError(f"{conflict}, which is built in")
+    wrong = [
+        one for suffixes in loaded.media_types.values() for one in suffixes if one[:1] != "." or one != one.lower()
+    ]
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} is no suffix in lower case with its dot")
+    return loaded
+
+
+def sniff(name: str, content: bytes, media_type: str | None = None) -> FileKind:
+    """What the file is, by content first, then by suffix, then by media type.
 
     Raises EmptyDocumentError for nothing but white space, EncryptedDocumentError for a protected Office file,
     UnsupportedTypeError for anything that no loader reads.
     """
     if not content.strip():
         raise EmptyDocumentError("the file is empty" if not content else "the file holds nothing but white space")
-    extension = PurePosixPath(name.replace("\\", "/")).suffix.lower()
-    for row in FORMATS:
-        if row.recognises and row.recognises(content):
-            return Kind(row, row.media_type)
-    found = foreign.describe(content)
-    if found == foreign.ENCRYPTED_OFFICE:
+    registry = _registry()
+    named = registry.by_suffix.get(_suffix(name))
+    for loader in registry.loaders:
+        if loader.binary and loader.recognizes and loader.recognizes(content):
+            return FileKind(loader, next(iter(loader.media_types)))
+    if named and named.loader.binary and named.loader.believes(content):
+        return named  # a damaged one too: its loader says what is wrong
+    found = recognize.describe(content)
+    if found == recognize.ENCRYPTED_OFFICE:
         raise EncryptedDocumentError("the Office file is protected by a password; remove it and send the file again")
-    if found == foreign.ZIP and extension in _BY_NAME["docx"].extensions:
-        return Kind(_BY_NAME["docx"], _DOCX)  # cut off or damaged: the loader says so
     if found or is_binary(content):
         raise UnsupportedTypeError(
-            f"{name!r} is {found or 'binary data of an unknown kind'}; supported are {_SUPPORTED}"
+            f"{name!r} is {found or 'binary data of an unknown kind'}; supported are {supported_formats()}"
         )
-    return _textual(extension, content, (media_type or "").split(";")[0].strip().lower())
+    return _sniff_text(registry, named, content, (media_type or "").split(";")[0].strip().lower())
 
 
-def _textual(extension: str, content: bytes, media_type: str) -> Kind:
-    row = _BY_EXTENSION.get(extension)
-    if row and row.name == "code":
-        language = code.LANGUAGES[extension]
-        return Kind(row, f"text/x-{language}", language)
-    if row and row.name == "markdown":
-        return Kind(row, row.media_type)
-    head = decode(content[:4096])
-    claimed = row or _BY_MEDIA_TYPE.get(media_type)
-    if _WHOLE_PAGE.match(head) or (claimed is _BY_NAME["html"] and _TAG.search(decode(content))):
-        return Kind(_BY_NAME["html"], "text/html")
-    if row is None and claimed is _BY_NAME["markdown"]:
-        return Kind(claimed, claimed.media_type)
-    return Kind(_BY_NAME["text"], "text/plain")
+def _sniff_text(registry: _Registry, named: FileKind | None, content: bytes, media_type: str) -> FileKind:
+    if named and not named.loader.binary and named.loader is not _TEXT and named.loader.believes(content):
+        return named
+    for loader in registry.loaders:
+        if not loader.binary and loader.recognizes and loader.recognizes(content):
+            return FileKind(loader, next(iter(loader.media_types)))
+    claimed = None if named else registry.by_media_type.get(media_type)
+    if claimed and not claimed.loader.binary and claimed.loader.believes(content):
+        return claimed
+    return _BUILT_IN.by_suffix[".txt"]
 
 
-def load(content: bytes, name: str, media_type: str | None, limits: Limits) -> LoadedDocument:
+def supported_formats() -> str:
+    """For people: the formats that are read."""
+    added = [loader.name for loader in _registry().loaders[len(LOADERS) :]]
+    return ", ".join(["PDF, Word (.docx), HTML, Markdown, CSV", *added]) + ", plain text and source code"
+
+
+def kind_of_media_type(media_type: str) -> FileKind | None:
+    """The format of a stored document; None when the package that read it is gone."""
+    return _BUILT_IN.by_media_type.get(media_type) or _registry().by_media_type.get(media_type)
+
+
+def load(content: bytes, kind: FileKind, limits: LoadLimits) -> LoadedDocument:
     """Normalised text of the file, in this process; `app.ingest.parse` guards the formats that need it.
 
-    Raises UnsupportedTypeError or a ParseError that says why and what to do.
+    Raises a ParseError that says why and what to do.
     """
-    return _load(content, sniff(name, content, media_type), limits)
-
-
-def load_text(content: bytes, name: str, limits: Limits) -> LoadedDocument:
-    """The same for text that the caller wrote out: Markdown or code if its name says so, else plain, whatever it holds."""
-    if not content.strip():
-        raise EmptyDocumentError("the text is empty")
-    kind = _textual(PurePosixPath(name).suffix.lower(), b"", "")
-    if kind.format.name == "html":
-        kind = Kind(_BY_NAME["text"], "text/plain")
-    return _load(content, kind, limits)
-
-
-def _load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
-    loader = import_module(f"{__name__}.{kind.format.name}")
-    document: LoadedDocument = loader.load(content, kind, limits)
+    read = kind.loader.load(content, limits)
     # paged text is normalised page by page already: doing it again changes nothing, so page starts stay right
-    text = normalise(document.text)
+    text = normalise(read.text)
     if not text.strip():
         raise EmptyDocumentError("the file holds no text")
     if len(text) > limits.max_text_chars:
         raise ParserLimitError(
             f"the text has {len(text)} characters, more than ingest.maxTextChars ({limits.max_text_chars}); split it"
         )
-    title = normalise(document.title).strip() if document.title else None
-    return replace(document, text=text, title=title or None)
+    title = normalise(read.title).strip() if read.title else None
+    return LoadedDocument(
+        text,
+        kind.media_type,
+        kind.loader.markup,
+        title=title or None,
+        pages=read.pages,
+        code_language=kind.code_language,
+    )
+
+
+def load_text(content: bytes, name: str, limits: LoadLimits) -> LoadedDocument:
+    """The same for text that the caller wrote out: of the format that its name says where that is text, else plain,
+    whatever it holds."""
+    if not content.strip():
+        raise EmptyDocumentError("the text is empty")
+    named = _registry().by_suffix.get(_suffix(name))
+    plain = named is None or named.loader.binary or named.loader.isolated or not named.loader.believes(content)
+    return load(content, _BUILT_IN.by_suffix[".txt"] if named is None or plain else named, limits)
+
+
+def _suffix(name: str) -> str:
+    return PurePosixPath(name.replace("\\", "/")).suffix.lower()

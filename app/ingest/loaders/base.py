@@ -1,13 +1,15 @@
-"""What every loader is given and what the table of formats is made of."""
+"""What a loader is: the declaration of a file format, and the function that reads it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from app.domain.document import Markup, PageStart
 
-class Limits(Protocol):
+
+class LoadLimits(Protocol):
     """Bounds of one document; `IngestSettings` is one. A protocol, so that the parsing child need not load pydantic."""
 
     @property
@@ -21,24 +23,58 @@ class Limits(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
-    """One row of the table of formats; the loader is `load` in the module of the same name in this package.
+class LoadedText:
+    """What a loader reads out of a file. The text is normalised afterwards; one with `pages` must be so already, or its page
+    starts are wrong (`app.language.text.normalise`)."""
 
-    `recognises` looks at content alone and wins over every name; `isolated` formats have a parser that an attacker
-    can make misbehave, so they are read in a subprocess.
-    """
+    text: str
+    title: str | None = None
+    pages: tuple[PageStart, ...] = ()
 
-    name: str
-    media_type: str
-    extensions: frozenset[str] = frozenset()
-    recognises: Callable[[bytes], bool] | None = None
-    isolated: bool = False
+
+Load = Callable[[bytes, LoadLimits], LoadedText]
+"""Raises a ParseError that says what is wrong and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Loader:
+    """A file format. All that Cairn knows of it stands here, so that a document can be cut anew from its stored text.
+
+    `media_types`: each with the suffixes (lower case, with the dot) that stand for it; the first is that of a file known by
+    its content. A document is stored with its media type.
+    `markup`: how headings are found in the text. Of code, the media type is text/x- and the name of its language.
+    `recognizes`: whether the content alone says so. `accepts`: whether a name or a media type that says so is to be believed;
+    where it is left out, `recognizes` decides, and without either any text is.
+    `binary`: not text. `isolated`: the parser can be made to misbehave by a file, so it runs in a limited process of its own.
+    """
+
+    name: str
+    load: Load
+    media_types: Mapping[str, tuple[str, ...]]
+    markup: Markup = "plain"
+    recognizes: Callable[[bytes], bool] | None = None
+    accepts: Callable[[bytes], bool] | None = None
+    binary: bool = False
+    isolated: bool = False
+
+    def believes(self, content: bytes) -> bool:
+        """Whether content under one of its suffixes or media types is of this format."""
+        check = self.accepts or self.recognizes
+        return check is None or check(content)
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
     """What a file turned out to be."""
 
-    format: Format
+    loader: Loader
     media_type: str
-    code_language: str | None = None
+
+    @property
+    def code_language(self) -> str | None:
+        """Name of its programming language (of langchain_text_splitters.Language), None for what is no code."""
+        return self.media_type.removeprefix(CODE) if self.loader.markup == "code" else None
+
+
+CODE = "text/x-"
+"""What media types of code begin with."""

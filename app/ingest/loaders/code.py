@@ -1,58 +1,41 @@
-"""Source code in the languages that the splitter knows the structure of; told by extension."""
+"""Source code in the languages that the splitter knows the structure of; told by suffix."""
 
 from __future__ import annotations
 
-from app.domain.document import LoadedDocument
-from app.ingest.loaders.base import Kind, Limits
+from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.text import decode
 
-# Values are names of langchain_text_splitters.Language; Perl is missing there (declared, not implemented), and
+# Keys are names of langchain_text_splitters.Language; Perl is missing there (declared, not implemented), and
 # Markdown and HTML have loaders of their own.
-LANGUAGES = {
-    ".c": "c",
-    ".h": "c",
-    ".cc": "cpp",
-    ".cpp": "cpp",
-    ".cxx": "cpp",
-    ".hh": "cpp",
-    ".hpp": "cpp",
-    ".cs": "csharp",
-    ".cbl": "cobol",
-    ".cob": "cobol",
-    ".ex": "elixir",
-    ".exs": "elixir",
-    ".go": "go",
-    ".hs": "haskell",
-    ".java": "java",
-    ".js": "js",
-    ".jsx": "js",
-    ".mjs": "js",
-    ".cjs": "js",
-    ".kt": "kotlin",
-    ".kts": "kotlin",
-    ".tex": "latex",
-    ".lua": "lua",
-    ".php": "php",
-    ".ps1": "powershell",
-    ".psm1": "powershell",
-    ".proto": "proto",
-    ".py": "python",
-    ".pyi": "python",
-    ".r": "r",
-    ".rst": "rst",
-    ".rb": "ruby",
-    ".rs": "rust",
-    ".scala": "scala",
-    ".sol": "sol",
-    ".swift": "swift",
-    ".ts": "ts",
-    ".tsx": "ts",
-    ".bas": "visualbasic6",
-    ".frm": "visualbasic6",
-    ".cls": "visualbasic6",
+SUFFIXES = {
+    "c": (".c", ".h"),
+    "cpp": (".cc", ".cpp", ".cxx", ".hh", ".hpp"),
+    "csharp": (".cs",),
+    "cobol": (".cbl", ".cob"),
+    "elixir": (".ex", ".exs"),
+    "go": (".go",),
+    "haskell": (".hs",),
+    "java": (".java",),
+    "js": (".js", ".jsx", ".mjs", ".cjs"),
+    "kotlin": (".kt", ".kts"),
+    "latex": (".tex",),
+    "lua": (".lua",),
+    "php": (".php",),
+    "powershell": (".ps1", ".psm1"),
+    "proto": (".proto",),
+    "python": (".py", ".pyi"),
+    "r": (".r",),
+    "rst": (".rst",),
+    "ruby": (".rb",),
+    "rust": (".rs",),
+    "scala": (".scala",),
+    "sol": (".sol",),
+    "swift": (".swift",),
+    "ts": (".ts", ".tsx"),
+    "visualbasic6": (".bas", ".frm", ".cls"),
 }
 
 
-def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
+def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """The source as it stands; indentation is never touched."""
-    return LoadedDocument(decode(content), kind.media_type, "code", code_language=kind.code_language)
+    return LoadedText(decode(content))

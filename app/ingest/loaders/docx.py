@@ -12,10 +12,9 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 from lxml import etree
 
-from app.domain.document import LoadedDocument
 from app.errors import ParseError
 from app.ingest.loaders import archive, render
-from app.ingest.loaders.base import Kind, Limits
+from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.numbering import Numbering, Styles
 
 _P, _TBL, _TR, _TC = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
@@ -35,7 +34,7 @@ _BREAKS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakH
 _NOTES = ("/footnotes", "/endnotes")
 
 
-def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
+def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """Raises ParserLimitError for a zip bomb, ParseError for a damaged or unsafe file."""
     archive.check(content, limits.max_unpacked_bytes)
     try:
@@ -47,7 +46,7 @@ def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
     reader = _Reader(document)
     text = render.join((*reader.blocks(document.element.body), *reader.notes()))
     title = (document.core_properties.title or "").strip() or reader.title
-    return LoadedDocument(text, kind.media_type, "markdown", title=title)
+    return LoadedText(text, title=title)
 
 
 class _Reader:

@@ -7,10 +7,9 @@ from typing import Any
 
 from lxml import etree
 
-from app.domain.document import LoadedDocument
 from app.errors import EmptyDocumentError, ParseError, ParserLimitError
 from app.ingest.loaders import render
-from app.ingest.loaders.base import Kind, Limits
+from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.text import decode
 
 _CHARSET = re.compile(rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]+)""", re.IGNORECASE)
@@ -28,7 +27,7 @@ _LONGEST_CELL = 1500
 _WIDEST_SPAN = 50
 
 
-def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
+def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """Headings, lists, tables and code as Markdown; scripts and styles dropped, all other text kept.
 
     Raises EmptyDocumentError, ParserLimitError or ParseError.
@@ -46,7 +45,7 @@ def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
     title = render.collapse("".join(root.xpath("(//title)[1]//text()"))).strip()
     if not title:
         title = render.collapse("".join(root.xpath("(//h1)[1]//text()"))).strip()
-    return LoadedDocument(_Renderer().render(root), kind.media_type, "markdown", title=title or None)
+    return LoadedText(_Renderer().render(root), title=title or None)
 
 
 def _decode(content: bytes) -> str:

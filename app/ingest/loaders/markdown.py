@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from app.domain.document import LoadedDocument
-from app.ingest.loaders.base import Kind, Limits
+from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.text import decode
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -23,11 +22,11 @@ _IMAGE = re.compile(
 _EMPTY_LINK = re.compile(r"(?<!\!)\[[ \t]*\]\([^()\n]*\)")
 
 
-def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
+def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """Title from the front matter, else from the first heading of level 1."""
     # line ends first: the patterns know only LF
     text = strip_images(decode(content).replace("\r\n", "\n").removeprefix("\ufeff"))
-    return LoadedDocument(text, kind.media_type, "markdown", title=_title(text))
+    return LoadedText(text, title=_title(text))
 
 
 def strip_images(text: str) -> str:

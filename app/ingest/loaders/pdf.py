@@ -9,9 +9,9 @@ from typing import Any
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-from app.domain.document import LoadedDocument, PageStart
+from app.domain.document import PageStart
 from app.errors import EmptyDocumentError, EncryptedDocumentError, NoTextLayerError, ParseError, ParserLimitError
-from app.ingest.loaders.base import Kind, Limits
+from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.language.text import normalise
 
 _SPARSE = 50
@@ -28,7 +28,7 @@ _GLUED = re.compile("(?<=[A-Za-z])(?=[\u0621-\u064a])")
 _LIGATURE = re.compile("[اأإآٱ]ل")
 
 
-def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
+def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """Text of all pages, two line breaks between them; `pages` counts from 1.
 
     Raises EncryptedDocumentError, NoTextLayerError, EmptyDocumentError, ParserLimitError or ParseError.
@@ -41,7 +41,7 @@ def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
     texts = list(_page_texts(document, limits))
     _require_text(document, texts)
     text, pages = _join(_mend_hyphens(texts))
-    return LoadedDocument(text, kind.media_type, "plain", title=_title(document), pages=pages)
+    return LoadedText(text, title=_title(document), pages=pages)
 
 
 def _open(content: bytes) -> Any:
@@ -57,7 +57,7 @@ def _open(content: bytes) -> Any:
         ) from None
 
 
-def _page_texts(document: Any, limits: Limits) -> Iterator[str]:
+def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
     total = 0
     for index in range(len(document)):
         try:

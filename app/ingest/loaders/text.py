@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from app.domain.document import LoadedDocument
-from app.ingest.loaders.base import Kind, Limits
+from app.ingest.loaders.base import LoadedText, LoadLimits
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -18,9 +17,9 @@ _SAMPLE = 65536
 _PRINTABLE = bytes(range(32, 256)) + b"\t\n\v\f\r\x1b"
 
 
-def load(content: bytes, kind: Kind, limits: Limits) -> LoadedDocument:
+def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """The text as it stands."""
-    return LoadedDocument(decode(content), kind.media_type, "plain")
+    return LoadedText(decode(content))
 
 
 def decode(content: bytes) -> str:

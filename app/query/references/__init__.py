@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from app.language.tokens import folded_words
+from app.language.text import folded_words
 from app.query.references.de import DE
 from app.query.references.en import EN
 from app.query.references.es import ES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from app.language.tokens import folded_words
+from app.language.text import folded_words
 from app.query.references.table import END, LAST, References, pattern
 
 EN: Final = References(

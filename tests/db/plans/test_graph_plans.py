@@ -152,12 +152,12 @@ async def test_a_session_that_began_with_empty_tables_writes_by_key_all_the_same
         d for d in (random_document("d1", random.Random(n)) for n in range(20, 90)) if len(d.graph.evidence) > 8
     )
     found = await get_collection(services, "c")
-    vectors = [HalfVector([1.0] + [0.0] * (services.retriever.model.dimensions - 1))] * len(document.chunks)
+    vectors = [HalfVector([1.0] + [0.0] * (services.search_deps.model.dimensions - 1))] * len(document.chunks)
     async with services.database.transaction(services.principal) as connection:
         known = await documents.register(
             connection, services.principal, found.id, document.source, document.content_hash
         )
-        model = services.retriever.model.id
+        model = services.search_deps.model.id
         await documents.publish(connection, found.id, model, known, document, {model: vectors}, keep_original=False)
         for table in ("entities", "entity_aliases", "relations", "adjacency"):
             sequential, read = await touched(connection, table)

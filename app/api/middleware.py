@@ -1,0 +1,235 @@
+"""The outermost layer of the application: every request passes here first and leaves here last.
+
+It names the request, refuses what must not be read, counts and logs, and turns what nobody foresaw into a 500 that says
+nothing but the request id. A plain ASGI middleware, because Starlette's BaseHTTPMiddleware hides disconnects.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api import problems
+from app.api.running import Running
+from app.domain.ids import new_id
+from app.errors import SettingsError
+from app.settings import Environment
+
+log = structlog.get_logger(__name__)
+
+MAX_IN_FLIGHT = 200
+"""Requests answered at once; more are refused at once, so that those admitted keep their pace."""
+DRAIN_SECONDS = 2.0
+"""How long the rest of a refused body is read and thrown away, so that the client gets to read the refusal."""
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_UNCOUNTED = ("/health/", "/metrics")
+
+
+class RequestMiddleware:
+    def __init__(self, app: ASGIApp, running: Running) -> None:
+        self.app = app
+        self.running = running
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._socket(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        request_id = given if _REQUEST_ID.fullmatch(given) else str(new_id())
+        scope.setdefault("state", {})["request_id"] = request_id
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            await _Exchange(self, scope, receive, send, headers).run()
+
+    async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A WebSocket is refused as a request that changes something would be: browsers let any page open one."""
+        allowed, headers = self.running.settings.current.api.allowed_hosts, Headers(scope=scope)
+        scope.setdefault("state", {})["request_id"] = str(new_id())
+        refusal = refuse_host(headers.get("host"), allowed) or refuse_origin("POST", headers, allowed)
+        if refusal is None and self.running.requests >= MAX_IN_FLIGHT:
+            refusal = 503, f"{MAX_IN_FLIGHT} requests are being answered; try again"
+        if refusal is None:
+            self.running.requests += 1
+            try:
+                await self.app(scope, receive, send)
+            finally:
+                self.running.requests -= 1
+        elif "websocket.http.response" in scope.get("extensions", {}):
+            await problems.plain(scope, *refusal)(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008, "reason": refusal[1][:100]})
+
+
+class _Exchange:
+    """One request and its response."""
+
+    def __init__(self, edge: RequestMiddleware, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+        self.edge, self.running, self.scope, self.headers = edge, edge.running, scope, headers
+        self._receive, self._send = receive, send
+        self.limit = edge.running.settings.current.api.max_body_bytes
+        self.received = 0
+        self.status = 0
+
+    async def run(self) -> None:
+        started = time.monotonic()
+        counted = not self.scope["path"].startswith(_UNCOUNTED)
+        self.running.requests += counted
+        self.running.metrics.in_flight.set(self.running.requests)
+        try:
+            await self._answer()
+        except ClientDisconnect:
+            pass
+        except Exception:
+            log.exception("request.bug", method=self.scope["method"], path=self.scope["path"])
+            if self.status:
+                raise  # the server cuts the connection: the client must not take a torso for the whole
+            detail = f"something went wrong that should not; report it with the request id {self._id}"
+            await problems.plain(self.scope, 500, detail)(self.scope, self._receive, self.send)
+        finally:
+            self.running.requests -= counted
+            self.running.metrics.in_flight.set(self.running.requests)
+            self._note(time.monotonic() - started)
+
+    @property
+    def _id(self) -> str:
+        return problems.request_id_of(self.scope)
+
+    async def _answer(self) -> None:
+        refusal, extra = self._refusal()
+        if refusal is None:
+            await self.edge.app(self.scope, self.receive, self.send)
+            return
+        status, detail = refusal
+        response = problems.plain(self.scope, status, detail, **extra)
+        if status == 413:
+            await self._refuse_body(response.body, response.raw_headers)
+        else:
+            await response(self.scope, self._receive, self.send)
+
+    def _refusal(self) -> tuple[Refusal | None, Mapping[str, Any]]:
+        allowed, method = self.running.settings.current.api.allowed_hosts, self.scope["method"]
+        refusal = (
+            refuse_host(self.headers.get("host"), allowed)
+            or refuse_origin(method, self.headers, allowed)
+            or refuse_length(self.headers.get("content-length"), self.limit)
+        )
+        if refusal is None and self.running.requests > MAX_IN_FLIGHT:
+            return (503, f"{MAX_IN_FLIGHT} requests are being answered; try again"), {"code": "overloaded"}
+        return refusal, {}
+
+    async def _refuse_body(self, body: bytes | memoryview, headers: list[tuple[bytes, bytes]]) -> None:
+        # Closing a connection with unread data resets it, and the answer is lost on its way.
+        headers = [*headers, (b"connection", b"close")]
+        await self.send({"type": "http.response.start", "status": 413, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body, "more_body": True})
+        until = time.monotonic() + DRAIN_SECONDS
+        while time.monotonic() < until:
+            message = await self._receive()
+            if message["type"] == "http.disconnect" or not message.get("more_body"):
+                break
+        await self.send({"type": "http.response.body", "body": b""})
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self.received += len(message.get("body", b""))
+        if self.received > self.limit:
+            raise HTTPException(413, too_large(self.limit), {"Connection": "close"})
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            MutableHeaders(scope=message)["X-Request-ID"] = self._id
+        await self._send(message)
+
+    def _note(self, seconds: float) -> None:
+        route = getattr(self.scope.get("route"), "path", None) or "unmatched"
+        status = str(self.status) if self.status else "cancelled"
+        self.running.metrics.request(self.scope["method"], route, status, seconds)
+        log.info(
+            "request", method=self.scope["method"], route=route, path=self.scope["path"][:300], status=status,
+            ms=round(seconds * 1000, 1),
+        )  # fmt: skip
+
+
+# --- what may be refused without reading a body: where the process listens, Host, Origin, length ----------------------------
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+Refusal = tuple[int, str]
+"""A status and what to tell the caller."""
+
+
+def check_listen(environment: Environment) -> None:
+    """While there is no authentication, listen on loopback only. Raises SettingsError otherwise."""
+    if environment.allow_open or is_loopback(environment.host):
+        return
+    raise SettingsError(
+        f"CAIRN_HOST={environment.host} would let everybody on the network in, and there is no authentication yet; "
+        "listen on 127.0.0.1, or set CAIRN_ALLOW_OPEN=1 behind something that authenticates"
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or address never leaves the machine. An empty host listens everywhere."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def host_name(value: str) -> str:
+    """A Host header without its port, in lower case: `[::1]:8000` is `[::1]`."""
+    value = value.strip().lower()
+    if value.startswith("["):
+        return value.partition("]")[0] + "]"
+    return value.partition(":")[0]
+
+
+def refuse_host(host: str | None, allowed: Sequence[str]) -> Refusal | None:
+    """An unknown Host is a rebound DNS name: some web page that reaches for a server on loopback."""
+    if not host:
+        return 400, "the Host header is missing"
+    if "*" in allowed or host_name(host) in {name.lower() for name in allowed}:
+        return None
+    return 421, f"this server does not answer for the host {host[:200]}; add it to api.allowedHosts in settings.json"
+
+
+def refuse_origin(method: str, headers: Mapping[str, str], allowed: Sequence[str]) -> Refusal | None:
+    """Browsers say which page a request comes from; a page of another host may not change anything here."""
+    origin = headers.get("origin")
+    if origin is None or method in SAFE_METHODS or "*" in allowed:
+        return None
+    try:
+        name = urlsplit(origin).netloc
+    except ValueError:
+        name = ""
+    if host_name(name) in {entry.lower() for entry in allowed}:
+        return None
+    return 403, f"requests that change something are not accepted from pages of {origin[:200]}"
+
+
+def refuse_length(length: str | None, limit: int) -> Refusal | None:
+    """Content-Length over the limit, before a byte of the body is read."""
+    if length is None:
+        return None
+    if not (length.isascii() and length.isdigit()):
+        return 400, "Content-Length must be a number"
+    return (413, too_large(limit)) if len(length) > 18 or int(length) > limit else None
+
+
+def too_large(limit: int) -> str:
+    return f"the request body is larger than {limit:,} bytes (setting api.maxBodyBytes)"

@@ -1,0 +1,117 @@
+"""The process that reads what strangers wrote: files through large parsers, and the symbols of source code.
+
+Run as `python -m app.ingest.child BOUNDS`. It trusts nobody: before it reads anything it gives up core dumps and takes limits on
+memory and CPU, and it dies with its parent. Imports are lean (no pydantic), so that a start costs little.
+
+A request is one line of JSON (task, size, what the task needs), then `size` bytes. An answer has the same form: fields of the
+task, or error and detail, then `size` bytes. The process ends with its input. confine.py is the other side.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
+from typing import Any, Final, NamedTuple
+
+from app.errors import CairnError, ParseError, ParserLimitError
+
+_PR_SET_PDEATHSIG: Final = 1
+Answer = tuple[Mapping[str, Any], bytes]
+
+
+class Bounds(NamedTuple):
+    """What the process may use. `cpu_seconds` 0: as much time as it is given by the clock."""
+
+    parent: int
+    memory_bytes: int
+    cpu_seconds: int
+
+
+class DocumentLimits(NamedTuple):
+    """The bounds of one document; see IngestSettings."""
+
+    max_pages: int
+    max_text_chars: int
+    max_unpacked_bytes: int
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not end up in an answer
+    bounds = Bounds(*json.loads(sys.argv[1]))
+    _confine(bounds)
+    while line := sys.stdin.buffer.readline():
+        request = json.loads(line)
+        head, body = _answer(request, sys.stdin.buffer.read(request["size"]), bounds)
+        answers.write(json.dumps({**head, "size": len(body)}).encode() + b"\n")
+        answers.write(body)
+        answers.flush()
+
+
+def _confine(bounds: Bounds) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (bounds.memory_bytes, bounds.memory_bytes))
+    if bounds.cpu_seconds:
+        resource.setrlimit(resource.RLIMIT_CPU, (bounds.cpu_seconds, bounds.cpu_seconds + 1))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != bounds.parent:  # it died before the line above
+        sys.exit(1)
+
+
+def _answer(request: Mapping[str, Any], content: bytes, bounds: Bounds) -> Answer:
+    try:
+        return _TASKS[request["task"]](request, content)
+    except CairnError as error:
+        return _error(error)
+    except MemoryError:
+        return _error(out_of_memory(bounds.memory_bytes))
+    except Exception as error:  # a parser's own surprise costs this document, nothing else
+        return _error(ParseError(f"the file cannot be read ({type(error).__name__}: {str(error)[:200]})"))
+
+
+def out_of_memory(limit: int) -> ParserLimitError:
+    return ParserLimitError(f"reading the file needs more than {limit} bytes of memory (ingest.parseMemoryBytes)")
+
+
+def _error(error: CairnError) -> Answer:
+    return {"error": type(error).__name__, "detail": error.detail}, b""
+
+
+def _load_document(request: Mapping[str, Any], content: bytes) -> Answer:
+    """media_type, limits -> title, pages; the text as UTF-8."""
+    from app.ingest.loaders import kind_of_media_type, load
+
+    kind = kind_of_media_type(request["media_type"])
+    if kind is None:
+        raise ParseError(f"there is no loader for {request['media_type']}")
+    document = load(content, kind, DocumentLimits(*request["limits"]))
+    pages = [(page.start, page.number) for page in document.pages]
+    return {"title": document.title, "pages": pages}, document.text.encode()
+
+
+def _outline_code(request: Mapping[str, Any], content: bytes) -> Answer:
+    """language, path, and code in UTF-8 -> the fields of an Outline as JSON; null for a language that is not read."""
+    from app.graph.code.outline import outline_of
+
+    outline = outline_of(content.decode("utf-8"), request["language"], request["path"])
+    fields = outline and {
+        "definitions": [astuple(one) for one in outline.definitions],
+        "references": [astuple(one) for one in outline.references],
+    }
+    return {}, json.dumps(fields).encode()
+
+
+_TASKS: Final[Mapping[str, Callable[[Mapping[str, Any], bytes], Answer]]] = {
+    "load": _load_document,
+    "outline": _outline_code,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Which files of a folder are documents, under which identity, and what is left aside.
+
+The identity (external_id) of a file is its path from the parent of the folder that was named, so that it does not
+depend on the folder one stands in; for a file that was named itself, its path from the current folder, or from the
+parent of its own folder when it lies elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.domain.document import Indexed, Outcome, Rejected, Source
+from app.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
+from app.ingest.loaders import sniff
+from app.language.text import normalise
+from app.service.documents import checked_source, index_now
+from app.settings import Settings
+from app.wiring import Services
+
+SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
+_HEAD = 65_536
+"""Bytes of a file too large to take that are read to see whether it is a document at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedFile:
+    """A file to ingest. Only what lies in a folder may be left aside; what was `named` is taken or fails."""
+
+    path: Path
+    external_id: str
+    named: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What became of files, or of documents handed over; `seconds` of wall-clock time."""
+
+    collection: str
+    indexed: tuple[Indexed, ...]
+    failed: tuple[Rejected, ...]
+    skipped: tuple[Skipped, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def fresh(self) -> list[Indexed]:
+        """Documents that are new or have new content."""
+        return [outcome for outcome in self.indexed if not outcome.duplicate]
+
+
+@dataclass
+class Selection:
+    """The files of one run, and what was left aside (grows while files are read)."""
+
+    files: list[SelectedFile] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+def select(paths: Sequence[Path], base: Path | None = None) -> Selection:
+    """All files under the paths, sorted; identities count from `base` if given.
+
+    Raises InputError for a path that does not exist, and for two files that would get the same identity.
+    """
+    selection = Selection()
+    for path in map(_absolute, paths):
+        if path.is_dir():
+            for file in _walk(path, selection.skipped):
+                selection.files.append(SelectedFile(file, _identity(file, base or path.parent), named=False))
+        elif path.exists():
+            selection.files.append(SelectedFile(path, _identity(path, base or _parent(path)), named=True))
+        else:
+            raise InputError(f"there is no file or folder {path}")
+    selection.files = list({found.path: found for found in selection.files}.values())
+    _check_identities(selection.files)
+    return selection
+
+
+def _absolute(path: Path) -> Path:
+    # not resolve(): a link keeps the name that the user knows
+    return Path(os.path.normpath(path.expanduser().absolute()))
+
+
+def _parent(file: Path) -> Path:
+    here = Path.cwd()
+    return here if file.is_relative_to(here) else file.parent.parent
+
+
+def _identity(file: Path, base: Path) -> str:
+    return normalise(os.path.relpath(file, base).replace(os.sep, "/"))
+
+
+def _check_identities(files: Sequence[SelectedFile]) -> None:
+    seen: dict[str, Path] = {}
+    for found in files:
+        if (other := seen.setdefault(found.external_id, found.path)) != found.path:
+            raise InputError(
+                f"{other} and {found.path} would both be {found.external_id!r}; ingest the folder above them, or use "
+                "two collections"
+            )
+
+
+def _walk(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
+    """Files under the folder in the order of their names, without hidden ones and what tools have put there."""
+
+    def unreadable(error: OSError) -> None:
+        skipped.append(Skipped(str(error.filename), error.strerror or str(error)))
+
+    for current, folders, names in os.walk(folder, onerror=unreadable):
+        kept = []
+        for name in sorted(folders):
+            inner = Path(current, name)
+            if reason := _tooling(inner):
+                skipped.append(Skipped(f"{inner}{os.sep}", reason))
+            else:
+                kept.append(name)
+        folders[:] = kept
+        for name in sorted(names):
+            file = Path(current, name)
+            if name.startswith("."):
+                skipped.append(Skipped(str(file), "hidden"))
+            elif not file.is_file():
+                skipped.append(Skipped(str(file), "not a regular file"))
+            else:
+                yield file
+
+
+def _tooling(folder: Path) -> str | None:
+    if folder.name.startswith("."):
+        return "hidden"
+    if folder.name in SKIPPED_FOLDERS:
+        return "not documents"
+    return "a virtual environment" if (folder / "pyvenv.cfg").exists() else None
+
+
+def read(
+    selection: Selection, settings: Settings, on_skip: Callable[[Skipped], None], on_failure: Callable[[Rejected], None]
+) -> Iterator[Source]:
+    """The documents, each read when it is asked for; what is not one goes to the callbacks."""
+    for found in selection.files:
+        try:
+            yield checked_source(_source(found, settings.ingest.max_file_bytes), settings)
+        except (EmptyDocumentError, UnsupportedTypeError) as error:
+            if found.named:
+                on_failure(_rejected(found, error))
+            else:
+                skipped = Skipped(str(found.path), error.title.lower())
+                selection.skipped.append(skipped)
+                on_skip(skipped)
+        except CairnError as error:
+            on_failure(_rejected(found, error))
+
+
+async def ingest_files(
+    services: Services, collection: str, selection: Selection, step: Callable[[str], None]
+) -> IngestReport:
+    """Index the files and wait; `step` is told each file when it is done, skipped or refused. The collection is created if
+    need be. Raises InputError for its name, and what ingestion raises when it cannot go on."""
+    started, failed = time.monotonic(), list[Rejected]()
+
+    def refuse(outcome: Rejected) -> None:
+        failed.append(outcome)
+        step(outcome.external_id)
+
+    sources = read(selection, services.settings.current, lambda file: step(file.path), refuse)
+    outcomes: list[Outcome] = []
+    if selection.files:
+        outcomes = await index_now(services, collection, sources, lambda outcome: step(outcome.external_id))
+    return IngestReport(
+        collection,
+        tuple(outcome for outcome in outcomes if isinstance(outcome, Indexed)),
+        (*failed, *(outcome for outcome in outcomes if isinstance(outcome, Rejected))),
+        tuple(selection.skipped),
+        time.monotonic() - started,
+    )
+
+
+def _rejected(found: SelectedFile, error: CairnError) -> Rejected:
+    return Rejected(found.external_id, normalise(found.path.name), error.code, error.detail)
+
+
+def _source(found: SelectedFile, max_bytes: int) -> Source:
+    """Raises TooLargeError before reading, InputError for a file that cannot be read, and what `sniff` raises."""
+    try:
+        if not found.path.is_file():
+            raise InputError(f"{found.path} is not a regular file")
+        size = found.path.stat().st_size
+        if size > max_bytes:
+            with found.path.open("rb") as file:
+                sniff(found.path.name, file.read(_HEAD))
+            raise TooLargeError(
+                f"the file has {size:,} bytes; at most {max_bytes:,} are accepted (setting ingest.maxFileBytes)"
+            )
+        content = found.path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}") from None
+    sniff(found.path.name, content)
+    return Source(found.external_id, normalise(found.path.name), content)

@@ -1,0 +1,210 @@
+"""A search in one statement finds what the same search leg by leg finds, and tells it the same way (ADR 0015)."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import pytest
+
+from app.domain.ids import new_id
+from app.domain.passage import SearchRequest, SearchResult
+from app.domain.trace import LegTrace
+from app.retrieve import single_statement, stepwise
+from app.retrieve.context import Asked, Found, Stopwatch
+from app.retrieve.embed import QueryVectors
+from app.service.documents import create_collection, delete_document, index_now, list_documents
+from app.service.search import get_trace
+from app.settings import RagSettings, RetrieveSettings, Settings, SettingsStore, VectorSettings
+from app.wiring import Services
+from tests.documents import find, text_source
+
+WORDS = re.findall(
+    r"\w+",
+    "granite basalt cairn trail summit ridge fog moss lichen boulder scree marble slate quarry mason chisel arch bridge "
+    "tower wall mortar lime sand river",
+)
+
+
+async def fill(services: Services, documents: int, seed: int = 3) -> None:
+    """Documents of one to four passages, several chunks each."""
+    chance = random.Random(seed)
+    texts = [
+        "\n\n".join(" ".join(chance.choices(WORDS, k=60)) + "." for _ in range(chance.randint(1, 16)))
+        for _ in range(documents)
+    ]
+    await index_now(services, "test", [text_source(f"d{i}", text) for i, text in enumerate(texts)])
+
+
+def queries(count: int = 12) -> list[str]:
+    chance = random.Random(8)
+    return [" ".join(chance.choices([*WORDS, "unknown", "the"], k=chance.randint(1, 7))) for _ in range(count)]
+
+
+async def both_ways(services: Services, settings: Settings, **asked: Any) -> tuple[Found | None, Found]:
+    request = SearchRequest(collections=("test",), cache=False, **asked)
+    search_deps, principal = services.search_deps, services.principal
+    embedded = QueryVectors(search_deps, principal, request, settings)
+    await embedded.add([search_deps.model], Stopwatch())
+    search = Asked(search_deps, principal, request, None, settings, request.top_k, Stopwatch())
+    assert single_statement.suits(search, embedded)
+    return await single_statement.retrieve(search, embedded), await stepwise.retrieve(search, embedded, guarded=False)
+
+
+def rounded(value: Any) -> Any:
+    """Distances of the same vectors by index and by scan may differ in the last digits."""
+    if isinstance(value, float):
+        return round(value, 9)
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+SETTINGS = {
+    "exact": Settings(),
+    "by ranks": Settings(retrieve=RetrieveSettings(fusion="rrf")),
+    "shared index": Settings(vector=VectorSettings(exact_below=0)),
+    "few chunks": Settings(vector=VectorSettings(exact_below=0, candidates=20)),
+    "other weights": Settings(rag=RagSettings(hybrid_search_weight=0.2)),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+async def test_one_statement_is_the_same_search(services: Services, name: str) -> None:
+    """Legs with scores, confidence, exactness and regime, fused order, passages, state of the collection."""
+    await fill(services, 60)
+    for number, query in enumerate(queries()):
+        legs = [("vector", "lexical"), ("lexical", "vector"), ("vector",), ("lexical",)][number % 4]
+        short, long = await both_ways(services, SETTINGS[name], query=query, top_k=(3, 10, 40)[number % 3], legs=legs)
+        assert short is not None, f"{query}: the passages that fuse best were guessed wrong"
+        assert list(short.legs) == list(long.legs) == list(legs)
+        for leg in legs:
+            assert rounded(asdict(short.legs[leg])) == rounded(asdict(long.legs[leg]))
+        assert rounded(short.fused) == rounded(long.fused)
+        assert rounded([asdict(item) for item in short.shortlist]) == rounded([asdict(item) for item in long.shortlist])
+        assert (short.scope, short.documents, short.failed) == (long.scope, long.documents, long.failed)
+
+
+async def test_an_empty_collection_is_searched_the_same_way(services: Services) -> None:
+    await create_collection(services, "test")
+    short, long = await both_ways(services, Settings(), query="granite")
+    assert short == long
+    assert not (await find(services, "granite", cache=False)).passages
+
+
+async def test_an_index_with_too_few_rows_gives_way_to_the_scan(services: Services) -> None:
+    """Few tuples may be scanned, so HNSW under-returns: always min(wanted, visible) passages."""
+    await fill(services, 60)
+    settings = Settings(vector=VectorSettings(exact_below=0, ef_search=10, candidates=20, max_scan_tuples=1000))
+    short, long = await both_ways(services, settings, query="granite cairn", top_k=200, legs=("vector",))
+    assert short is not None
+    assert len(short.shortlist) == len(long.shortlist)
+    assert short.legs["vector"].how["parts"][0]["fell_back"] == long.legs["vector"].how["parts"][0]["fell_back"]
+
+
+async def queries_of(services: Services, *searches: SearchRequest) -> tuple[list[str], Sequence[SearchResult]]:
+    """Statements that searches send to the database, without their traces."""
+    from app.retrieve.search import search
+
+    sent: list[str] = []
+    async with services.database.connection() as connection:
+        connection.add_query_logger(lambda record: sent.append(record.query))
+    found = [
+        await search(services.search_deps, services.principal, request, services.settings.current)
+        for request in searches
+    ]
+    async with services.database.connection() as connection:
+        for logger in list(connection._query_loggers):
+            connection._query_loggers.discard(logger)
+    return sent, found
+
+
+async def test_a_plain_search_is_one_round_trip(services: Services) -> None:
+    await fill(services, 20)
+    request = SearchRequest(query="granite cairn", collections=("test",), cache=False)
+    await queries_of(services, request)  # the embedding is known from now on
+    sent, (result,) = await queries_of(services, request)
+    assert len(sent) == 1
+    assert "search_collection" in sent[0]
+    assert len(result.passages) == 10
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"filters": {"a": 1}}, {"query": "granite -cairn"}, {"group_by": "document"}, {"collections": ("test", "more")}],
+)
+async def test_other_searches_go_leg_by_leg(services: Services, changes: dict[str, Any]) -> None:
+    await fill(services, 5)
+    await create_collection(services, "more")
+    request = replace(SearchRequest(query="granite cairn", collections=("test",), cache=False), **changes)
+    sent, _ = await queries_of(services, request)
+    assert sent[0].startswith("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT set_config('app.tenant'")
+    assert sent[-1] == "COMMIT"
+    assert not any("SAVEPOINT" in statement for statement in sent)
+
+
+async def test_legs_that_fail_are_named_though_they_ran_together(services: Services, psql: Any, database: str) -> None:
+    """The vector leg misses a column; what the lexical one finds is there, and the reason why the other is not."""
+    await fill(services, 5)
+    psql("ALTER TABLE rag.chunks RENAME passage_id TO gone", database=database.split("/")[3].split("?")[0])
+    result = await find(services, "granite cairn", cache=False)
+    assert result.legs_used == ("lexical",)
+    assert result.passages
+    assert "passage_id" in result.legs_failed["vector"]
+    assert any("vector" in reason for reason in result.degraded)
+    trace = await get_trace(services, result.trace_id)
+    assert {leg.leg for leg in trace.legs} == {"lexical", "fused"}
+
+
+async def test_a_search_that_takes_too_long_fails_leg_by_leg(services: Services, psql: Any, database: str) -> None:
+    """The time limit of the one statement is that of each leg: the slow one is reported, the other answers."""
+    await fill(services, 5)
+    slow = (
+        "CREATE OR REPLACE FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text, OUT terms integer[], "
+        "OUT frequencies bigint[], OUT idfs float8[], OUT bounds float8[], OUT masses jsonb, OUT question sparsevec) "
+        "LANGUAGE plpgsql SET search_path = public AS 'BEGIN PERFORM pg_sleep(20); END'"
+    )
+    psql(slow, database=database.split("/")[3].split("?")[0])
+    hasty = Settings(retrieve=RetrieveSettings(statement_timeout_ms=300))
+    result = await find(replace(services, settings=SettingsStore(initial=hasty)), "granite cairn", cache=False)
+    assert result.legs_used == ("vector",)
+    assert "QueryCanceledError" in result.legs_failed["lexical"]
+
+
+async def test_nobody_else_s_rows_are_found(services: Services, other_tenant: Services) -> None:
+    """The tenant is set inside the statement, and row security decides as ever."""
+    await fill(services, 5)
+    await index_now(other_tenant, "test", [text_source("theirs", "granite cairn of theirs")])
+    assert {p.external_id for p in (await find(other_tenant, "granite cairn", cache=False)).passages} == {"theirs"}
+    assert "theirs" not in {p.external_id for p in (await find(services, "granite cairn", cache=False)).passages}
+    async with services.database.connection() as connection:
+        assert not await connection.fetchval("SELECT current_setting('app.tenant', true)")
+        assert await connection.fetchval("SELECT count(*) FROM rag.passages") == 0
+
+
+async def test_what_is_deleted_is_gone_in_the_next_search(services: Services) -> None:
+    await fill(services, 5)
+    for document in await list_documents(services, "test"):
+        await delete_document(services, "test", document.id)
+        result = await find(services, "granite cairn", cache=False)
+        assert document.external_id not in {passage.external_id for passage in result.passages}
+
+
+async def test_traces_keep_arrays_as_they_were(services: Services) -> None:
+    """Traces travel as text: quotes, backslashes, braces, nulls and numbers come back."""
+    await fill(services, 5)
+    result = await find(services, "granite", cache=False)
+    trace = replace(await get_trace(services, result.trace_id), id=new_id())
+    odd = ('a "quoted" one', "back\\slash", "{brace,comma}", "", "NULL", "naïve\nline")
+    legs = (LegTrace("vector", (result.passages[0].passage_id,) * 2, (None, result.passages[0].chunk_id),
+                     (0.1 + 0.2, 1e-300), (-0.0, 1e22), ("kept", odd[0])),)  # fmt: skip
+    services.traces.record(replace(trace, collections=odd, degraded=odd[:2], legs=legs, question='"\\{'))
+    await services.traces.flush()
+    back = await get_trace(services, trace.id)
+    assert back.collections == odd
+    assert back.degraded == odd[:2]
+    assert back.legs == legs
+    assert back.question == '"\\{'

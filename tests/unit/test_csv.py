@@ -1,0 +1,105 @@
+"""Comma-separated values: what a row reads like, what is told from the file, how it fails."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+import pytest
+
+from app.domain.document import LoadedDocument
+from app.errors import EmptyDocumentError, ParseError, ParserLimitError
+from app.ingest.chunkers import chunk
+from app.ingest.loaders import load, sniff
+from app.settings import ChunkingSettings, IngestSettings, RagSettings
+from tests.benchmarks.corpus import WordCount
+
+
+def read(content: str | bytes, name: str = "a.csv", limits: IngestSettings | None = None) -> LoadedDocument:
+    data = content.encode() if isinstance(content, str) else content
+    return load(data, sniff(name, data), limits or IngestSettings())
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("name,role\nAda,engineer\nBo,cook\n", "name: Ada; role: engineer\nname: Bo; role: cook"),
+        ("name;price\nPro;1,50\nMax;2,50\n", "name: Pro; price: 1,50\nname: Max; price: 2,50"),
+        ("a|b\n1|2\n", "a: 1; b: 2"),
+        ("sep=;\na;b\n1;2\n", "a: 1; b: 2"),
+        ('name,note\r\nAda,"said ""no"",\r\nthen yes"\r\n', 'name: Ada; note: said "no", then yes'),
+        ("name,role\nAda\nBo,cook,extra\n\n,,\n", "name: Ada\nname: Bo; role: cook; column 3: extra"),
+        (",a\n0,x\n", "column 1: 0; a: x"),
+        ("region,2023,2024\nNorth,10,12\n", "region: North; 2023: 10; 2024: 12"),
+        ("city\nParis\n", "city: Paris"),
+        ("only,words\n", "only; words"),
+        ("1,Ada\n2,Bo\n", "1; Ada\n2; Bo"),
+        ("Berlin,Germany\nBonn,Germany\n", "Berlin; Germany\nBonn; Germany"),
+        ("x,x\n1,2\n", "x; x\n1; 2"),
+        ("größe,ort\n5,Köln\n".encode("cp1252"), "größe: 5; ort: Köln"),
+        ("größe;ort\r\n5;Köln\r\n".encode("utf-16"), "größe: 5; ort: Köln"),
+    ],
+)
+def test_each_row_names_its_columns(content: str | bytes, text: str) -> None:
+    document = read(content)
+    assert document.text == text
+    assert (document.media_type, document.markup) == ("text/csv", "rows")
+
+
+def test_tab_separated_values_may_know_no_quotation() -> None:
+    assert read('size\tname\n5"\tdisk\n"3\ttape\n', "a.tsv").text == 'size: 5"; name: disk\nsize: "3; name: tape'
+    assert read('a\tb\n"x\ty"\tz\n', "a.tsv").text == "a: x y; b: z"
+    assert read("a\tb\n1\t2", "a.tsv").media_type == "text/tab-separated-values"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (
+            'a,b\n1,2\n3,"4\n5,6\n',
+            "line 3 of the table cannot be read: a quotation mark that opens there is never closed",
+        ),
+        ('a,b\n"1"x,2\n', "line 2 .* written twice"),
+        ('a,b\n"' + "x" * 140_000, "line 2 .* may not be closed"),
+    ],
+)
+def test_a_broken_table_says_where_and_why(content: str, why: str) -> None:
+    with pytest.raises(ParseError, match=why):
+        read(content)
+
+
+def test_a_table_of_nothing_is_an_empty_document() -> None:
+    with pytest.raises(EmptyDocumentError):
+        read(",,\n,,\n")
+
+
+def test_names_repeated_in_each_row_stay_within_the_limit_of_text() -> None:
+    header = ",".join(f"{'n' * 90}{n}" for n in range(1000))
+    rows = "\n".join(",".join("1" * 1000) for _ in range(200))
+    with pytest.raises(ParserLimitError, match="maxTextChars"):
+        read(f"{header}\n{rows}\n", limits=IngestSettings(max_text_chars=1_000_000))
+
+
+@pytest.mark.parametrize("unit", ['"', ",", '",', ";\t|", "1-", "a,b\n", "\r"])
+def test_any_table_takes_linear_time(unit: str) -> None:
+    began = time.perf_counter()
+    for _ in range(3):
+        with suppress(ParseError):
+            read(f"a,b\n{unit * (300_000 // len(unit))}x")
+    assert time.perf_counter() - began < 6
+
+
+@pytest.mark.parametrize("strategy", ["parent_child", "tokens"])
+def test_no_row_is_cut_from_the_names_of_its_columns(strategy: str) -> None:
+    table = "plan,price,terms\n" + "".join(f"Plan {n},{n}.50,{'word ' * (n % 40)}end{n}\n" for n in range(200))
+    document = read(table)
+    settings = ChunkingSettings.model_validate({"strategy": strategy})
+    rows = {*document.text.split("\n")}
+    for passage in chunk(document, settings, RagSettings(), WordCount()):
+        for part in (passage, *passage.chunks):
+            assert {*document.text[part.start : part.end].split("\n")} <= rows
+
+
+def test_a_row_longer_than_a_chunk_has_a_line_for_each_column() -> None:
+    document = read(f"plan,terms,price\nPro,{'word ' * 100},5\nMax,none,6\n")
+    assert [line.split(":")[0] for line in document.text.split("\n")] == ["plan", "terms", "price", "", "plan"]

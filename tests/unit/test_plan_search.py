@@ -1,0 +1,146 @@
+"""Whether the graph is followed, and what it counts."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from app.domain.passage import LEGS, Fused, Hit, Leg, LegResult, SearchRequest
+from app.domain.plan import Classification, FusionWeights, QueryType
+from app.query.weights import fusion_weights
+from app.retrieve.graph import question_keys
+from app.retrieve.plan import (
+    default_legs,
+    joined,
+    legs_of,
+    routed,
+    unsure,
+)
+from app.settings import GraphSettings, RagSettings, Settings
+
+NAMES = Settings()
+TYPE = Settings(graph=GraphSettings(routing="type"))
+CAPPED = Settings(graph=GraphSettings(fusion="capped"))
+TEXT: tuple[Leg, ...] = ("vector", "lexical")
+
+
+def asked(query: str, legs: tuple[Leg, ...] = LEGS, *, explicit: bool = False, kind: QueryType | None = None,
+          confidence: float = 0.6) -> SearchRequest:  # fmt: skip
+    named = question_keys(query)
+    weights = fusion_weights(Classification(kind, confidence, ""), named, has_graph=True) if kind else None
+    return SearchRequest(query, ("c",), legs=legs, explicit=explicit, weights=weights)
+
+
+def graph(*scores: float) -> LegResult:
+    hits = tuple(Hit(UUID(int=100 + n), UUID(int=1), score) for n, score in enumerate(scores))
+    return LegResult("graph", hits, max(scores, default=0.0), True, True)
+
+
+def text(count: int, confidence: float = 0.8) -> tuple[list[Fused], dict[Leg, LegResult]]:
+    order = [Fused(UUID(int=n), 1 - n / 10, {"lexical": n + 1}, {"lexical": 1 - n / 10}) for n in range(count)]
+    return order, {"lexical": LegResult("lexical", (), confidence, True, True)}
+
+
+def order(settings: Settings, request: SearchRequest, found: LegResult, confidence: float = 0.8) -> list[int]:
+    fused, legs = text(5, confidence)
+    return [item.passage_id.int for item in joined(fused, legs, found, request, settings)]
+
+
+@pytest.mark.parametrize(
+    ("query", "keys"),
+    [
+        ("Who directed Big Eyes?", ("big eyes",)),
+        ("who directed big eyes?", ()),
+        ("how many days of leave?", ()),
+        ("What does pg_stat_io show?", ("pg_stat_io",)),
+        ("Wie viele Tage Urlaub haben die Angestellten in einem Jahr?", ()),
+        ("", ()),
+    ],
+)
+def test_what_a_query_names(query: str, keys: tuple[str, ...]) -> None:
+    """German nouns are no names."""
+    assert question_keys(query) == keys
+
+
+def test_by_names_the_graph_is_followed_where_the_query_names_something() -> None:
+    assert routed(asked("Who directed Big Eyes?"), NAMES).legs == LEGS
+    assert routed(asked("how many days?"), NAMES).legs == TEXT
+    assert routed(asked("how many days?", explicit=True), NAMES).legs == LEGS
+    assert routed(asked("how many days?", ("graph",)), NAMES).legs == ("graph",)
+    assert routed(asked("Who directed Big Eyes?", TEXT), NAMES).legs == TEXT
+    assert routed(asked("Who directed Big Eyes?", kind="PROCEDURAL"), NAMES).legs == LEGS, "types do not decide"
+
+
+@pytest.mark.parametrize(
+    ("kind", "confidence", "legs"),
+    [
+        ("FACTUAL", 0.6, LEGS),
+        ("FACTUAL", 0.71, TEXT),
+        ("RELATIONAL", 0.6, LEGS),
+        ("COMPARATIVE", 0.6, LEGS),
+        ("EXPLORATORY", 0.6, ("graph",)),
+        ("PROCEDURAL", 0.6, LEGS),
+        ("ANALYTICAL", 0.6, LEGS),
+        ("UNKNOWN", 0.6, LEGS),
+    ],
+)
+def test_a6_01_to_a6_03_by_type_a_side_below_the_threshold_does_not_run(
+    kind: QueryType, confidence: float, legs: tuple[Leg, ...]
+) -> None:
+    assert routed(asked("how many days?", kind=kind, confidence=confidence), TYPE).legs == legs
+    assert routed(asked("how many days?", ("lexical",), kind=kind, confidence=confidence), TYPE).legs == ("lexical",)
+
+
+@pytest.mark.parametrize(("share", "legs"), [(0.15, LEGS), (0.149, TEXT), (0.85, LEGS), (0.851, ("graph",))])
+def test_a6_03_the_threshold_is_fifteen_hundredths(share: float, legs: tuple[Leg, ...]) -> None:
+    request = SearchRequest("how?", ("c",), legs=LEGS, weights=FusionWeights(1 - share, share, "HYBRID"))
+    assert routed(request, TYPE).legs == legs
+
+
+def test_a_graph_that_finds_little_calls_the_text_legs() -> None:
+    """With the threshold of confidence."""
+    request = asked("Tell me about it", kind="EXPLORATORY")
+    ran = routed(request, TYPE)
+    assert unsure(request, ran, {"graph": graph(0.29)})
+    assert unsure(request, ran, {})
+    assert not unsure(request, ran, {"graph": graph(0.3)})
+    assert not unsure(asked("x", ("graph",)), asked("x", ("graph",)), {"graph": graph()}), "asked for alone"
+    assert not unsure(request, request, {"graph": graph()})
+
+
+def test_a6_01_the_weights_of_the_type_decide_what_counts_more() -> None:
+    found = graph(0.35, 0.3)
+    relational, procedural = asked("How is Big Eyes?", kind="RELATIONAL"), asked("how?", kind="PROCEDURAL")
+    assert order(TYPE, relational, found)[:3] == [0, 100, 101], "the best of the text legs stays"
+    assert order(TYPE, procedural, found)[:3] == [0, 1, 2]
+    assert order(NAMES, procedural, found) == order(NAMES, asked("how?"), found), "types do not decide by names"
+
+
+def test_a6_04_a_graph_that_is_not_sure_gives_weight_away() -> None:
+    """RELATIONAL without entities is .5/.5: worth .5 + .25 of .3 without the shift, less with it."""
+    request, found = asked("how?", kind="RELATIONAL"), graph(0.25)
+    weight = 0.45 / 0.55
+    fused, legs = text(5)
+    merged = {item.passage_id.int: item for item in joined(fused, legs, found, request, TYPE)}
+    assert merged[100].shares["graph"] == pytest.approx(0.25 * weight)
+    fused, legs = text(5, confidence=0.1)
+    both_low = {item.passage_id.int: item for item in joined(fused, legs, found, request, TYPE)}
+    assert both_low[100].shares["graph"] == pytest.approx(0.25), "ADAPTIVE: nothing moves"
+
+
+def test_a6_05_capped_each_side_brings_its_share() -> None:
+    request = SearchRequest("how?", ("c",), top_k=5, legs=LEGS)
+    found = graph(*[0.01] * 5)
+    share = GraphSettings(fusion="capped", weight=0.4)
+    assert order(Settings(graph=share), request, found)[:5] == [0, 1, 2, 100, 101]
+    assert order(CAPPED, request, graph())[:5] == [0, 1, 2, 3, 4]
+    assert order(NAMES, request, found)[:4] == [0, 1, 2, 3], "by scores a weak link moves nothing"
+
+
+def test_legs_of_settings_and_modes() -> None:
+    assert default_legs(NAMES) == LEGS
+    assert default_legs(Settings(graph=GraphSettings(search=False))) == TEXT
+    assert default_legs(Settings(graph=GraphSettings(enabled=False))) == TEXT
+    assert default_legs(Settings(rag=RagSettings(hybrid_search_enabled=False))) == ("vector",)
+    assert [legs_of(mode, NAMES) for mode in ("hybrid", "text", "graph")] == [LEGS, TEXT, ("graph",)]
