@@ -12,7 +12,7 @@ from app.agents.grading import graded
 from app.agents.rewrite_query import requery
 from app.answer.grade import Grade
 from app.answering.context import Run
-from app.answering.gather import Part, gather, merge
+from app.answering.gather import SubquestionPassages, gather, merge
 from app.domain.event import Progress
 from app.domain.passage import Passage
 from app.domain.trace import LegTrace
@@ -35,7 +35,7 @@ class Hunt:
     query: str
     tried: list[str] = field(default_factory=list)
     lists: list[tuple[Passage, ...]] = field(default_factory=list)
-    parts: tuple[Part, ...] = ()
+    parts: tuple[SubquestionPassages, ...] = ()
     grades: dict[UUID, Grade] = field(default_factory=dict)
     scored: int = 0
     by_model: bool = True

@@ -8,8 +8,9 @@ from dataclasses import replace
 from app.answering.choose import Means, choose
 from app.answering.code import relation_asked
 from app.answering.context import Deps, Record, Report, Run
-from app.answering.finish import finished
-from app.answering.widen import can_widen, widen
+from app.answering.finish import make_answer
+from app.answering.gather import can_widen, widen
+from app.answering.library import Scope
 from app.domain.answer import Answer
 from app.domain.code import Symbol
 from app.domain.event import Progress
@@ -17,6 +18,9 @@ from app.domain.plan import QueryPlan
 from app.domain.question import Question
 from app.errors import CairnError
 from app.graph.code.symbols import wanted_symbols
+from app.memory.recall import widest
+from app.query.understand import understand
+from app.retrieve.plan import default_legs
 
 
 async def answer(question: Question, deps: Deps, record: Record, report: Report) -> Answer:
@@ -24,7 +28,7 @@ async def answer(question: Question, deps: Deps, record: Record, report: Report)
     began = time.perf_counter()
     report(Progress("classify", 10))
     question = await _remembering(question, deps, record)
-    plan = await deps.understand(question)
+    plan = await understand_question(question, deps, record)
     record.spent("understand", began)
     symbols = await _symbols(question, plan, deps, record)
     route = choose(question, plan, _means(plan, deps, symbols))
@@ -35,9 +39,19 @@ async def answer(question: Question, deps: Deps, record: Record, report: Report)
         run = await widen(run)
     outcome = await deps.strategies[route.strategy](run)
     record.spent("total", began)
-    answer = finished(replace(run, plan=record.plan), outcome)  # with what the strategy added to it
+    answer = make_answer(replace(run, plan=record.plan), outcome)  # with what the strategy added to it
     run.emit(Progress("complete", 100))
     return answer
+
+
+async def understand_question(question: Question, deps: Deps, record: Record) -> QueryPlan:
+    """What is asked, read with what the collection knows. Raises nothing but cancellation."""
+    settings, scope = deps.settings, Scope(deps.searcher, question.collection)
+    return await understand(
+        question.text, question.history, vocabulary=scope.vocabulary, embed=scope.embed, find=scope.find,
+        chat=deps.chat and record.metered("understand", deps.chat, settings), settings=settings,
+        exemplars=deps.exemplars, has_graph="graph" in default_legs(settings) and settings.graph.routing == "type",
+    )  # fmt: skip
 
 
 async def _symbols(question: Question, plan: QueryPlan, deps: Deps, record: Record) -> tuple[Symbol, ...]:
@@ -68,7 +82,7 @@ async def _remembering(question: Question, deps: Deps, record: Record) -> Questi
     if question.session_id is None or question.history:
         return question
     try:
-        return replace(question, history=await deps.recall(question.session_id))
+        return replace(question, history=await deps.library.recall(question.session_id, widest(deps.settings.memory)))
     except CairnError as error:
         record.degraded.append(f"memory: what was said before could not be read ({error.code}: {error.detail})")
         return question
