@@ -224,15 +224,16 @@ class Runs:
         """Runs may go on for so long, resumable ones less since their readers are to hear of the end; then they end as
         failed, and say so. No more are begun."""
         self._closing = True
-        await self._end_all(resumable_seconds, resumable=True)
-        await self._end_all(plain_seconds - resumable_seconds, resumable=False)
+        await asyncio.gather(
+            self._end_after(resumable_seconds, resumable=True), self._end_after(plain_seconds, resumable=False)
+        )
 
-    async def _end_all(self, seconds: float, *, resumable: bool) -> None:
+    async def _end_after(self, seconds: float, *, resumable: bool) -> None:
         ending = {key: task for key, task in self._live.items() if task.resumable == resumable}
-        waiting = [self._kept[key] for key in ending]
-        if not waiting:
+        if not ending:
             return
-        await asyncio.wait(waiting, timeout=max(0.0, seconds))
+        kept = [self._kept[key] for key in ending]
+        await asyncio.wait(kept, timeout=seconds)
         for task in ending.values():
             task.cancel(Failed(StoppingError("the server that ran it was stopped; ask again")))
-        await asyncio.wait(waiting, timeout=UNWIND_SECONDS)
+        await asyncio.wait(kept, timeout=UNWIND_SECONDS)
