@@ -16,7 +16,7 @@ from app.domain.principal import Principal
 from app.domain.question import Question, Turn
 from app.errors import NotFoundError
 from app.graph.code.symbols import find_symbols
-from app.graph.overview import communities_for
+from app.graph.overview import find_communities_about
 from app.graph.resolve import find_entity
 from app.graph.walk import find_ways
 from app.memory.recall import recall
@@ -30,9 +30,9 @@ from app.retrieve.rerank import Reranked, rerank, wants_reranking
 from app.retrieve.search import nothing_found
 from app.settings import Settings
 from app.store import collections, holdings, passages, tools
+from app.store.holdings import look_up_words
 from app.store.passages import ChunkVector
 from app.store.session import Database
-from app.store.vocabulary import vocabulary
 
 _QUICKLY: Final = {"statement_timeout": "2000"}
 """Milliseconds for the graph: the question can be answered without it."""
@@ -79,7 +79,7 @@ class Scope:
         """How common these words are there."""
         principal = self.searcher.principal
         async with self.searcher.deps.database.transaction(principal, readonly=True) as connection:
-            return await vocabulary(connection, principal, self.collection, words)
+            return await look_up_words(connection, principal, self.collection, words)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of texts; searching for the same texts does not make them again. Raises ProviderError."""
@@ -119,7 +119,7 @@ class Library:
     ) -> list[Listed]:
         """Indexed documents by external id; `filters` match metadata by containment."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await holdings.documents(connection, self.principal, collection, dict(filters or {}), limit)
+            return await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)
 
     async def titles(self, collection: str, limit: int) -> list[str]:
         """Titles of some documents."""
@@ -128,7 +128,7 @@ class Library:
     async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
         """How many documents of which kinds there are."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await holdings.totals(connection, self.principal, collection, dict(filters or {}))
+            return await holdings.count_all(connection, self.principal, collection, dict(filters or {}))
 
     async def symbols(self, collection: str, queries: Sequence[SymbolQuery]) -> list[Symbol]:
         """Symbols of code that a collection holds by exactly these names: parts of names would cost a look at all of them."""
@@ -139,7 +139,7 @@ class Library:
     async def filled_collections(self, limit: int) -> list[str]:
         """Names of collections with documents, the largest first."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await holdings.filled(connection, self.principal, limit)
+            return await holdings.filled_collections(connection, self.principal, limit)
 
     async def read(
         self, collection: str, documents: Sequence[UUID] | None, *, max_tokens: int, filters: Mapping[str, Any]
@@ -149,12 +149,12 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await passages.in_order(connection, self.principal, collection, documents, max_tokens, dict(filters))
 
-    async def communities(self, collection: str, *, text: str = "", limit: int) -> list[CommunitySummary]:
-        """Those that a text is about, best first, or the largest; none where there are none."""
+    async def largest_communities(self, collection: str, *, limit: int) -> list[CommunitySummary]:
+        """The largest first; none where there are none."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             found = await collections.by_names(connection, self.principal, (collection,))
             ids = [one.id for one in found]
-            return await communities_for(connection, self.principal, ids, text=text, limit=limit) if ids else []
+            return await find_communities_about(connection, self.principal, ids, limit=limit) if ids else []
 
     async def chunk_vectors(self, ids: Sequence[UUID]) -> list[ChunkVector]:
         """Vectors of the chunks of these passages, in order."""

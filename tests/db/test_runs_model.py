@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from typing import Any
@@ -21,6 +20,7 @@ from app.service.ask import start
 from app.service.search import get_trace
 from app.wiring import Services
 from tests.db.runs import LEAVE, answer, answered, change, events_of, fill, read
+from tests.waiting import hang_guard
 
 TRUE = "Employees have 30 days of leave per year [1]."
 FALSE = "Employees have 45 days of leave per year and may sell them to colleagues [1]."
@@ -186,7 +186,7 @@ async def test_w7_a_stream_that_breaks_off_fails_the_run(
 async def test_w7_a_stalled_model_is_given_up_in_time(services: Services, scripted: ScriptedServer) -> None:
     change(services, "answer", timeout_seconds=0.5)
     scripted.script(*["stall"] * 4)
-    async with asyncio.timeout(20):
+    async with hang_guard(20):
         made = await answered(services, LEAVE)
     assert made.route["answerer"] == "extractive"
     assert any("provider-timeout" in note for note in made.degraded)
@@ -220,7 +220,7 @@ async def test_cancelling_the_reader_ends_with_cancelled_and_is_traced(
     scripted.script(Reply("stall_late", text="one two three"))
     question, events = Question(LEAVE, "handbook", new_id()), []
     task = await start(services, question)
-    async with asyncio.timeout(20):
+    async with hang_guard(20):
         async for item in task.events():
             events.append(item.event)
             if isinstance(item.event, Token):
@@ -237,7 +237,7 @@ async def test_a_stream_that_is_closed_early_is_traced_as_cancelled(
 ) -> None:
     scripted.script(Reply("stall_late", text="one two three"))
     question = Question(LEAVE, "handbook", new_id())
-    async with asyncio.timeout(20), held(await start(services, question)) as task:
+    async with hang_guard(20), held(await start(services, question)) as task:
         async for item in task.events():
             if isinstance(item.event, Token):
                 break
