@@ -29,8 +29,7 @@ from app.domain.ids import new_id
 from app.domain.passage import Mode, Passage, SearchResult
 from app.domain.question import Question, Strategy
 from app.errors import CairnError, ConflictError, InputError, NotFoundError, ProviderError, SettingsError
-from app.runs.task import held
-from app.service.ask import ask, start
+from app.service.ask import ask, held, start
 from app.service.conversations import checked_session
 from app.service.documents import checked_name, checked_source, index_now
 from app.service.files import IngestReport, Skipped, ingest_files, select

@@ -13,8 +13,7 @@ from app.api.running import Running, until_gone
 from app.api.sse import Frame, event_stream
 from app.domain.event import Answered, Event, Numbered, Surface
 from app.domain.question import Question
-from app.runs.task import Task, final
-from app.service.ask import start
+from app.service.ask import Task, final, start
 from app.wiring import Services
 
 FramesOf = Callable[[Event], list[Frame]]

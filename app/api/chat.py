@@ -22,8 +22,8 @@ from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import InputError
 from app.memory.sources import sources_of
-from app.runs.task import Task
 from app.service import conversations as chat_actions
+from app.service.ask import Task
 from app.service.documents import checked_name
 from app.service.search import checked_text
 from app.wiring import Services

@@ -8,8 +8,7 @@ from app.domain.answer import Answer
 from app.domain.event import Event, Token
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
-from app.runs.task import final
-from app.service.ask import start
+from app.service.ask import final, start
 from app.service.conversations import checked_session
 from app.service.search import checked_text
 from app.wiring import Services

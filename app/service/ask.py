@@ -13,10 +13,12 @@ from app.domain.answer import Answer
 from app.domain.event import Event, Surface
 from app.domain.question import Question
 from app.retrieve.trace import sampled
-from app.runs.task import OnEnd, Task, final
+from app.runs.task import OnEnd, Task, final, held
 from app.service.runs import check_free
 from app.settings import Settings
 from app.wiring import Services
+
+__all__ = ["Task", "ask", "deps_for", "final", "held", "start"]
 
 
 async def start(

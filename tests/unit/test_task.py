@@ -16,6 +16,7 @@ from app.domain.question import Question
 from app.errors import CairnError, ConflictError, ProviderTimeoutError, StoppingError
 from app.runs.log import BEHIND, MemoryLog
 from app.runs.task import Task, Work, final, held
+from tests.waiting import hang_guard
 
 
 def answer(question: Question) -> Answer:
@@ -39,7 +40,7 @@ class Started:
 
     async def events(self) -> list[Event]:
         """All events, checked: the first says that it began, the last alone is terminal and was told once."""
-        async with asyncio.timeout(5):
+        async with hang_guard():
             events = [item.event async for item in self.task.events()]
         assert isinstance(events[0], RunStarted)
         assert [isinstance(event, TERMINAL) for event in events] == [False] * (len(events) - 1) + [True]
