@@ -8,9 +8,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from app.domain.code import Symbol, SymbolQuery
+from app.domain.document import Holdings, ListedDocument
 from app.domain.graph_view import CommunitySummary, Way
-from app.domain.library import DocumentReading, Holdings, Listed
-from app.domain.passage import Passage, SearchRequest, SearchResult
+from app.domain.passage import DocumentReading, Passage, SearchRequest, SearchResult
 from app.domain.plan import Vocabulary
 from app.domain.principal import Principal
 from app.domain.question import Question, Turn
@@ -116,7 +116,7 @@ class Library:
 
     async def documents(
         self, collection: str, *, filters: Mapping[str, Any] | None = None, limit: int = 2000
-    ) -> list[Listed]:
+    ) -> list[ListedDocument]:
         """Indexed documents by external id; `filters` match metadata by containment."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)

@@ -27,10 +27,10 @@ from app.answering.draft import Material, answer_from, write_answer, write_or_qu
 from app.answering.fast import answer_empty
 from app.answering.gather import gather
 from app.answering.naming import named, topic
+from app.domain.document import ListedDocument
 from app.domain.event import Progress, SourcesFound
 from app.domain.graph_view import CommunitySummary
-from app.domain.library import DocumentReading, Listed
-from app.domain.passage import Passage
+from app.domain.passage import DocumentReading, Passage
 from app.errors import ProviderError
 from app.language.sentences import Span
 from app.prompts import prompt, prompt_part
@@ -82,7 +82,7 @@ async def _summarize_subject(run: Run, subject: str) -> Outcome:
 
 
 async def _summarize_reading(
-    run: Run, reading: DocumentReading, documents: list[Listed], view: Overview | None = None
+    run: Run, reading: DocumentReading, documents: list[ListedDocument], view: Overview | None = None
 ) -> Outcome:
     passages = reading.passages
     read = f"{coverage(len(passages), reading.total)} in {len(documents)} documents"

@@ -12,7 +12,7 @@ from app.answering.run import answer
 from app.domain.answer import Answer
 from app.domain.event import Event, Surface
 from app.domain.question import Question
-from app.retrieve.trace import sampled
+from app.retrieve.trace import sample_trace
 from app.runs.task import OnEnd, Task, final, held
 from app.service.runs import check_free
 from app.settings import Settings
@@ -50,7 +50,7 @@ async def start(
             trace = run_trace(
                 filled, end, tenant_id=services.principal.tenant_id, started_at=began, settings_revision=chosen.revision
             )
-            services.traces.record(sampled(trace, chosen.trace.sample_rate))
+            services.traces.record(sample_trace(trace, chosen.trace.sample_rate))
         if on_end:
             on_end(end)
 
