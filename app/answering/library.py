@@ -54,7 +54,7 @@ class Library:
     ) -> list[Listed]:
         """Indexed documents by external id; `filters` match metadata by containment."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await holdings.documents(connection, self.principal, collection, dict(filters or {}), limit)
+            return await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)
 
     async def titles(self, collection: str, limit: int) -> list[str]:
         """Titles of some documents."""
@@ -63,7 +63,7 @@ class Library:
     async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
         """How many documents of which kinds there are."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await holdings.totals(connection, self.principal, collection, dict(filters or {}))
+            return await holdings.count_all(connection, self.principal, collection, dict(filters or {}))
 
     async def symbols(self, collection: str, queries: Sequence[SymbolQuery]) -> list[Symbol]:
         """Symbols of code that a collection holds by exactly these names: parts of names would cost a look at all of them."""
@@ -74,7 +74,7 @@ class Library:
     async def filled_collections(self, limit: int) -> list[str]:
         """Names of collections with documents, the largest first."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await holdings.filled(connection, self.principal, limit)
+            return await holdings.filled_collections(connection, self.principal, limit)
 
     async def read(
         self, collection: str, documents: Sequence[UUID] | None, *, max_tokens: int, filters: Mapping[str, Any]
@@ -84,12 +84,12 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await passages.in_order(connection, self.principal, collection, documents, max_tokens, dict(filters))
 
-    async def communities(self, collection: str, *, text: str = "", limit: int) -> list[CommunitySummary]:
-        """Those that a text is about, best first, or the largest; none where there are none."""
+    async def largest_communities(self, collection: str, *, limit: int) -> list[CommunitySummary]:
+        """The largest first; none where there are none."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             found = await collections.by_names(connection, self.principal, (collection,))
             ids = [one.id for one in found]
-            return await communities_for(connection, self.principal, ids, text=text, limit=limit) if ids else []
+            return await communities_for(connection, self.principal, ids, limit=limit) if ids else []
 
     async def chunk_vectors(self, ids: Sequence[UUID]) -> list[ChunkVector]:
         """Vectors of the chunks of these passages, in order."""

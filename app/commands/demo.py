@@ -15,7 +15,7 @@ from typing import Final
 
 import app
 from app.commands.ask import answer_question, show_sources
-from app.commands.ingest import IngestReport, ingest_selection, show_failures, summary
+from app.commands.ingest import ingest_selection, show_failures, summary
 from app.commands.questions import questions_about
 from app.commands.terminal import count, note, say, services
 from app.domain.ids import new_id
@@ -124,10 +124,10 @@ def _collection(path: Path) -> str:
 
 async def _read(opened: Services, collection: str, selection: Selection) -> bool:
     """Whether there is something to ask about now."""
-    report: IngestReport = await ingest_selection(opened, collection, selection)
+    report = await ingest_selection(opened, collection, selection)
     show_failures(report, SHOWN_FAILURES)
     say(summary(report))
-    return bool(report.done)
+    return bool(report.indexed)
 
 
 async def _ask_all(

@@ -165,11 +165,11 @@ def auc(labels: Sequence[bool], scores: Sequence[float]) -> float:
     return float((ranks[truth].sum() - positives * (positives + 1) / 2) / (positives * negatives))
 
 
-def auc_estimate(labels: Sequence[bool], scores: Sequence[float], *, seed: int = SEED) -> Estimate:
+def auc_estimate(labels: Sequence[bool], scores: Sequence[float]) -> Estimate:
     """With its 95 % bootstrap interval: responses are resampled, each class by itself."""
     truth, values = np.asarray(labels, bool), np.asarray(scores, np.float64)
     positives, negatives = values[truth], values[~truth]
-    drawn = np.random.default_rng(seed)
+    drawn = np.random.default_rng(SEED)
     order = np.r_[np.ones(len(positives), bool), np.zeros(len(negatives), bool)]
     areas = [
         auc(order.tolist(), np.r_[drawn.choice(positives, len(positives)), drawn.choice(negatives, len(negatives))].tolist())

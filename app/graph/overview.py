@@ -31,19 +31,18 @@ async def communities_for(
     collection_ids: Sequence[UUID],
     *,
     text: str = "",
-    entity_ids: Sequence[UUID] = (),
     limit: int = 10,
 ) -> list[CommunitySummary]:
-    """The communities of these collections that entities and words belong to, best first, none inside another one of
+    """The communities of these collections that the words of a text belong to, best first, none inside another one of
     them; the largest where nothing is asked. Empty where nothing fits."""
     words = list(dict.fromkeys(_WORD.findall(text)))[:MOST_WORDS]
     said = {fold(word) for word in words} - ALL_STOP_WORDS
-    if not said and not entity_ids:
+    if not said:
         scores = await communities.largest(connection, principal, collection_ids, limit)
         return await communities.described(connection, principal, scores)
     forms = sorted({part for word in words if fold(word) in said for part in key_of(word).split()})
     scores = await communities.matching(
-        connection, principal, collection_ids, entity_ids, forms, per_word=PER_WORD, limit=CANDIDATES * limit
+        connection, principal, collection_ids, forms, per_word=PER_WORD, limit=CANDIDATES * limit
     )
     found = await communities.described(connection, principal, scores)
     return _apart(sorted((_scored(one, said) for one in found), key=lambda one: (-one.score, one.id)), limit)

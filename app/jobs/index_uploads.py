@@ -12,7 +12,7 @@ from app.domain.document import Indexed, Outcome, Source
 from app.graph.refresh import follow
 from app.ingest.pipeline import Target, ingest
 from app.jobs.context import Handler, JobContext
-from app.store import uploads
+from app.store import jobs
 from app.store.session import Database
 
 KIND = "index_uploads"
@@ -23,13 +23,13 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
 
     async def handle(context: JobContext) -> dict[str, Any]:
         async with database.transaction(context.principal, readonly=True) as connection:
-            waiting = await uploads.of_job(connection, context.principal, context.job.id)
+            waiting = await jobs.list_uploads(connection, context.principal, context.job.id)
         target = target_for(context, UUID(context.job.payload["collection_id"]))
 
         async def sources() -> AsyncIterator[Source]:
             for number, upload_id in enumerate(waiting):
                 async with database.transaction(context.principal, readonly=True) as connection:
-                    upload = await uploads.get(connection, context.principal, upload_id)
+                    upload = await jobs.get_upload(connection, context.principal, upload_id)
                 if upload is not None:
                     await context.progress(number, len(waiting), upload.source.name)
                     yield upload.source

@@ -180,15 +180,14 @@ async def matching(
     connection: Any,
     principal: Principal,
     collection_ids: Sequence[UUID],
-    entity_ids: Sequence[UUID],
     words: Sequence[str],
     *,
     per_word: int,
     limit: int,
 ) -> dict[UUID, float]:
-    """Communities with these entities, or with entities that have these words in their names; by how much they weigh."""
+    """Communities with entities that have these words in their names; by how much they weigh."""
     rows = await connection.fetch(
-        SQL["matching"], principal.tenant_id, list(collection_ids), list(entity_ids), list(words), per_word, limit
+        SQL["matching"], principal.tenant_id, list(collection_ids), list(words), per_word, limit
     )
     return {row["id"]: row["score"] for row in rows}
 

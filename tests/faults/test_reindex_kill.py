@@ -30,6 +30,7 @@ from app.settings import SettingsStore, parse_settings, read_environment
 from app.wiring import Services, open_services
 from tests.conftest import REPO
 from tests.documents import find, index_texts, text_source
+from tests.waiting import hang_guard
 
 pytestmark = pytest.mark.fault
 
@@ -76,7 +77,7 @@ class Yard:
             await connection.close()
 
     async def until(self, true: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
-        async with asyncio.timeout(seconds):
+        async with hang_guard(seconds):
             while not await true():
                 await asyncio.sleep(0.02)
 

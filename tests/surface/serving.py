@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from tests.waiting import patience, wait_until
+
 REPO = Path(__file__).resolve().parents[2]
-START_SECONDS = 60.0
 
 
 @dataclass
@@ -61,11 +62,8 @@ class Api:
         return revision
 
     def await_until(self, true: Callable[[], object], seconds: float = 10) -> None:
-        """Wait until it is true; fails with the log after so many seconds."""
-        until = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < until, self.log[-3000:]
-            time.sleep(0.02)
+        """Wait until it is true; fails with the log where that takes longer than patience(seconds)."""
+        wait_until(true, seconds, told=lambda: self.log[-3000:])
 
     def index(self, collection: str, **texts: str) -> None:
         documents = [{"id": name, "text": text} for name, text in texts.items()]
@@ -77,7 +75,7 @@ class Api:
         """SIGTERM; how many seconds it took to end."""
         started = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(seconds)
+        self.process.wait(patience(seconds))
         return time.monotonic() - started
 
 
@@ -99,7 +97,7 @@ def serving(
         process = subprocess.Popen(
             [sys.executable, __file__], env={**os.environ, **own, **environment}, stdout=log, stderr=log
         )
-    client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False)
+    client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=patience(60), trust_env=False)
     api = Api(process, port, dsn, folder, client)
     try:
         if wait:
@@ -110,20 +108,19 @@ def serving(
         if process.poll() is None:
             process.terminate()
             try:
-                process.wait(15)
+                process.wait(patience(15))
             except subprocess.TimeoutExpired:
                 process.kill()
 
 
 def _await_live(api: Api) -> None:
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until:
+    def live() -> bool:
         assert api.process.poll() is None, api.log
         with contextlib.suppress(httpx2.TransportError):
-            if api.client.get("/health/live").status_code == 200:
-                return
-        time.sleep(0.05)
-    raise AssertionError(f"not live within {START_SECONDS} s:\n{api.log}")
+            return api.client.get("/health/live").status_code == 200
+        return False
+
+    api.await_until(live, 60)
 
 
 @dataclass(frozen=True)
