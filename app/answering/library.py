@@ -13,7 +13,7 @@ from app.domain.library import DocumentReading, Holdings, Listed
 from app.domain.passage import Passage
 from app.domain.principal import Principal
 from app.graph.code.symbols import find_symbols
-from app.graph.overview import communities_for
+from app.graph.overview import find_communities_about
 from app.graph.resolve import find_entity
 from app.graph.walk import find_ways
 from app.store import collections, holdings, passages, tools
@@ -89,7 +89,7 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             found = await collections.by_names(connection, self.principal, (collection,))
             ids = [one.id for one in found]
-            return await communities_for(connection, self.principal, ids, limit=limit) if ids else []
+            return await find_communities_about(connection, self.principal, ids, limit=limit) if ids else []
 
     async def chunk_vectors(self, ids: Sequence[UUID]) -> list[ChunkVector]:
         """Vectors of the chunks of these passages, in order."""

@@ -7,9 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from app.commands.terminal import count, note, progress, say, say_json, services
-from app.ingest.loaders import supported_formats
 from app.service.documents import checked_name
-from app.service.files import IngestReport, Selection, ingest_files, select
+from app.service.files import IngestReport, Selection, describe_formats, ingest_files, select
 from app.wiring import Services
 
 SHOWN = 20
@@ -73,7 +72,7 @@ def _show(report: IngestReport, verbose: bool) -> None:
             note(f"skipped: {file.path}: {file.reason}")
     if not (report.indexed or report.failed):
         say(f"Found no documents ({count(len(report.skipped), 'item')} skipped; --verbose lists them).")
-        say(f"Cairn reads {supported_formats()}.")
+        say(f"Cairn reads {describe_formats()}.")
         return
     say(summary(report))
     if report.indexed:

@@ -214,3 +214,18 @@ class Collection:
     chunk_count: int
     created_at: datetime
     model_id: int | None = None
+
+
+def upload_result(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The body of an upload's answer (with its duplicate flag)."""
+    uploaded = [
+        {"id": str(item.document_id), "name": item.name, "chunk_count": item.chunk_count, "duplicate": item.duplicate}
+        for item in outcomes
+        if isinstance(item, Indexed)
+    ]
+    failed = [
+        {"name": item.name, "error": item.error, "code": item.code}
+        for item in outcomes
+        if not isinstance(item, Indexed)
+    ]
+    return {"uploaded": uploaded, "failed": failed}

@@ -82,7 +82,7 @@ def compare_runs(
         for name in common_metrics(before, after, common)
     }
     return RunComparison(
-        first, second, len(common), metrics, dict(_changes(_pinned(first), _pinned(second))),
+        first, second, len(common), metrics, dict(_changes(_list_pinned(first), _list_pinned(second))),
         first.data_hash == second.data_hash,
     )  # fmt: skip
 
@@ -99,7 +99,7 @@ OUTCOMES = ("rates", "usage", "strategies_run")
 """Parameters of a run over questions that came of it: nothing that it was made with."""
 
 
-def _pinned(run: EvalRun) -> dict[str, Any]:
+def _list_pinned(run: EvalRun) -> dict[str, Any]:
     """What a run was made with, flat: dotted names to values."""
     parameters = {name: value for name, value in run.parameters.items() if name not in OUTCOMES}
     return dict(

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 from uuid import UUID
 
-from app.domain.document import Indexed, Outcome, Source
+from app.domain.document import Source, upload_result
 from app.graph.refresh import follow
 from app.ingest.pipeline import Target, ingest
 from app.jobs.context import Handler, JobContext
@@ -40,18 +40,3 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
         return upload_result(outcomes)
 
     return handle
-
-
-def upload_result(outcomes: list[Outcome]) -> dict[str, Any]:
-    """The body of an upload's answer (with its duplicate flag)."""
-    uploaded = [
-        {"id": str(item.document_id), "name": item.name, "chunk_count": item.chunk_count, "duplicate": item.duplicate}
-        for item in outcomes
-        if isinstance(item, Indexed)
-    ]
-    failed = [
-        {"name": item.name, "error": item.error, "code": item.code}
-        for item in outcomes
-        if not isinstance(item, Indexed)
-    ]
-    return {"uploaded": uploaded, "failed": failed}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from app.domain.document import Indexed, Outcome, Rejected, Source
 from app.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
-from app.ingest.loaders import sniff
+from app.ingest.loaders import sniff, supported_formats
 from app.language.text import normalise
 from app.service.documents import checked_source, index_now
 from app.settings import Settings
@@ -63,6 +63,11 @@ class Selection:
 
     files: list[SelectedFile] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+
+
+def describe_formats() -> str:
+    """What Cairn reads, for people."""
+    return supported_formats()
 
 
 def select(paths: Sequence[Path], base: Path | None = None) -> Selection:

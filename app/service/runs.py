@@ -85,7 +85,7 @@ async def _check_free(services: Services, run_id: UUID) -> None:
 
 async def _known(services: Services, run_id: UUID) -> tuple[datetime, str | None, RunStatus] | None:
     async with services.database.transaction(services.principal, readonly=True) as connection:
-        return await runs.known(connection, services.principal, run_id)
+        return await runs.find_run(connection, services.principal, run_id)
 
 
 # --- looking, following, cancelling ---------------------------------------------------------------------------------------

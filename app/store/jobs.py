@@ -152,7 +152,7 @@ async def park(connection: Any, principal: Principal, job: Job, error: str) -> b
     return await _end(connection, principal, job, "parked", error=error)
 
 
-async def cancelled(connection: Any, principal: Principal, job: Job) -> bool:
+async def end_cancelled(connection: Any, principal: Principal, job: Job) -> bool:
     return await _end(connection, principal, job, "cancelled")
 
 

@@ -116,7 +116,9 @@ async def bury(connection: Any, principal: Principal, run_id: UUID | None = None
     await connection.execute(SQL["bury"], principal.tenant_id, run_id, *event_to_text(LOST))
 
 
-async def known(connection: Any, principal: Principal, run_id: UUID) -> tuple[datetime, str | None, RunStatus] | None:
+async def find_run(
+    connection: Any, principal: Principal, run_id: UUID
+) -> tuple[datetime, str | None, RunStatus] | None:
     """When a run began, traced or resumable, its conversation, and what became of it; None where there is none."""
     row = await connection.fetchrow(SQL["known"], principal.tenant_id, run_id)
     return None if row is None else (row["started_at"], row["session_id"], row["status"])

@@ -193,7 +193,7 @@ async def test_a_zombie_worker_changes_nothing(world: World) -> None:
     assert not await world.call(jobs.fail, zombie, "no", retry_in=OVER)
     assert not await world.call(jobs.fail, zombie, "no")
     assert not await world.call(jobs.park, zombie, "no")
-    assert not await world.call(jobs.cancelled, zombie)
+    assert not await world.call(jobs.end_cancelled, zombie)
     assert not await world.call(jobs.release, zombie)
     assert await world.get(job) == before
     assert await world.call(jobs.finish, owner, {"by": "owner"})
@@ -296,7 +296,7 @@ async def test_uploads_come_back_as_they_were(world: World) -> None:
     [
         (lambda world, job: world.call(jobs.finish, job, {}), False),
         (lambda world, job: world.call(jobs.fail, job, "unreadable"), True),
-        (lambda world, job: world.call(jobs.cancelled, job), False),
+        (lambda world, job: world.call(jobs.end_cancelled, job), False),
         (lambda world, job: world.call(jobs.park, job, "3 times"), True),
         (lambda world, job: world.call(jobs.fail, job, "later", retry_in=LEASE), True),
         (lambda world, job: world.call(jobs.release, job), True),

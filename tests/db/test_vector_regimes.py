@@ -229,7 +229,7 @@ async def test_an_invalid_index_is_built_again(services: Services) -> None:
     await owner.execute(f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'rag.{index.name}'::regclass")
     await owner.close()
     async with small.database.transaction(small.principal) as connection:
-        await vector_indexes.building(connection, index)
+        await vector_indexes.mark_building(connection, index)
     assert await catalog(small) == {index.name: False}
     await small.worker().run_until_idle()
     assert await catalog(small) == {index.name: True}

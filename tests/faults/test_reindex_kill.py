@@ -170,7 +170,7 @@ async def test_t9_backfill_survives_the_death_of_its_workers(yard: Yard, provide
         "LEFT JOIN rag.chunks c ON c.id = e.chunk_id GROUP BY 1"
     )
     assert {tuple(row) for row in rows} == {(LOCAL, total, total, total), (OTHER, total, total, total)}
-    await model_actions.flip(services, "test", OTHER)
+    await model_actions.flip_model(services, "test", OTHER)
     found = await find(services, "stone 7", legs=("vector",), cache=False, top_k=200)
     assert len(found.passages) == 200
     await yard.until(lambda: _nothing_left(yard))

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from app.main import EXIT_SECONDS
 from tests.waiting import patience, wait_until
 
 REPO = Path(__file__).resolve().parents[2]
@@ -71,12 +71,10 @@ class Api:
         assert answer.status_code == 200, answer.text
         assert not answer.json()["failed"]
 
-    def terminate(self, seconds: float = 20) -> float:
-        """SIGTERM; how many seconds it took to end."""
-        started = time.monotonic()
+    def terminate(self) -> None:
+        """SIGTERM, and wait for the end, which the process itself brings about after EXIT_SECONDS at the latest."""
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(patience(seconds))
-        return time.monotonic() - started
+        self.process.wait(patience(EXIT_SECONDS))
 
 
 @contextlib.contextmanager
