@@ -19,8 +19,7 @@ from app.commands.ingest import ingest_selection, show_failures, summary
 from app.commands.questions import questions_about
 from app.commands.terminal import count, note, say, services
 from app.domain.ids import new_id
-from app.ingest.loaders import supported_formats
-from app.service.files import Selection, select
+from app.service.files import Selection, describe_formats, select
 from app.wiring import Services
 
 COLLECTION: Final = "demo"
@@ -103,7 +102,7 @@ def _nothing(selection: Selection) -> int:
     for skipped in selection.skipped[:SHOWN_FAILURES]:
         note(f"skipped: {skipped.path}: {skipped.reason}")
     left = f" ({count(len(selection.skipped), 'item')} skipped)" if selection.skipped else ""
-    note(f"Found nothing to ask about{left}. Cairn reads {supported_formats()}.")
+    note(f"Found nothing to ask about{left}. Cairn reads {describe_formats()}.")
     note("Name a folder with documents: make demo DOCS=PATH")
     return 1
 

@@ -57,7 +57,9 @@ def install(recipe: str, install_package: InstallPackage, monkeypatch: pytest.Mo
     )
     groups = tomllib.loads(declared)["project"]["entry-points"]
     folder = install_package(package, source, **{name.removeprefix("cairn."): named for name, named in groups.items()})
-    monkeypatch.setenv("PYTHONPATH", str(folder))  # where the limited process finds it; an installed one is found anyway
+    monkeypatch.setenv(
+        "PYTHONPATH", str(folder)
+    )  # where the limited process finds it; an installed one is found anyway
 
 
 def test_a_file_format(cairn: Cairn, install_package: InstallPackage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +95,10 @@ def test_a_way_to_cut(cairn: Cairn, install_package: InstallPackage, monkeypatch
 def test_a_provider_of_models(cairn: Cairn, install_package: InstallPackage, monkeypatch: pytest.MonkeyPatch) -> None:
     install("letters_for_cairn", install_package, monkeypatch)
     Path("rocks").mkdir()
-    for name, text in {"a": "Zzz zzz zzz, said the bee.", "b": "A rope is a long line for climbers, said the guide."}.items():
+    for name, text in {
+        "a": "Zzz zzz zzz, said the bee.",
+        "b": "A rope is a long line for climbers, said the guide.",
+    }.items():
         Path(f"rocks/{name}.txt").write_text(text)
     settings = {"rag": {"embeddingModel": "letters:a-z", "rerankerProvider": "letters"}}
     assert "2 documents indexed" in cairn("ingest", "rocks", settings=settings)
@@ -106,8 +111,16 @@ def test_a_provider_of_models(cairn: Cairn, install_package: InstallPackage, mon
     ("source", "group", "why"),
     [
         ("PART = 1\n", "loaders", "it is int"),
-        ("from app.ingest.loaders.base import *\nPART = Loader('mine', None, {'text/csv': ('.csv',)})\n", "loaders", "text/csv"),
-        ("from app.ingest.loaders.base import *\nPART = Loader('mine', None, {'text/x-a': ('.PDF',)})\n", "loaders", "suffix"),
+        (
+            "from app.ingest.loaders.base import *\nPART = Loader('mine', None, {'text/csv': ('.csv',)})\n",
+            "loaders",
+            "text/csv",
+        ),
+        (
+            "from app.ingest.loaders.base import *\nPART = Loader('mine', None, {'text/x-a': ('.PDF',)})\n",
+            "loaders",
+            "suffix",
+        ),
         ("raise OSError('no disk')\n", "loaders", "no disk"),
     ],
 )
