@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.answer.advice import join_or
-from app.domain.library import Holdings, Listed
+from app.domain.document import Holdings, ListedDocument
 from app.language.lexicon import replies
 
 LISTED: Final = 20
@@ -22,7 +22,7 @@ _KINDS: Final = {
 }
 
 
-def catalogue(language: str, collection: str, holdings: Holdings, listed: Sequence[Listed]) -> str:
+def catalogue(language: str, collection: str, holdings: Holdings, listed: Sequence[ListedDocument]) -> str:
     """How many documents of which kinds, and which they are."""
     say = replies(language)
     one, many = say.holds
@@ -38,7 +38,7 @@ def catalogue(language: str, collection: str, holdings: Holdings, listed: Sequen
     return "\n".join(lines)
 
 
-def mentions(language: str, words: Sequence[str], listed: Sequence[Listed], total: int) -> str:
+def mentions(language: str, words: Sequence[str], listed: Sequence[ListedDocument], total: int) -> str:
     """Which of all documents mention these words."""
     one, many = replies(language).mentions
     quoted = ", ".join(join_or([word], language) for word in words)
@@ -51,13 +51,13 @@ def kind(media_type: str) -> str:
     return _KINDS.get(media_type) or media_type.removeprefix("text/x-").removeprefix("text/").capitalize()
 
 
-def _lines(listed: Sequence[Listed], total: int, language: str) -> list[str]:
+def _lines(listed: Sequence[ListedDocument], total: int, language: str) -> list[str]:
     shown = listed[:LISTED]
     lines = [f"- {_line(item, language)}" for item in shown]
     return [*lines, f"- {replies(language).more.format(n=total - len(shown))}"] if total > len(shown) else lines
 
 
-def _line(item: Listed, language: str) -> str:
+def _line(item: ListedDocument, language: str) -> str:
     title = " ".join(item.title.split()) or item.external_id
     facts = [] if item.external_id == title else [item.external_id]
     facts += [f"{item.pages} {replies(language).pages}"] if item.pages and item.pages > 1 else []

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.domain.principal import Principal
 from app.query.filters import ALL_KEYS, Found, Wish, choose
-from app.store import restrictions
+from app.store import holdings
 from app.store.session import Database
 
 
@@ -19,7 +19,7 @@ async def restrict(database: Database, principal: Principal, collection: str, as
     async with database.transaction(principal, readonly=True, config={"statement_timeout": "2000"}) as connection:
         documents, notes = await _documents(connection, principal, collection, files)
         filters: dict[str, Any] = {}
-        if others and (values := await restrictions.values(connection, principal, collection, ALL_KEYS)):
+        if others and (values := await holdings.metadata_values(connection, principal, collection, ALL_KEYS)):
             for wish in others:
                 if chosen := choose(wish, values):
                     filters |= chosen
@@ -27,7 +27,7 @@ async def restrict(database: Database, principal: Principal, collection: str, as
                     notes.append(
                         f"filter not applied: {wish.said!r} (no one value of the documents' metadata means it)"
                     )
-        if filters and not await restrictions.count(connection, principal, collection, filters):
+        if filters and not await holdings.count_documents(connection, principal, collection, filters):
             notes.append(f"filter not applied: no document has {filters}")
             filters = {}
     return Found(filters, documents, tuple(notes))
@@ -39,7 +39,7 @@ async def _documents(
     """External ids of named documents, and which names were not found. The longest name that is one counts."""
     if not asked:
         return (), []
-    found = await restrictions.named(connection, principal, collection, [wish.value.casefold() for wish in asked])
+    found = await holdings.documents_named(connection, principal, collection, [wish.value.casefold() for wish in asked])
     if not found:
         return (), [f"no document is called {asked[-1].value!r}: all were searched"]
     ids = dict.fromkeys(external_id for wish in asked for external_id in found.get(wish.value.casefold(), ()))
