@@ -47,7 +47,7 @@ def _kind(word: str, *, first: bool) -> str | None:
     return None
 
 
-def reordered(one: str, other: str) -> bool:
+def is_reordered(one: str, other: str) -> bool:
     """The same words in another order: "does the dog bite the man" is not "does the man bite the dog"."""
     first, second = _WORD.findall(one.lower()), _WORD.findall(other.lower())
     return first != second and sorted(first) == sorted(second)
