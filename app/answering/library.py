@@ -8,9 +8,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from app.domain.code import Symbol, SymbolQuery
+from app.domain.document import Holdings, ListedDocument
 from app.domain.graph_view import CommunitySummary, Way
-from app.domain.library import DocumentReading, Holdings, Listed
-from app.domain.passage import Passage
+from app.domain.passage import DocumentReading, Passage
 from app.domain.principal import Principal
 from app.graph.code.symbols import find_symbols
 from app.graph.overview import find_communities_about
@@ -51,7 +51,7 @@ class Library:
 
     async def documents(
         self, collection: str, *, filters: Mapping[str, Any] | None = None, limit: int = 2000
-    ) -> list[Listed]:
+    ) -> list[ListedDocument]:
         """Indexed documents by external id; `filters` match metadata by containment."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)

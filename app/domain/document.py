@@ -229,3 +229,27 @@ def upload_result(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         if not isinstance(item, Indexed)
     ]
     return {"uploaded": uploaded, "failed": failed}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A document as a list names it; `pages` is None where it has none."""
+
+    id: UUID
+    external_id: str
+    title: str
+    media_type: str
+    language: str | None
+    pages: int | None
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """Counts of documents that are indexed, by media type and language ("" where unknown); `unready` are the others."""
+
+    documents: int
+    unready: int
+    passages: int
+    media_types: Mapping[str, int]
+    languages: Mapping[str, int]

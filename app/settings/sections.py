@@ -320,7 +320,7 @@ class AnswerSettings(SettingsSection):
 
 
 class GroundSettings(SettingsSection):
-    """Whether an answer is supported by its sources (A11)."""
+    """Whether an answer is supported by its sources."""
 
     enabled: bool = Field(True, description="Check generated answers.")
     grounded_from: float = Field(0.8, ge=0, le=1, description="Fast score from which an answer is grounded.")
@@ -359,6 +359,11 @@ class MemorySettings(SettingsSection):
 class AgentSettings(SettingsSection):
     """What one run of an agent strategy (react, iterative, planned, corrective) may spend, and how react works."""
 
+    protocol: Literal["auto", "native", "text"] = Field(
+        "auto",
+        description="How models call tools: native (by the API), text (in words), or auto: native, and in words where the "
+        "server refuses tools or answers in words.",
+    )
     seconds: float = Field(120, gt=0, le=3600, description="Wall clock of a run; a quarter, at most, is the answer's.")
     model_calls: int = Field(30, ge=1, le=500, description="Calls of the chat model, failed ones and checks included.")
     tokens: int = Field(150_000, ge=1000, description="Tokens read and written; estimated where none are reported.")
@@ -393,7 +398,7 @@ class PlannedSettings(SettingsSection):
 
 
 class IterativeSettings(SettingsSection):
-    """How the iterative strategy fetches what an answer says is missing (A9), and what its sessions keep."""
+    """How the iterative strategy fetches what an answer says is missing, and what its sessions keep."""
 
     max_passes: int = Field(3, ge=1, le=10, description="Answers of a run, each with what is missing.")
     targeted_top_k: int = Field(3, ge=1, le=50, description="Passages that a search for one gap brings.")

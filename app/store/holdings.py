@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.db.queries import load_queries
-from app.domain.library import Holdings, Listed
+from app.domain.document import Holdings, ListedDocument
 from app.domain.plan import Vocabulary
 from app.domain.principal import Principal
 from app.language.identify import CONFIGURATIONS
@@ -20,10 +20,10 @@ SQL = load_queries("holdings")
 
 async def list_documents(
     connection: Any, principal: Principal, collection: str, filters: Mapping[str, Any], limit: int
-) -> list[Listed]:
+) -> list[ListedDocument]:
     """Indexed documents in order of external id."""
     rows = await connection.fetch(SQL["documents"], principal.tenant_id, collection, filters, limit)
-    return [Listed(**row) for row in rows]
+    return [ListedDocument(**row) for row in rows]
 
 
 async def count_all(connection: Any, principal: Principal, collection: str, filters: Mapping[str, Any]) -> Holdings:

@@ -260,7 +260,7 @@ def test_ingest_says_what_to_do_when_there_is_nothing(cairn: Cairn, tmp_path: Pa
     done = cairn("ingest", "void")
     assert done.code == 1
     assert "Found no documents" in done.out
-    assert "pdf, docx, html, markdown, code, text" in done.out
+    assert "Cairn reads PDF, Word (.docx), HTML, Markdown" in done.out
 
 
 # --- search and ask ---------------------------------------------------------------------------------------------------
