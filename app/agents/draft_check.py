@@ -12,7 +12,7 @@ from app.answering.draft import Material
 from app.domain.answer import Draft
 
 
-def drafted(text: str, material: Material) -> Draft:
+def cite_draft(text: str, material: Material) -> Draft:
     """The text with citations of `material.passages`, of which `[n]` means the n-th; numbers of nothing are taken out. Facts
     of SQL need no citation."""
     said, ends = _ended(tidy(text))
@@ -37,8 +37,8 @@ def _ended(text: str) -> tuple[str, tuple[str, ...]]:
     return text, ()
 
 
-async def checked(run: Run, text: str, material: Material) -> Checked:
+async def check_answer(run: Run, text: str, material: Material) -> Checked:
     """The draft with its check, noted in the record as an attempt."""
-    found = await check(run, drafted(text, material), material.passages, material.confidence)
+    found = await check(run, cite_draft(text, material), material.passages, material.confidence)
     note(run, len(run.record.attempts) + 1, found)
     return found

@@ -78,14 +78,14 @@ async def expand_by_model(question: str, chat: ChatModel, settings: RewriteSetti
     return _several(_array(reply.text), question, (question,), MAX_EXPANSIONS, rephrased=True)
 
 
-async def requery_by_model(
+async def rewrite_query_by_model(
     question: str, relevant: Sequence[Passage], irrelevant: Sequence[Passage], tried: Sequence[str], chat: ChatModel,
     settings: RewriteSettings,
 ) -> str:  # fmt: skip
     """Another query, out of what was retrieved; its names and numbers are the question's or the passages'. Raises
     ProviderError for no or an unusable reply, also for a query that was tried."""
     reply = await _ask(
-        chat, settings, "requery", question=_quoted(question[:MESSAGE_CHARS]),
+        chat, settings, "rewrite_query", question=_quoted(question[:MESSAGE_CHARS]),
         tried=json.dumps(list(tried), ensure_ascii=False), relevant=_listed(relevant), irrelevant=_listed(irrelevant),
     )  # fmt: skip
     data = json_object(reply.text)

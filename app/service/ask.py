@@ -28,7 +28,7 @@ from app.retrieve.embed import query_vectors
 from app.retrieve.plan import default_legs
 from app.retrieve.rerank import Reranked, rerank, wants_reranking
 from app.retrieve.search import nothing_found
-from app.retrieve.trace import sampled
+from app.retrieve.trace import sample_trace
 from app.settings import Settings
 from app.store.holdings import look_up_words
 from app.wiring import Services
@@ -61,7 +61,7 @@ async def ask_with(
                 record, terminal, tenant_id=services.principal.tenant_id, started_at=started,
                 settings_revision=settings.revision,
             )  # fmt: skip
-            services.traces.record(sampled(trace, settings.trace.sample_rate))
+            services.traces.record(sample_trace(trace, settings.trace.sample_rate))
 
 
 def deps_for(services: Services, question: Question, settings: Settings, record: Record) -> Deps:

@@ -73,6 +73,7 @@ async def test_a9_01_no_gaps_ends_it_at_once(services: Services, talking: Talkin
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("protocol", ["native", "text"])
 async def test_a9_02_t1_what_is_missing_is_fetched_for_the_next_pass(services: Services, talking: Talking) -> None:
     change(services, "answer", retrieved=1)
     change(services, "rag", top_k=1)
@@ -98,6 +99,7 @@ async def test_a9_01_a_gap_that_does_not_exist_is_looked_for_once(services: Serv
     assert "frobnicate" in contexts(talking)[1], "the model is told what was looked for in vain"
 
 
+@pytest.mark.parametrize("protocol", ["native", "text"])
 async def test_a9_01_three_passes_are_the_most_and_nothing_is_fetched_after_the_last(
     services: Services, talking: Talking
 ) -> None:
@@ -147,6 +149,7 @@ async def test_w7_a_later_pass_that_fails_leaves_the_answer_there_is(
     assert any(note.startswith("pass 2 failed") for note in made.degraded)
 
 
+@pytest.mark.parametrize("protocol", ["native", "text"])
 async def test_an_answer_that_is_cut_off_is_told(
     services: Services, scripted: ScriptedServer, talking: Talking
 ) -> None:

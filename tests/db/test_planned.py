@@ -19,6 +19,7 @@ from app.service.ask import ask
 from app.wiring import Services
 from tests.db.runs import LEAVE, answer, events_of, fill
 
+BOTH = pytest.mark.parametrize("protocol", ["native", "text"])
 TRUE = "Employees have 30 days of leave per year [1]."
 
 
@@ -45,6 +46,7 @@ def kinds(trace: list[Mapping[str, Any]]) -> list[str]:
 # --- as it should be ----------------------------------------------------------------------------------------------------
 
 
+@BOTH
 async def test_a10_17_completes_with_proper_citations(services: Services, talking: Talking) -> None:
     talking.reset(action=[search("days of leave"), opening(1), final(TRUE)])
     made, trace = await planned(services, LEAVE)
@@ -86,6 +88,7 @@ async def test_prompts_with_explicit_constraints_go_this_way_by_themselves(
 # --- the gate -----------------------------------------------------------------------------------------------------------
 
 
+@BOTH
 async def test_a10_17_rejects_early_final(services: Services, talking: Talking) -> None:
     talking.reset(action=[final(TRUE), search("leave"), search("parental leave"), opening(1), final(TRUE)])
     made, trace = await planned(
@@ -100,6 +103,7 @@ async def test_a10_17_rejects_early_final(services: Services, talking: Talking) 
     assert made.answer == TRUE
 
 
+@BOTH
 async def test_a10_10_citations_that_do_not_exist_are_sent_back_and_never_shown(
     services: Services, talking: Talking
 ) -> None:
@@ -118,6 +122,7 @@ async def test_a10_08_a_command_that_no_source_names_is_sent_back(services: Serv
     assert "kubectl" not in made.answer
 
 
+@BOTH
 async def test_an_answer_that_the_sources_refute_is_sent_back(services: Services, talking: Talking) -> None:
     wrong = final("Employees have 45 days of leave per year and may sell them to colleagues [1].")
     talking.reset(
@@ -153,6 +158,7 @@ async def test_insufficiencies_are_handed_over(services: Services, talking: Talk
 # --- bounded ------------------------------------------------------------------------------------------------------------
 
 
+@BOTH
 async def test_a10_04_an_endless_loop_ends_in_a_synthesis(services: Services, talking: Talking) -> None:
     count = iter(range(1000))
     talking.reset(action=[lambda user: search(f"leave {next(count)}")], generate=[TRUE])
@@ -164,6 +170,7 @@ async def test_a10_04_an_endless_loop_ends_in_a_synthesis(services: Services, ta
     assert any("no answer passed the validation" in note for note in made.degraded)
 
 
+@BOTH
 async def test_the_same_chunk_is_never_opened_twice(services: Services, talking: Talking) -> None:
     talking.reset(action=[search("leave"), opening(1), opening(1), final(TRUE)])
     made, trace = await planned(services, LEAVE)
@@ -172,6 +179,7 @@ async def test_the_same_chunk_is_never_opened_twice(services: Services, talking:
     assert "was called before" in talking.heard["action"][3][1]
 
 
+@BOTH
 async def test_a10_04_three_answers_are_sent_back_then_it_is_written_from_what_was_found(
     services: Services, talking: Talking
 ) -> None:
@@ -248,6 +256,7 @@ async def test_w7_a_model_that_fails_is_told_and_the_answer_is_extracted(
     assert any(note.startswith("plan:") for note in made.degraded)
 
 
+@BOTH
 async def test_injected_instructions_open_nothing_of_another_collection(services: Services, talking: Talking) -> None:
     await fill(services, {"secret.md": "The code of the safe is 4711."}, "secrets")
     await fill(

@@ -6,24 +6,26 @@ from typing import Any
 
 import pytest
 
-from app.agents.planned_parse import CitationRef, FinalAnswer, Insufficiency
-from app.agents.validate import (
+from app.agents.gate import (
     SUSPICIOUS_TERMS,
+    CitationRef,
+    FinalAnswer,
+    Insufficiency,
     Opened,
-    Snapshot,
+    WorkDone,
     validate,
 )
 from app.domain.plan import PromptConstraints
 
 LEAVE = Opened("d1", "c1", "Employees have 30 days of leave per year. Run REINDEX TABLE leave; after imports.")
 PAY = Opened("d2", "c2", "Salaries are paid on the 25th.")
-DONE = Snapshot(("leave", "pay"), (LEAVE, PAY), (LEAVE, PAY))
+DONE = WorkDone(("leave", "pay"), (LEAVE, PAY), (LEAVE, PAY))
 GOOD = "Employees have 30 days of leave per year [1]."
 DONT_KNOW = "I don't know based on the provided documents."
 
 
 def codes(
-    answer: str, state: Snapshot = DONE, cited: tuple[CitationRef, ...] = (), lacks: Any = (), **wanted: Any
+    answer: str, state: WorkDone = DONE, cited: tuple[CitationRef, ...] = (), lacks: Any = (), **wanted: Any
 ) -> list[str]:
     return [one.code for one in validate(FinalAnswer(answer, cited, lacks), PromptConstraints(**wanted), state)]
 
@@ -42,12 +44,12 @@ def test_a10_17_validates_min_searches_failure() -> None:
 
 
 def test_a10_17_validates_min_open_citations_failure() -> None:
-    state = Snapshot(("leave",), (LEAVE,), (LEAVE, PAY))
+    state = WorkDone(("leave",), (LEAVE,), (LEAVE, PAY))
     assert codes(GOOD, state, min_open_citations=2) == ["MIN_OPEN_CITATIONS_UNMET"]
 
 
 def test_what_was_not_found_cannot_be_demanded_to_be_opened() -> None:
-    state = Snapshot(("leave",), (LEAVE,), (LEAVE,))
+    state = WorkDone(("leave",), (LEAVE,), (LEAVE,))
     assert codes(GOOD, state, min_open_citations=4) == []
 
 
@@ -68,14 +70,14 @@ def test_t15_whole_words_and_only_where_no_source_has_them(answer: str) -> None:
 
 
 def test_claims_without_any_context() -> None:
-    assert codes("It is 30 days.", Snapshot(("leave",))) == ["UNGROUNDED_CLAIM_NO_CONTEXT"]
+    assert codes("It is 30 days.", WorkDone(("leave",))) == ["UNGROUNDED_CLAIM_NO_CONTEXT"]
     lacks = (Insufficiency("", "leave", ("leave",)),)
-    assert codes("Insufficient documentation: nothing was found.", Snapshot(("leave",)), lacks=lacks) == []
+    assert codes("Insufficient documentation: nothing was found.", WorkDone(("leave",)), lacks=lacks) == []
 
 
 def test_citations_must_exist() -> None:
     assert codes("Days [3].") == ["INVALID_CITATION_REF"]
-    assert codes("Days [1].", Snapshot(("leave",), (), (LEAVE,))) == ["INVALID_CITATION_REF"]
+    assert codes("Days [1].", WorkDone(("leave",), (), (LEAVE,))) == ["INVALID_CITATION_REF"]
     assert codes(GOOD, cited=(CitationRef("d9", "c9"),)) == ["HALLUCINATED_CITATION"]
 
 
@@ -95,7 +97,7 @@ def test_exact_quotes(answer: str, expected: list[str]) -> None:
 
 
 def test_an_exact_quote_needs_something_opened() -> None:
-    assert codes('"a b c d"', Snapshot(("leave",), (), (LEAVE,)), requires_exact_quote=True) == [
+    assert codes('"a b c d"', WorkDone(("leave",), (), (LEAVE,)), requires_exact_quote=True) == [
         "EXACT_QUOTE_NO_SOURCE"
     ]
 
@@ -115,7 +117,7 @@ def test_the_form_of_the_answer(answer: str, expected: list[str]) -> None:
 
 
 def test_a_reply_cut_off_by_the_token_limit_is_truncated() -> None:
-    assert codes(GOOD, Snapshot(("leave",), (LEAVE,), (LEAVE,), cut_off=True)) == ["TRUNCATED_ANSWER"]
+    assert codes(GOOD, WorkDone(("leave",), (LEAVE,), (LEAVE,), cut_off=True)) == ["TRUNCATED_ANSWER"]
 
 
 def test_an_explained_refusal_passes() -> None:

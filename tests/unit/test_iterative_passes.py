@@ -6,12 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agents.iterative_parse import (
-    MOST_GAPS,
-    normal,
-    parse_pass,
-    symbols_of,
-)
+from app.agents.gaps import normal, symbols_of
+from app.agents.policies.iterative import MOST_GAPS, Pass, read_pass
 
 ANSWER = "It checks the token [1]."
 
@@ -25,8 +21,8 @@ ANSWER = "It checks the token [1]."
         f"<think>hm MISSING: nothing</think>Answer: {ANSWER}\n## MISSING:\n- decode in auth/jwt.py.\n- class Store",
     ],
 )
-def test_a9_03_answer_and_gaps_in_any_dress(reply: str) -> None:
-    said = parse_pass(reply)
+def test_answer_and_gaps_in_any_dress(reply: str) -> None:
+    said = read_pass(None, reply)
     assert said.answer == ANSWER
     assert said.gaps == ("decode in auth/jwt.py", "class Store")
 
@@ -37,14 +33,14 @@ def test_a9_03_answer_and_gaps_in_any_dress(reply: str) -> None:
      f"ANSWER: {ANSWER}\nMISSING:\nNone needed",
      f"ANSWER: {ANSWER}\nMISSING:\n"],
 )  # fmt: skip
-def test_a9_03_none_means_content(reply: str) -> None:
-    assert parse_pass(reply) == parse_pass(ANSWER)
-    assert parse_pass(reply).gaps == ()
+def test_none_means_content(reply: str) -> None:
+    assert read_pass(None, reply) == read_pass(None, ANSWER)
+    assert read_pass(None, reply).gaps == ()
 
 
 @given(st.text(max_size=2000))
 def test_any_reply_is_read(reply: str) -> None:
-    said = parse_pass(reply)
+    said = read_pass(None, reply)
     assert len(said.gaps) <= MOST_GAPS
     assert len({normal(gap) for gap in said.gaps}) == len(said.gaps)
 
@@ -59,7 +55,7 @@ def test_any_reply_is_read(reply: str) -> None:
         ("class Store", "Store", ""),
     ],
 )
-def test_a9_04_specific_gaps_name_symbols(gap: str, name: str, path: str) -> None:
+def test_specific_gaps_name_symbols(gap: str, name: str, path: str) -> None:
     query = symbols_of(gap)[0]
     assert (query.name, query.path) == (name, path)
 
@@ -67,5 +63,20 @@ def test_a9_04_specific_gaps_name_symbols(gap: str, name: str, path: str) -> Non
 @pytest.mark.parametrize(
     "gap", ["the leave policy for part-time employees", "how tokens expire", "the file that handles X"]
 )
-def test_a9_04_others_are_vague(gap: str) -> None:
+def test_others_are_vague(gap: str) -> None:
     assert symbols_of(gap) == ()
+
+
+def test_a_pass_as_json() -> None:
+    said = read_pass({"answer": ANSWER, "missing": ["- decode in auth/jwt.py", "decode in auth/jwt.py.", "none"]}, "")
+    assert said == Pass(ANSWER, ("decode in auth/jwt.py",))
+    assert read_pass({"answer": ANSWER, "missing": None}, "") == Pass(ANSWER, ())
+    assert read_pass({"answer": 5}, f"ANSWER: {ANSWER}") == Pass(ANSWER, ())
+
+
+def test_of_a_pass_that_was_cut_off_the_whole_sentences_stay() -> None:
+    whole = f'{{"answer": "{ANSWER} It then lo'
+    assert read_pass(None, whole, cut_off=True) == Pass(ANSWER, ())
+    assert read_pass(None, f"ANSWER:\n{ANSWER}\nMISSING:\n- class Store\n- deco", cut_off=True) == Pass(
+        ANSWER, ("class Store",)
+    )

@@ -9,13 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from app.agents.draft_check import drafted
-from app.agents.react_state import (
-    GATHERED_CHARS,
-    Work,
-    cut,
-    windows,
-)
+from app.agents.draft_check import cite_draft
+from app.agents.steps import GATHERED_CHARS, Notebook, cut, windows
 from app.answer.cite import unmarked
 from app.answer.context import Context, assemble
 from app.answering.check import (
@@ -48,24 +43,26 @@ HISTORY_CHARS: Final = 3000
 QUESTION_CHARS: Final = 1000
 
 
-def clarify(work: Work, run: Run, text: str) -> Outcome:
+def ask_back(notebook: Notebook, text: str) -> Outcome:
     """The model's question back."""
+    run = notebook.run
     said = cut(unmarked(text), QUESTION_CHARS)
     draft = Draft(said, (), False, 1.0)
     assert run.deps.chat is not None
     run.emit(Progress("needs_clarification", 95))
     run.emit(Token(said))
-    return Outcome(draft, run.deps.chat.name, needs_clarification=True, more=work.flags())
+    return Outcome(draft, run.deps.chat.name, needs_clarification=True, more=notebook.flags())
 
 
 # --- the model's own answer -----------------------------------------------------------------------------------------
 
 
-async def finish(work: Work, run: Run, text: str) -> Outcome:
+async def give_answer(notebook: Notebook, text: str) -> Outcome:
     """The answer of final_answer, cited, checked, and written again where the check refutes it."""
-    sources = tuple(work.toolbox.passages)
-    material, context = _material(work, run), Context("", sources, 0)
-    draft = drafted(text, replace(material, passages=sources))
+    run = notebook.run
+    sources = tuple(notebook.toolbox.passages)
+    material, context = _material(notebook), Context("", sources, 0)
+    draft = cite_draft(text, replace(material, passages=sources))
     run.emit(SourcesFound(sources))
     for piece in _by_words(draft.text):
         run.emit(Token(piece))
@@ -73,7 +70,7 @@ async def finish(work: Work, run: Run, text: str) -> Outcome:
     checked = await check(run, draft, (*compared(draft, context), *as_sources(material.facts)), material.confidence)
     note(run, 1, checked)
     if checked.refuted and not sources:  # made of counts alone: these are the answer then
-        return _counted(work, material)
+        return _counted(notebook, material)
     if checked.refuted and (better := check_settings(run.settings).max_retries) > 0:
         run.emit(Progress("retry", 95))
         again = await _again(run, replace(material, task=_objections(checked)), better)
@@ -103,14 +100,15 @@ def _objections(checked: Checked) -> str:
 # --- a conclusion ---------------------------------------------------------------------------------------------------
 
 
-async def conclude(work: Work, run: Run) -> Outcome:
+async def conclude(notebook: Notebook) -> Outcome:
     """An answer from what was gathered, by the model if it can be had; a forced one from little of it."""
-    material = _material(work, run)
+    run = notebook.run
+    material = _material(notebook)
     if not material.passages:
-        outcome = _counted(work, material)
+        outcome = _counted(notebook, material)
         run.emit(Token(outcome.draft.text))
         return outcome
-    few = windows(material.passages, GATHERED_CHARS) if work.forced_conclusion else material.passages
+    few = windows(material.passages, GATHERED_CHARS) if notebook.forced_conclusion else material.passages
     try:
         return await answer_from(run, replace(material, passages=few))
     except ProviderError as error:
@@ -121,34 +119,35 @@ async def conclude(work: Work, run: Run) -> Outcome:
     return outcome
 
 
-def _material(work: Work, run: Run) -> Material:
+def _material(notebook: Notebook) -> Material:
+    run = notebook.run
     searched = [item.result for item in run.record.searches]
-    passages, facts = tuple(work.gathered), tuple(work.toolbox.facts)
+    passages, facts = tuple(notebook.gathered), tuple(notebook.toolbox.facts)
     return Material(
         question=run.plan.text,
         passages=passages,
         confidence=max((best(result) for result in searched), default=1.0 if facts else 0.0),
         visible=max((result.visible_passages for result in searched), default=len(passages)),
-        task=_task(work, facts),
+        task=_task(notebook, facts),
         facts=facts,
         coverage="" if passages else "complete: counted by SQL",
-        more=work.flags(),
+        more=notebook.flags(),
     )
 
 
-def _task(work: Work, facts: tuple[str, ...]) -> str:
+def _task(notebook: Notebook, facts: tuple[str, ...]) -> str:
     """What a conclusion is told besides the sources. Numbers of passages are taken out: its sources have others."""
     told = [prompt_part("react", "facts", facts=cut("\n".join(facts), HISTORY_CHARS))] if facts else []
-    if work.forced_conclusion or work.notes:
-        did = [step.plainly for step in work.steps] if work.forced_conclusion else []
-        history = cut("\n".join([*work.notes, *did]), HISTORY_CHARS)
+    if notebook.forced_conclusion or notebook.notes:
+        did = [step.plainly for step in notebook.steps] if notebook.forced_conclusion else []
+        history = cut("\n".join([*notebook.notes, *did]), HISTORY_CHARS)
         told.append(prompt_part("react", "conclude", history=unmarked(history)))
     return "\n\n".join(told)
 
 
-def _counted(work: Work, material: Material) -> Outcome:
+def _counted(notebook: Notebook, material: Material) -> Outcome:
     """What SQL counted, as it is: exact, and nothing else."""
-    text = "\n\n".join(unmarked(fact) for fact in work.toolbox.facts)
+    text = "\n\n".join(unmarked(fact) for fact in notebook.toolbox.facts)
     draft = Draft(text, (), bool(text), 1.0)
     return Outcome(draft, "sql", coverage=material.coverage, more=material.more)
 
@@ -156,11 +155,12 @@ def _counted(work: Work, material: Material) -> Outcome:
 # --- fast instead ---------------------------------------------------------------------------------------------------
 
 
-async def run_fast(work: Work, run: Run, why: str) -> Outcome:
+async def run_fast(notebook: Notebook, why: str) -> Outcome:
     """Fast, so that the user is always answered; without the model where even that breaks."""
+    run = notebook.run
     run.record.degraded.append(f"react: {why}: ran fast instead")
     run.emit(Progress("error", 80, cut(why, 200)))
-    flags = {**work.flags(), "fell_back": True}
+    flags = {**notebook.flags(), "fell_back": True}
     try:
         outcome = await fast(replace(run, silent=run.record.streamed))
     except ProviderError as error:
@@ -177,6 +177,3 @@ def _by_words(text: str) -> list[str]:
     words = text.split(" ")
     groups = [" ".join(words[at : at + WORDS_AT_ONCE]) for at in range(0, len(words), WORDS_AT_ONCE)]
     return [f"{' ' if at else ''}{group}" for at, group in enumerate(groups)]
-
-
-__all__ = ["clarify", "conclude", "finish", "run_fast"]
