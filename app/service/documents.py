@@ -15,7 +15,7 @@ from app.graph.refresh import due, follow, refresh
 from app.ingest.pipeline import OnOutcome, ingest
 from app.ingest.prepare import source_hash
 from app.jobs import vector_indexes
-from app.jobs.index_uploads import KIND
+from app.jobs.documents import INDEX_UPLOADS
 from app.language.text import normalise
 from app.settings import Settings
 from app.store import (
@@ -145,7 +145,7 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
     target = await ensure_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
         job = await jobs.enqueue(
-            connection, services.principal, KIND, {"collection": target.name, "collection_id": str(target.id)},
+            connection, services.principal, INDEX_UPLOADS, {"collection": target.name, "collection_id": str(target.id)},
             max_attempts=services.settings.current.jobs.max_attempts,
         )  # fmt: skip
         for source in sorted(sources, key=lambda source: source.external_id):  # in the order that all lock them in
