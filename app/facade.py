@@ -31,7 +31,7 @@ from app.domain.question import Question, Strategy
 from app.errors import CairnError, ConflictError, InputError, NotFoundError, ProviderError, SettingsError
 from app.service.ask import ask, held, start
 from app.service.conversations import checked_session
-from app.service.documents import checked_name, checked_source, index_now
+from app.service.documents import check_source, checked_name, index_now
 from app.service.files import IngestReport, Skipped, ingest_files, select
 from app.service.runs import cancel_run
 from app.service.search import checked_text, make_request, run_search
@@ -192,7 +192,7 @@ class Cairn:
         return checked_name(name if name is not None else self._services.settings.current.rag.collection_name)
 
     def _checked(self, source: Source) -> Source:
-        return checked_source(source, self._services.settings.current)
+        return check_source(source, self._services.settings.current)
 
 
 class Asking:
