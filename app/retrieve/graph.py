@@ -26,7 +26,7 @@ from app.graph.code.symbols import (
 )
 from app.graph.link import find_entities, keys_of
 from app.graph.rank import MOST_PASSAGES, SEEDS, NamingPassage, RankedPassage, Seed, SharedEntity, rank
-from app.language.tokens import STOP_WORDS
+from app.language.identify import likely_language
 from app.retrieve.context import CollectionState, SearchContext
 from app.retrieve.lexical import lexical_text
 from app.store import graph
@@ -55,10 +55,8 @@ class GraphFound:
 
 @lru_cache(maxsize=64)  # asked for by planning, the cache and the retriever
 def question_keys(query: str) -> tuple[str, ...]:
-    """What a query names, as the graph calls it. German writes all nouns as others write names."""
-    words = query.lower().split()
-    german, *others = (sum(word in STOP_WORDS[code] for word in words) for code in ("de", "en", "fr", "es"))
-    return keys_of(query, "de" if german > max(others) else None)
+    """What a query names, as the graph calls it."""
+    return keys_of(query, likely_language(query))
 
 
 def names_something(query: str) -> bool:
