@@ -112,7 +112,7 @@ async def regimes(services: Services, found: SearchResult) -> set[str]:
 
 
 @pytest.mark.parametrize("regime", ["shared", "dedicated"])
-async def test_c9_conditions_give_the_nearest_of_what_they_leave(small: Services, regime: str) -> None:
+async def test_conditions_give_the_nearest_of_what_they_leave(small: Services, regime: str) -> None:
     """As many rows as there are up to k, the same as a comparison with every vector outside the database."""
     if regime == "dedicated":
         small = await indexed(scaled(small, dedicated_above=100))
@@ -133,7 +133,7 @@ async def test_c9_conditions_give_the_nearest_of_what_they_leave(small: Services
             assert [scores[p.external_id] for p in found.passages] == pytest.approx(best, abs=2e-3), case
 
 
-async def test_c9_weak_filters_stay_complete_where_the_index_is_used(small: Services) -> None:
+async def test_weak_filters_stay_complete_where_the_index_is_used(small: Services) -> None:
     """What a filter leaves is above the exact scan's threshold: all of it is still found."""
     for filters, rule in (({"part": 1}, 1), ({"part": 2}, 2)):
         allowed = {name for name, part in PARTS.items() if part == rule}
@@ -142,7 +142,7 @@ async def test_c9_weak_filters_stay_complete_where_the_index_is_used(small: Serv
         assert {p.external_id for p in found.passages} == allowed
 
 
-async def test_c9_conditions_over_both_regimes_at_once(small: Services) -> None:
+async def test_conditions_over_both_regimes_at_once(small: Services) -> None:
     """One collection has an index of its own, another shares; every leg and both together keep to the conditions."""
     await notes(small, "more")
     mixed = await indexed(scaled(small, dedicated_above=100, max_dedicated_indexes=1))
@@ -158,7 +158,7 @@ async def test_c9_conditions_over_both_regimes_at_once(small: Services) -> None:
             assert len(got) == min(200, 2 * len(allowed)), (legs, case)
 
 
-async def test_c9_conditions_while_documents_come_and_go(small: Services) -> None:
+async def test_conditions_while_documents_come_and_go(small: Services) -> None:
     """Every search sees one state: the number of results is that of the documents it was made of."""
     done = asyncio.Event()
 

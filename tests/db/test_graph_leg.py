@@ -37,7 +37,7 @@ def places(result: SearchResult) -> dict[str, int]:
 
 
 async def test_what_is_linked_with_the_best_passage_is_found(services: Services) -> None:
-    """A6: the second passage of a question in two steps shares no word with it."""
+    """The second passage of a question in two steps shares no word with it."""
     await index_texts(services, FILM | NOISE)
     without = places(await find(services, QUESTION, legs=("vector", "lexical"), top_k=5))
     result = await find(services, QUESTION, legs=ALL, top_k=5)
