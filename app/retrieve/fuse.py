@@ -47,7 +47,7 @@ def reciprocal_rank_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, 
         leg: [weights.get(leg, 1.0) / (k + rank) for rank in range(1, len(result.hits) + 1)]
         for leg, result in legs.items()
     }
-    return _merged(legs, points, {})
+    return _merge(legs, points, {})
 
 
 def relative_score_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, float]) -> list[Fused]:
@@ -57,9 +57,9 @@ def relative_score_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, f
     moves little. What a cut-off list does not hold may be as good as its last entry and gets that one's score; what a
     complete list does not hold gets 0. Negative scores count as 0.
     """
-    points = {leg: _relative(result, weights.get(leg, 1.0)) for leg, result in legs.items()}
+    points = {leg: _relative_scores(result, weights.get(leg, 1.0)) for leg, result in legs.items()}
     floors = {leg: 0.0 if legs[leg].complete else min(points[leg], default=0.0) for leg in sorted(legs)}
-    return _merged(legs, points, floors)
+    return _merge(legs, points, floors)
 
 
 def with_graph(text: Sequence[Fused], graph: LegResult, weight: float = 1.0) -> list[Fused]:
@@ -73,7 +73,7 @@ def with_graph(text: Sequence[Fused], graph: LegResult, weight: float = 1.0) -> 
     scale = 1 / best if best > 0 else 0.0
     floor = min((item.score for item in text), default=0.0) * scale
     found = {hit.passage_id: (rank, weight * max(0.0, hit.score)) for rank, hit in enumerate(graph.hits, start=1)}
-    merged = [_added(item, scale, found.pop(item.passage_id, None)) for item in text]
+    merged = [_add_share(item, scale, found.pop(item.passage_id, None)) for item in text]
     merged += [Fused(key, floor + share, {"graph": rank}, {"graph": share}) for key, (rank, share) in found.items()]
     highest = max((item.score for item in merged), default=0.0)
     kept = {item.passage_id for item in text[:KEPT]}
@@ -96,7 +96,7 @@ def with_graph_capped(text: Sequence[Fused], graph: LegResult, weights: FusionWe
     return sorted(merged, key=lambda item: place[item.passage_id])
 
 
-def _added(item: Fused, scale: float, graph: tuple[int, float] | None) -> Fused:
+def _add_share(item: Fused, scale: float, graph: tuple[int, float] | None) -> Fused:
     shares = {leg: share * scale for leg, share in item.shares.items()}
     if graph is None:
         return Fused(item.passage_id, item.score * scale, item.ranks, shares)
@@ -104,7 +104,7 @@ def _added(item: Fused, scale: float, graph: tuple[int, float] | None) -> Fused:
     return Fused(item.passage_id, item.score * scale + share, {**item.ranks, "graph": rank}, {**shares, "graph": share})
 
 
-def _relative(result: LegResult, weight: float) -> list[float]:
+def _relative_scores(result: LegResult, weight: float) -> list[float]:
     """What each hit of a retriever counts."""
     scores = [hit.score for hit in result.hits]
     best = max(scores, default=0.0)
@@ -113,7 +113,7 @@ def _relative(result: LegResult, weight: float) -> list[float]:
     return [weight * (score / best) if score > 0 else 0.0 for score in scores]
 
 
-def _merged(
+def _merge(
     legs: Mapping[Leg, LegResult], points: Mapping[Leg, Sequence[float]], floors: Mapping[Leg, float]
 ) -> list[Fused]:
     """Best first. `points` of each hit of a retriever; `floors`: what a passage gets from retrievers that do not hold it.

@@ -64,7 +64,7 @@ def names_something(query: str) -> bool:
     return bool(question_keys(query) or wanted_symbols(query))
 
 
-def one_statement(text: str) -> bool:
+def fits_one_statement(text: str) -> bool:
     """Whether `search_at` finds what `search` does after text retrievers."""
     return bool(question_keys(text)) and not wanted_symbols(text)
 
@@ -79,35 +79,37 @@ async def search(
     keys, wanted = question_keys(context.text), wanted_symbols(context.text)[:MOST_SYMBOLS]
     alone, meant = set(context.legs) == {"graph"}, {}
     if not keys and (not wanted or context.request.explicit):
-        meant = await _meant(connection, context, scope, alone=alone)
-    seeds = _relative(text[:SEEDS]) if keys else {}
-    linkages = await _read(connection, context, scope, keys, meant, seeds)
-    found = _ranked(linkages, seeds, meant, alone=alone)
+        meant = await _find_meant(connection, context, scope, alone=alone)
+    seeds = _relative_scores(text[:SEEDS]) if keys else {}
+    linkages = await _read_links(connection, context, scope, keys, meant, seeds)
+    found = _rank_all(linkages, seeds, meant, alone=alone)
     if alone and found:
         # the root, because links count seeds squared: none is worth more than what it begins with
-        seeds = _relative(found[:SEEDS], best=math.sqrt(found[0].score))
-        linkages = await _read(connection, context, scope, keys, meant, seeds)
-        found = _ranked(linkages, seeds, meant, alone=True)
-    symbols = await _symbols(connection, context, scope, wanted)
-    return _found(context, _with_symbols(found, symbols), linkages, keys, seeds, entities=len(meant), symbols=symbols)
+        seeds = _relative_scores(found[:SEEDS], best=math.sqrt(found[0].score))
+        linkages = await _read_links(connection, context, scope, keys, meant, seeds)
+        found = _rank_all(linkages, seeds, meant, alone=True)
+    symbols = await _find_symbols(connection, context, scope, wanted)
+    return _as_found(
+        context, _with_symbols(found, symbols), linkages, keys, seeds, entities=len(meant), symbols=symbols
+    )
 
 
 async def search_at(
     connection: Any, context: SearchContext, state: CollectionState, text: Sequence[Fused]
 ) -> GraphFound | None:
-    """The same after text retrievers of one collection, in one statement without a transaction, where `one_statement` says
+    """The same after text retrievers of one collection, in one statement without a transaction, where `fits_one_statement` says
     that it suffices. None: the collection is not any more what the text retrievers saw."""
-    keys, seeds = question_keys(context.text), _relative(text[:SEEDS])
+    keys, seeds = question_keys(context.text), _relative_scores(text[:SEEDS])
     linkages = await graph.find_linked_at_epoch(
         connection, context.principal, (state.id, state.epoch), lexical_text(context.text), list(seeds), keys,
         MOST_PASSAGES, MOST_LINKS, context.settings.retrieve.statement_timeout_ms,
     )  # fmt: skip
     if linkages is None:
         return None
-    return _found(context, _ranked(linkages, seeds, {}, alone=False), linkages, keys, seeds)
+    return _as_found(context, _rank_all(linkages, seeds, {}, alone=False), linkages, keys, seeds)
 
 
-async def _symbols(
+async def _find_symbols(
     connection: Any, context: SearchContext, scope: Sequence[CollectionState], wanted: Sequence[SymbolQuery]
 ) -> list[SymbolPassage]:
     """Passages of symbols of code that the query names in full; under conditions none, as they know of none."""
@@ -127,7 +129,7 @@ def _with_symbols(found: Sequence[RankedPassage], symbols: Sequence[SymbolPassag
     return sorted(best.values(), key=lambda one: (-one.score, one.passage_id))
 
 
-async def _meant(
+async def _find_meant(
     connection: Any, context: SearchContext, scope: Sequence[CollectionState], *, alone: bool
 ) -> dict[UUID, float]:
     """Entities that the words of the query may mean, none of which is written as a name, and how surely, 0..1. Beside other
@@ -140,7 +142,7 @@ async def _meant(
     return found
 
 
-async def _read(
+async def _read_links(
     connection: Any,
     context: SearchContext,
     scope: Sequence[CollectionState],
@@ -156,21 +158,21 @@ async def _read(
     )  # fmt: skip
 
 
-def _relative(seeds: Sequence[Fused | RankedPassage], best: float = 1.0) -> dict[UUID, float]:
+def _relative_scores(seeds: Sequence[Fused | RankedPassage], best: float = 1.0) -> dict[UUID, float]:
     """Seeds with their scores relative to the best one, which is `best`."""
     highest = max((item.score for item in seeds), default=0.0)
     return {item.passage_id: best * max(0.0, item.score / highest) for item in seeds} if highest > 0 else {}
 
 
-def _ranked(
+def _rank_all(
     linkages: Sequence[Linkage], seeds: Mapping[UUID, float], named: Mapping[UUID, float], *, alone: bool
 ) -> list[RankedPassage]:
     """Of all collections; no link leads from one to another."""
-    found = [one for linkage in linkages for one in _of_collection(linkage, seeds, named, alone=alone)]
+    found = [one for linkage in linkages for one in _rank_collection(linkage, seeds, named, alone=alone)]
     return sorted(found, key=lambda one: (-one.score, one.passage_id))
 
 
-def _of_collection(
+def _rank_collection(
     linkage: Linkage, seeds: Mapping[UUID, float], named: Mapping[UUID, float], *, alone: bool
 ) -> list[RankedPassage]:
     given, links, terms = [], [], {}
@@ -180,10 +182,10 @@ def _of_collection(
         elif row.seed_id and row.entity_id and row.passages:
             links.append(SharedEntity(row.seed_id, row.passage_id, row.entity_id, row.passages, row.topic, row.said))
             terms[row.passage_id] = row.held
-    return rank(linkage.weights, given, links, terms, list(_mentions(linkage, named, alone=alone)))
+    return rank(linkage.weights, given, links, terms, list(_list_mentions(linkage, named, alone=alone)))
 
 
-def _mentions(linkage: Linkage, named: Mapping[UUID, float], *, alone: bool) -> Iterator[NamingPassage]:
+def _list_mentions(linkage: Linkage, named: Mapping[UUID, float], *, alone: bool) -> Iterator[NamingPassage]:
     """Passages that mention what the query names. Alone, the retriever has to order them itself, by the words of the query that
     they hold, and finds those of hubs as well."""
     total = sum(linkage.weights.values()) or 1.0
@@ -199,7 +201,7 @@ def _mentions(linkage: Linkage, named: Mapping[UUID, float], *, alone: bool) -> 
             yield NamingPassage(row.passage_id, row.entity_id, about, True, sure)
 
 
-def _found(
+def _as_found(
     context: SearchContext,
     ranked: Sequence[RankedPassage],
     linkages: Sequence[Linkage],

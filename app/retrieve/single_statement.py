@@ -62,7 +62,7 @@ async def _retrieve(context: SearchContext) -> Executed:
             raise unknown_collections(context.request.collections[:1])
         if not row.served:
             return Executed(retry=Reason.OTHER_MODEL)
-        legs = _booked(context, row)
+        legs = _book_legs(context, row)
         # what is left: reading the passages, and the way there and back
         elapsed = (time.perf_counter() - begun) * 1000
         context.stopwatch.book("fetch", elapsed - sum(row.milliseconds.values()))
@@ -117,7 +117,7 @@ async def _follow_at(
 
 def _needs_transaction(context: SearchContext) -> bool:
     """One statement, or few that compare the epoch, are of one snapshot without a transaction."""
-    return "graph" in context.legs and not graph.one_statement(context.text)
+    return "graph" in context.legs and not graph.fits_one_statement(context.text)
 
 
 def _connection(context: SearchContext) -> AbstractAsyncContextManager[Any]:
@@ -160,7 +160,7 @@ async def _search_collection(connection: Any, context: SearchContext) -> Searche
     )  # fmt: skip
 
 
-def _booked(context: SearchContext, row: SearchedCollection) -> dict[Leg, LegResult]:
+def _book_legs(context: SearchContext, row: SearchedCollection) -> dict[Leg, LegResult]:
     """Lists of the text retrievers that ran, with the time that each took."""
     legs: dict[Leg, LegResult] = {}
     for leg in context.legs:

@@ -100,19 +100,19 @@ def leg_traces(found: Retrieved, shortlist: Sequence[Passage], kept: Sequence[Pa
     shares = {item.passage_id: item.shares for item in found.fused}
     candidates = {item.passage_id for item in found.candidates}
     return (
-        *(_leg(leg, result, shares) for leg, result in found.legs.items()),
-        _fusion(found.fused, candidates, found.documents, shortlist, kept),
+        *(_trace_leg(leg, result, shares) for leg, result in found.legs.items()),
+        _trace_fusion(found.fused, candidates, found.documents, shortlist, kept),
     )
 
 
-def _leg(leg: Leg, result: LegResult, shares: Mapping[UUID, Mapping[Leg, float]]) -> LegTrace:
+def _trace_leg(leg: Leg, result: LegResult, shares: Mapping[UUID, Mapping[Leg, float]]) -> LegTrace:
     if not result.hits:
         return LegTrace(leg, (), (), (), (), ())
     ids, _, scores, chunks = zip(*result.hits, strict=True)
     return LegTrace(leg, ids, chunks, scores, tuple([shares[key][leg] for key in ids]), ("",) * len(ids))
 
 
-def _fusion(
+def _trace_fusion(
     fused: Sequence[Fused],
     candidates: Set[UUID],
     documents: Mapping[UUID, UUID],
@@ -138,10 +138,10 @@ def _fusion(
         passage_ids=ids,
         chunk_ids=(None,) * len(ids),
         scores=tuple([item.score for item in fused]),
-        shares=tuple([_number(reranked.get(key)) for key in ids]),
+        shares=tuple([_nan_if_none(reranked.get(key)) for key in ids]),
         fates=tuple(fates),
     )
 
 
-def _number(score: float | None) -> float:
+def _nan_if_none(score: float | None) -> float:
     return math.nan if score is None else score
