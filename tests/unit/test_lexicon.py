@@ -34,7 +34,8 @@ refusal = "Não sei com base nos documentos fornecidos."
 @pytest.mark.parametrize("path", sorted(lexicon.DATA.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_file_keeps_the_schema_and_its_patterns_compile(path: Path) -> None:
     one = lexicon.read(path)
-    assert one.code == path.stem and one.name
+    assert one.code == path.stem
+    assert one.name
     for section in (one.questions, one.complexity, one.messages, one.split, one.filters, one.summaries, one.orders):
         for name, value in section:
             for pattern in value if isinstance(value, tuple) else ():
@@ -82,7 +83,8 @@ print(len(extract(text, [PassageSpan(0, len(text))], language="pt")))
     assert done.returncode == 0, done.stderr
     said, kind, extracted = done.stdout.splitlines()
     assert said == "pt Não sei com base nos documentos fornecidos. True"
-    assert kind.startswith("greeting ") and kind.endswith(" False")
+    assert kind.startswith("greeting ")
+    assert kind.endswith(" False")
     assert extracted == "1"
 
 
