@@ -258,7 +258,7 @@ async def two_models(services: Services) -> Services:
     return services
 
 
-async def test_a7_a_search_over_two_models_is_cached(services: Services, second_model: ScriptedServer) -> None:
+async def test_a_search_over_two_models_is_cached(services: Services, second_model: ScriptedServer) -> None:
     """The entry is that of both models, a hit asks neither, and another process sees it."""
     await two_models(services)
     (first, found), asked = await cached(services), len(second_model.requests)
@@ -306,7 +306,7 @@ async def test_c3_a_backfill_changes_no_result_and_keeps_the_entries(services: S
     assert not (await run_search(services, named)).from_cache
 
 
-async def test_a7_other_settings_have_entries_of_their_own(services: Services, environment: Environment) -> None:
+async def test_other_settings_have_entries_of_their_own(services: Services, environment: Environment) -> None:
     """The model of the settings concerns new collections only; the settings themselves are part of the key."""
     await two_models(services)
     await cached(services)

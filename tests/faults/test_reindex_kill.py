@@ -139,7 +139,7 @@ async def searched_meanwhile(services: Services, check: Callable[[], Awaitable[N
         await searching
 
 
-async def test_t9_backfill_survives_the_death_of_its_workers(yard: Yard, provider: ScriptedServer) -> None:
+async def test_backfill_survives_the_death_of_its_workers(yard: Yard, provider: ScriptedServer) -> None:
     """Only what is missing is embedded again; the old model serves until the flip, which finds every vector there."""
     services, total = yard.services, 450
     await index_texts(services, {f"d{i}": f"Note {i}: hikers pile stone {i} into a cairn." for i in range(total)})
@@ -176,7 +176,7 @@ async def test_t9_backfill_survives_the_death_of_its_workers(yard: Yard, provide
     await yard.until(lambda: _nothing_left(yard))
 
 
-async def test_t9_reindex_survives_the_death_of_its_workers(yard: Yard) -> None:
+async def test_reindex_survives_the_death_of_its_workers(yard: Yard) -> None:
     """Searches find every document once at all times; passages, vectors and statistics end as those of a fresh index."""
     services = yard.services
     texts = {f"d{i}": " ".join(f"Cairn {i} marks trail {n} over granite." for n in range(60)) for i in range(60)}
