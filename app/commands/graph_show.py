@@ -202,8 +202,6 @@ def _entity_json(one: EntitySummary) -> dict[str, object]:
 
 # --- communities, and extraction with a model ----------------------------------------------------------------------------
 
-_SENTENCE = 240
-
 
 async def communities(text: str, collection: str | None, level: int | None, limit: int, as_json: bool) -> int:
     """Exit code 0 also when there are none. Raises InputError for a level of what a text is about."""
@@ -221,7 +219,7 @@ async def communities(text: str, collection: str | None, level: int | None, limi
         say_json([community_out(one).model_dump(mode="json") for one in found])
         return 0
     for one in found:
-        _show(one)
+        _show_community(one)
     if not found:
         note(
             f"No community of {name} fits."
@@ -231,12 +229,12 @@ async def communities(text: str, collection: str | None, level: int | None, limi
     return 0
 
 
-def _show(one: CommunitySummary) -> None:
+def _show_community(one: CommunitySummary) -> None:
     say(f"{one.title}  ({one.size:,} entities, level {one.level})", style="bold")
     if one.written:
         say(f"    {one.written}")
     for said in one.sentences:
-        say(f"    “{shorten(said.text, _SENTENCE)}”")
+        say(f"    “{shorten(said.text, _QUOTE)}”")
 
 
 async def extract(collection: str | None, wait: bool, as_json: bool) -> int:
