@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.domain.event import Answered
+from app.domain.answer import Answer
 from app.domain.ids import new_id
 from app.domain.passage import CacheStats, SearchRequest, SearchResult
 from app.domain.question import Question
@@ -126,19 +126,16 @@ async def test_c3_processes_share_the_cache(library: Services, second: Services)
 async def test_questions_use_it_too_and_not_the_entries_of_searches(library: Services) -> None:
     """The strategy is part of the key."""
 
-    async def answer() -> Answered:
-        run = Question(QUERY, "test", new_id())
-        events = [event async for event in ask(library, run)]
-        assert isinstance(events[-1], Answered), events[-1]
-        return events[-1]
+    async def answer() -> Answer:
+        return await ask(library, Question(QUERY, "test", new_id()))
 
     await find(library, QUERY, top_k=5)
-    one, two = (await answer()).answer, (await answer()).answer
+    one, two = await answer(), await answer()
     assert (one.route["from_cache"], two.route["from_cache"]) == (False, True)
     assert one.answer == two.answer
     assert (await get_trace(library, two.run_id)).plan["cached_run"] == str(one.run_id)
     await index_texts(library, {"cairns": "A cairn of marble marks the trail."})
-    assert "marble" in (await answer()).answer.answer
+    assert "marble" in (await answer()).answer
 
 
 # --- nothing stale ----------------------------------------------------------------------------------------------------
