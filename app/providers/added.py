@@ -21,7 +21,7 @@ from app.providers.protocols import (
 
 
 @once
-def findfind_providers() -> Mapping[str, Provider]:
+def find_providers() -> Mapping[str, Provider]:
     """By name."""
     return extensions("providers", instance_of(Provider))
 
