@@ -46,7 +46,7 @@ from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.protocols import ChatModel, Embedder
 from app.query.exemplars import Exemplars
 from app.retrieve.context import SearchDeps
-from app.runs.registry import Runs
+from app.runs.task import Runs
 from app.settings import Environment, Settings, SettingsStore
 from app.store import vectors
 from app.store.cache_ledger import CacheLedger

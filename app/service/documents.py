@@ -43,7 +43,7 @@ def checked_name(name: str) -> str:
     return name
 
 
-def checked_source(source: Source, settings: Settings) -> Source:
+def check_source(source: Source, settings: Settings) -> Source:
     """Raises InputError or TooLargeError for what can be said before reading the content."""
     if not source.external_id or len(source.external_id) > MAX_EXTERNAL_ID:
         raise InputError(f"a document id has 1 to {MAX_EXTERNAL_ID} characters, this one {len(source.external_id)}")
@@ -102,7 +102,7 @@ async def get_recall(services: Services, collection: Collection) -> RecallCheck 
         return await vector_store.latest_check(connection, services.principal, collection.id)
 
 
-async def recall_by_collection(services: Services, limit: int) -> dict[str, float]:
+async def list_recall(services: Services, limit: int) -> dict[str, float]:
     """Of the last checks of collections that are too large for the exact scan, worst first."""
     above = services.settings.current.vector.exact_below
     async with services.database.transaction(services.principal, readonly=True) as connection:

@@ -82,7 +82,7 @@ async def get_trace(services: Services, run_id: UUID) -> RunTrace:
     return found
 
 
-async def cache_stats(services: Services) -> CacheStats:
+async def get_cache_stats(services: Services) -> CacheStats:
     """What the retrieval cache did for the tenant, and holds; what this process has not written yet included."""
     await services.search_deps.ledger.flush()
     await services.search_deps.embeddings.flush()

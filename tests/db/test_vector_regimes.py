@@ -20,7 +20,7 @@ from app.db.vector_indexes import vector_ddl
 from app.domain.job import PlannedIndex
 from app.jobs import vector_indexes as handlers
 from app.retrieve.vector import RegimeGroup, ServedCollection, choose_regimes
-from app.service.documents import delete_collection, get_collection, get_recall, index_now, recall_by_collection
+from app.service.documents import delete_collection, get_collection, get_recall, index_now, list_recall
 from app.service.jobs import order_upkeep
 from app.service.search import get_trace
 from app.settings import Settings, SettingsStore, VectorSettings
@@ -338,7 +338,7 @@ async def test_a_recall_check_is_stored_and_shown(services: Services) -> None:
     assert check is not None
     assert check.model == "all-MiniLM-L6-v2:int8"
     assert 0.9 < check.recall <= 1
-    assert await recall_by_collection(small, 10) == {"large": check.recall}
+    assert await list_recall(small, 10) == {"large": check.recall}
     analyst = await asyncpg.connect(small.owner_dsn)
     row = await analyst.fetchrow("SELECT * FROM analyst.recall_checks ORDER BY checked_at DESC LIMIT 1")
     await analyst.close()

@@ -13,6 +13,7 @@ from app.ingest.chunkers import chunk
 from app.ingest.loaders import load, sniff
 from app.settings import ChunkingSettings, IngestSettings, RagSettings
 from tests.benchmarks.corpus import WordCount
+from tests.waiting import patience
 
 
 def read(content: str | bytes, name: str = "a.csv", limits: IngestSettings | None = None) -> LoadedDocument:
@@ -86,7 +87,7 @@ def test_any_table_takes_linear_time(unit: str) -> None:
     for _ in range(3):
         with suppress(ParseError):
             read(f"a,b\n{unit * (300_000 // len(unit))}x")
-    assert time.perf_counter() - began < 6
+    assert time.perf_counter() - began < patience(6, least=0)
 
 
 @pytest.mark.parametrize("strategy", ["parent_child", "tokens"])
