@@ -74,6 +74,7 @@ from app.language.identify import by_words
 from app.language.tokens import terms
 from app.query.classify import classify
 from app.query.intent import hard_rules
+from tests.waiting import patience
 text = "Quando é que a água do mar está fria em São Paulo?"
 print(by_words(text), refusal(text), is_refusal("Não sei com base nos documentos fornecidos."))
 print(hard_rules("Bom dia!", has_history=False).intent, classify(text, "pt").type, "uma" in terms(text))
@@ -132,4 +133,4 @@ def test_reading_the_files_takes_no_time() -> None:
     begun = time.perf_counter()
     for path in lexicon.DATA.glob("*.toml"):
         lexicon.read(path)
-    assert time.perf_counter() - begun < 2
+    assert time.perf_counter() - begun < patience(2, least=0)
