@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.language import lexicon
+from tests.waiting import patience
 
 APP = Path(lexicon.__file__).parents[1]
 CODES = frozenset(one.code for one in lexicon.languages())
@@ -74,7 +75,6 @@ from app.language.identify import by_words
 from app.language.tokens import terms
 from app.query.classify import classify
 from app.query.intent import hard_rules
-from tests.waiting import patience
 text = "Quando é que a água do mar está fria em São Paulo?"
 print(by_words(text), refusal(text), is_refusal("Não sei com base nos documentos fornecidos."))
 print(hard_rules("Bom dia!", has_history=False).intent, classify(text, "pt").type, "uma" in terms(text))

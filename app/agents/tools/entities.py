@@ -32,7 +32,7 @@ SURE = 0.3
 """Score of a link from which a name means the entity."""
 
 
-class EntityArguments(Arguments):
+class EntityQuery(Arguments):
     query: Text = Field(description="names, or a question that has them")
 
 
@@ -40,7 +40,7 @@ class Name(Arguments):
     name: Text = Field(description="the name of one person, place, thing or function")
 
 
-class ComparisonArguments(Arguments):
+class ComparedNames(Arguments):
     entities: list[Text] = Field(description="two to four names", min_length=2, max_length=4)
     aspect: Maybe = Field("", description="in what respect")
 
@@ -119,7 +119,7 @@ def _relations(
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
-async def retrieve_graph(toolbox: Toolbox, asked: EntityArguments) -> ToolResult:
+async def retrieve_graph(toolbox: Toolbox, asked: EntityQuery) -> ToolResult:
     """Entities, relations between them, and what proves them."""
     found = await known(toolbox, asked.query)
     if not found.links:
@@ -137,7 +137,7 @@ async def lookup_entity(toolbox: Toolbox, asked: Name) -> ToolResult:
     return ToolResult(_told(toolbox, found), data=_data(found), passages=found.passages)
 
 
-async def compare_entities(toolbox: Toolbox, asked: ComparisonArguments) -> ToolResult:
+async def compare_entities(toolbox: Toolbox, asked: ComparedNames) -> ToolResult:
     """What the documents say of each, side by side: what the graph proves, and what a search for it finds."""
 
     async def about(name: str) -> tuple[Known, tuple[Passage, ...]]:
@@ -173,7 +173,7 @@ def _unique(passages: Sequence[Passage]) -> tuple[Passage, ...]:
 
 
 TOOLS = (
-    Tool("retrieve_graph", "search", "how the people, places and things of a question are related", EntityArguments, retrieve_graph),
+    Tool("retrieve_graph", "search", "how the people, places and things of a question are related", EntityQuery, retrieve_graph),
     Tool("lookup_entity", "entity", "what is known of one name", Name, lookup_entity),
-    Tool("compare_entities", "entity", "what the documents say of several names, side by side", ComparisonArguments, compare_entities),
+    Tool("compare_entities", "entity", "what the documents say of several names, side by side", ComparedNames, compare_entities),
 )  # fmt: skip
