@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from app.commands.search import filled_collection, labelled
+from app.commands.search import label_place, require_documents
 from app.commands.terminal import STDOUT, note, say, say_json, services, shorten
 from app.domain.answer import Answer
 from app.domain.event import Event, Token
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
 from app.service.ask import final, start
-from app.service.conversations import checked_session
-from app.service.search import checked_text
+from app.service.conversations import check_session_id
+from app.service.search import check_query
 from app.wiring import Services
 
 _QUOTE = 240
@@ -22,9 +22,9 @@ async def ask(
 ) -> int:
     """Raises what the run failed with."""
     async with services() as opened:
-        question = checked_text(text, opened.settings.current)
-        named = None if session is None else checked_session(session)
-        found = await filled_collection(opened, collection)
+        question = check_query(text, opened.settings.current)
+        named = None if session is None else check_session_id(session)
+        found = await require_documents(opened, collection)
         answer = await answer_question(opened, question, found.name, session=named, strategy=strategy, silent=as_json)
     if as_json:
         from app.api.query import answer_out
@@ -78,7 +78,7 @@ def show_sources(answer: Answer) -> None:
     for cited in answer.citations:
         if cited.n == 1:
             say()
-        say(f"[{cited.n}] {labelled(cited.title, cited.page, cited.headings, cited.external_id)}", style="cyan")
+        say(f"[{cited.n}] {label_place(cited.title, cited.page, cited.headings, cited.external_id)}", style="cyan")
         say(f'    "{shorten(cited.quote, _QUOTE)}"')
     if answer.insufficiencies:
         say("\n" + " ".join(answer.insufficiencies))

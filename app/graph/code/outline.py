@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from app.domain.code import CodeReference, Definition, Outline, SymbolKind
-from app.graph.code.languages import Language, language_of, text_of
+from app.graph.code.languages import CodeLanguage, language_of, text_of
 from app.graph.code.names import NameResolver, Scope, parts_of
 
 MOST_DEFINITIONS: Final = 20_000
@@ -65,7 +65,7 @@ def file_parts(path: str) -> tuple[str, ...]:
     return (*(part for part in pure.parts[:-1] if part not in ("/", ".", "..")), pure.name.split(".")[0])
 
 
-def module_parts(path: str, language: Language) -> tuple[str, ...]:
+def module_parts(path: str, language: CodeLanguage) -> tuple[str, ...]:
     """What other files call the module of a file: its folders and its name, or its folders alone."""
     *folders, stem = file_parts(path)
     return tuple(folders) if language.directory or stem in language.entries else (*folders, stem)
@@ -80,14 +80,14 @@ def _query(grammar: tuple[str, str], query: str) -> tuple[Any, Any]:
     return Parser(made), Query(made, query)
 
 
-def _matches(language: Language, data: bytes) -> list[Match]:
+def _matches(language: CodeLanguage, data: bytes) -> list[Match]:
     from tree_sitter import QueryCursor
 
     parser, query = _query(language.grammar, language.query)
     return [match for _, match in QueryCursor(query).matches(parser.parse(data).root_node)]
 
 
-def _scopes(matches: Iterable[Match], language: Language) -> list[Scope]:
+def _scopes(matches: Iterable[Match], language: CodeLanguage) -> list[Scope]:
     """Definitions and what only gives a name to what is in it, in order, with their qualified names."""
     found: list[tuple[Any, str, Match]] = []
     for match in matches:
@@ -168,7 +168,7 @@ def _find_containment(scopes: Sequence[Scope], data: bytes) -> Iterator[CodeRefe
             )
 
 
-def _find_imports(matches: Iterable[Match], language: Language, file: tuple[str, ...]) -> Iterator[CodeReference]:
+def _find_imports(matches: Iterable[Match], language: CodeLanguage, file: tuple[str, ...]) -> Iterator[CodeReference]:
     for match in matches:
         for node in match.get("import", ()):
             for one in language.imports(node, file):
