@@ -5,7 +5,7 @@
     -> references, each met by a definition of the file, an import, or left as a name      code_names.py
 
 Nothing here recurses over the tree, so nesting costs no stack. It is run in a process of its own
-(app/ingest/code_child.py): the parsers are native code that reads what anybody uploads.
+(app/ingest/child.py): the parsers are native code that reads what anybody uploads.
 """
 
 from __future__ import annotations
