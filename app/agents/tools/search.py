@@ -13,7 +13,7 @@ from app.agents.tools.tool import (
     Toolbox,
     ToolResult,
 )
-from app.answering.gather import best
+from app.answering.gather import best_confidence
 from app.answering.naming import topic
 from app.domain.passage import Passage
 
@@ -40,7 +40,7 @@ async def retrieve_vector(toolbox: Toolbox, asked: SearchArguments) -> ToolResul
     found = await toolbox.run.search(asked.query, asked.top_k, purpose="tool", filters=toolbox.filters)
     if not found.passages:
         return ToolResult(f"The documents contain no passage about {quoted(asked.query)}.", data=[])
-    sure = best(found)
+    sure = best_confidence(found)
     weak = "; they are only weakly related to it" if sure < WEAK else ""
     head = f"{len(found.passages)} passages for {quoted(asked.query)} (confidence {sure:.2f}{weak}):"
     lines = numbered(toolbox, found.passages)
