@@ -1,6 +1,8 @@
-"""`cairn ask`: a question answered from the documents, each statement with its source."""
+"""`cairn ask` and `cairn feedback`: an answer with what it stands on, and what its reader thinks of it."""
 
 from __future__ import annotations
+
+from uuid import UUID
 
 from app.commands.search import label_place, require_documents
 from app.commands.terminal import STDOUT, note, say, say_json, services, shorten
@@ -8,6 +10,7 @@ from app.domain.answer import Answer
 from app.domain.event import Event, Token
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
+from app.service import runs as run_service
 from app.service.ask import final, start
 from app.service.conversations import check_session_id
 from app.service.search import check_query
@@ -111,3 +114,15 @@ def show_route(answer: Answer) -> None:
     for name, value in lines.items():
         if value:
             say(f"{name:>13}  {value}", style="dim")
+
+
+# --- `cairn feedback` ---------------------------------------------------------------------------------------------------
+
+
+async def feedback(run_id: UUID, rating: int, comment: str | None) -> int:
+    """Raises NotFoundError, InputError."""
+    async with services() as opened:
+        judged = await run_service.rate_run(opened, run_id, rating, comment)
+    said = {-1: "bad", 0: "neither good nor bad", 1: "good"}[judged.rating]
+    say(f"run {judged.run_id}: {said}")
+    return 0

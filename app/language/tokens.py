@@ -62,7 +62,8 @@ def says_nothing(folded: str, besides: frozenset[str] = frozenset()) -> bool:
 # --- words of a message -------------------------------------------------------------------------------------------------
 
 _TOKEN: Final = re.compile(r"[^\W_](?:[\w'’.:/@+#&-]*[\w+#])?", re.UNICODE)
-_ELISION: Final = re.compile(rf"^(?:{_either(_ELIDED)})['’](?=\w)", re.IGNORECASE)
+# not where an English genitive follows: "Dell's"
+_ELISION: Final = re.compile(rf"^(?:{_either(_ELIDED)})['’](?!s\b)(?=\w)", re.IGNORECASE)
 _INVERTED: Final = re.compile(
     rf"^(\w+)-(?:t-)?({_either(lexicon.every(lambda one: one.words.inverted))})$", re.IGNORECASE
 )
@@ -128,7 +129,7 @@ def content_words(text: str) -> list[str]:
 # --- terms: what a question and a text have in common ------------------------------------------------------------------
 
 _TERM = re.compile(r"\d+(?:[.,]\d+)+|\w+")
-_ELIDED_ARTICLE = re.compile(rf"\b(?:[a-z]|{_either(_ELIDED)})['’](?=\w)", re.IGNORECASE)
+_ELIDED_ARTICLE = re.compile(rf"\b(?:[a-z]|{_either(_ELIDED)})['’](?!s\b)(?=\w)", re.IGNORECASE)
 SHORTEST_STEM: Final = 4
 """Letters; shorter words must be equal to match."""
 
