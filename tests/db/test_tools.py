@@ -11,16 +11,9 @@ from uuid import UUID
 import pytest
 from pydantic import Field
 
-from app.agents.tools.registry import (
-    REACT_TOOLS,
-    TOOLS,
-    Tool,
-    Toolbox,
-    ToolResult,
-    open_toolbox,
-    use,
-)
-from app.agents.tools.tool import LONGEST_TEXT, Arguments, Text
+from app.agents.tools.registry import REACT_TOOLS, TOOLS, open_toolbox
+from app.agents.tools.tool import LONGEST_TEXT, Arguments, Text, Tool, Toolbox, ToolResult
+from app.agents.tools.use import use
 from app.answering.choose import Route
 from app.answering.context import Record, Run
 from app.answering.run import understand_question
