@@ -11,8 +11,14 @@ from uuid import UUID
 import pytest
 from pydantic import Field
 
-from app.agents.tools.registry import REACT_TOOLS, TOOLS, open_toolbox
-from app.agents.tools.tool import LONGEST_TEXT, Arguments, Text, Tool, Toolbox, ToolResult
+from app.agents.tools.registry import (
+    REACT_TOOLS,
+    TOOLS,
+    Tool,
+    Toolbox,
+    open_toolbox,
+)
+from app.agents.tools.tool import LONGEST_TEXT, Arguments, Text, ToolResult
 from app.agents.tools.use import use
 from app.answering.choose import Route
 from app.answering.context import Record, Run

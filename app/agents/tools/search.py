@@ -26,7 +26,7 @@ WEAK = 0.3
 """Confidence of the retrieval under which what was found may well be about something else."""
 
 
-class Query(Arguments):
+class SearchArguments(Arguments):
     query: Text = Field(description="what to look for, in words of the documents")
     top_k: Count = Field(5, description="passages wanted")
 
@@ -35,7 +35,7 @@ class Words(Arguments):
     query: Text = Field(description="the words that must all stand in a document")
 
 
-async def retrieve_vector(toolbox: Toolbox, asked: Query) -> ToolResult:
+async def retrieve_vector(toolbox: Toolbox, asked: SearchArguments) -> ToolResult:
     """The hybrid search of the question's collection."""
     found = await toolbox.run.search(asked.query, asked.top_k, purpose="tool", filters=toolbox.filters)
     if not found.passages:
@@ -74,7 +74,7 @@ async def documents_with(toolbox: Toolbox, words: list[str]) -> tuple[list[Passa
 
 
 TOOLS = (
-    Tool("retrieve_vector", "search", "the passages that fit a query best", Query, retrieve_vector),
+    Tool("retrieve_vector", "search", "the passages that fit a query best", SearchArguments, retrieve_vector),
     Tool(
         "exhaustive_search", "search", "all documents that mention some words, counted completely; for how many, which, "
         "list all", Words, exhaustive_search,
