@@ -27,8 +27,9 @@ from app.domain.document import Indexed, Rejected, Source
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
 from app.domain.passage import Mode, Passage, SearchResult
-from app.domain.question import Question, Strategy
+from app.domain.question import Question
 from app.errors import CairnError, ConflictError, InputError, NotFoundError, ProviderError, SettingsError
+from app.service.ask import checked_strategy
 from app.service.conversations import checked_session
 from app.service.documents import checked_name, checked_source, index_now
 from app.service.files import IngestReport, Skipped, ingest_files, select
@@ -166,18 +167,19 @@ class Cairn:
         question: str,
         *,
         collection: str | None = None,
-        strategy: Strategy = "auto",
+        strategy: str = "auto",
         session: str | None = None,
         filters: Mapping[str, Any] | None = None,
     ) -> Asking:
         """A question about the documents: `await` it for the answer, or iterate over it for the events on the way.
 
-        `session`: the conversation that it belongs to, which is remembered. `strategy`: auto chooses by the question. A
-        collection that does not exist is an empty one: the answer says that nothing was found. Raises InputError.
+        `session`: the conversation that it belongs to, which is remembered. `strategy`: auto chooses by the question;
+        others as in POST /query. A collection that does not exist is an empty one: the answer says that nothing was found.
+        Raises InputError.
         """
         text = checked_text(question, self._services.settings.current)
         asked = Question(
-            text, self._collection(collection), new_id(), strategy=strategy, filters=filters,
+            text, self._collection(collection), new_id(), strategy=checked_strategy(strategy), filters=filters,
             session_id=None if session is None else checked_session(session),
         )  # fmt: skip
         return Asking(self._services, asked)

@@ -10,7 +10,7 @@ from app.commands.terminal import STDOUT, note, say, say_json, services, shorten
 from app.domain.answer import Answer
 from app.domain.event import Answered, Failed, Token
 from app.domain.ids import new_id
-from app.domain.question import Question, Strategy
+from app.domain.question import Question
 from app.errors import CairnError
 from app.service import ask as ask_service
 from app.service.conversations import checked_session
@@ -22,11 +22,11 @@ _QUOTE = 240
 
 
 async def ask(
-    text: str, collection: str | None, strategy: Strategy, session: str | None, as_json: bool, verbose: bool
+    text: str, collection: str | None, strategy: str, session: str | None, as_json: bool, verbose: bool
 ) -> int:
     """Raises what the run failed with."""
     async with services() as opened:
-        question = checked_text(text, opened.settings.current)
+        question, strategy = checked_text(text, opened.settings.current), ask_service.checked_strategy(strategy)
         named = None if session is None else checked_session(session)
         found = await filled_collection(opened, collection)
         answer = await answer_question(opened, question, found.name, session=named, strategy=strategy, silent=as_json)
@@ -47,7 +47,7 @@ async def answer_question(
     collection: str,
     *,
     session: str | None = None,
-    strategy: Strategy = "auto",
+    strategy: str = "auto",
     silent: bool = False,
 ) -> Answer:
     """Run one question and print its answer: piece by piece on a terminal, else when it is checked.

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import cast
 
-from app.agents.strategies import STRATEGIES
+from app.agents.strategies import all_strategies, strategy_names
 from app.answering.context import Deps, Record
 from app.answering.library import Library
 from app.answering.run import run
@@ -16,7 +16,7 @@ from app.domain.event import TERMINAL, Event
 from app.domain.passage import Passage, SearchRequest, SearchResult
 from app.domain.plan import QueryPlan, Vocabulary
 from app.domain.question import Question, Turn
-from app.errors import NotFoundError
+from app.errors import InputError, NotFoundError
 from app.memory.recall import recall, widest
 from app.memory.remember import remembered
 from app.providers.protocols import Vectors
@@ -32,6 +32,13 @@ from app.retrieve.trace import sampled
 from app.settings import Settings
 from app.store.holdings import look_up_words
 from app.wiring import Services
+
+
+def checked_strategy(name: str) -> str:
+    """The name. Raises InputError that lists the strategies there are."""
+    if name not in strategy_names():
+        raise InputError(f"There is no strategy {name[:80]!r}. There are: {', '.join(strategy_names())}.")
+    return name
 
 
 async def ask(services: Services, question: Question) -> AsyncIterator[Event]:
@@ -112,5 +119,5 @@ def deps_for(services: Services, question: Question, settings: Settings, record:
         search_deps.embedder,
         chat,
         settings,
-        STRATEGIES,
+        all_strategies(),
     )
