@@ -65,5 +65,5 @@ def test_an_unknown_strategy_is_told_what_there_is(install_package: InstallPacka
     assert [(one.name, one.reason.partition(":")[0]) for one in broken_extensions()] == [
         ("fast", "ValueError"), ("wide", "TypeError"),
     ]  # fmt: skip
-    with pytest.raises(InputError, match="no strategy 'magic'. There are: auto, fast, .*, slow"):
+    with pytest.raises(InputError, match=r"no strategy 'magic'\. There are: auto, fast, .*, slow"):
         checked_strategy("magic")
