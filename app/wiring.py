@@ -25,8 +25,7 @@ from app.ingest.reweight import KIND as REWEIGHT
 from app.jobs import graph_model, reindex, vector_indexes
 from app.jobs.communities import refresh_communities
 from app.jobs.context import JobContext
-from app.jobs.index_uploads import KIND, index_uploads
-from app.jobs.reweight import reweight
+from app.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
 from app.jobs.worker import Worker
 from app.language import identify
 from app.prompts import prompt
@@ -44,7 +43,7 @@ from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.protocols import ChatModel, Embedder
 from app.query.exemplars import Exemplars
 from app.retrieve.context import SearchDeps
-from app.runs.registry import Runs
+from app.runs.task import Runs
 from app.settings import Environment, Settings, SettingsStore
 from app.store import vectors
 from app.store.cache_ledger import CacheLedger
@@ -111,7 +110,7 @@ class Services:
             return self.target(context.principal, collection_id)
 
         handlers = {
-            KIND: index_uploads(self.database, target),
+            INDEX_UPLOADS: index_uploads(self.database, target),
             REWEIGHT: reweight(self.database, lambda: self.settings.current.lexical),
             graph_model.KIND: graph_model.extract_with_model(
                 self.database, lambda: self.settings.current, self.extracting_chat

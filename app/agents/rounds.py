@@ -11,7 +11,7 @@ from uuid import UUID
 from app.agents.grading import grade_passages
 from app.answer.grade import Grade
 from app.answering.context import Run
-from app.answering.gather import Part, gather, merge
+from app.answering.gather import SubquestionPassages, gather, merge
 from app.domain.event import Progress
 from app.domain.passage import Passage
 from app.domain.trace import LegTrace
@@ -37,7 +37,7 @@ class Rounds:
     query: str
     tried: list[str] = field(default_factory=list)
     lists: list[tuple[Passage, ...]] = field(default_factory=list)
-    parts: tuple[Part, ...] = ()
+    parts: tuple[SubquestionPassages, ...] = ()
     grades: dict[UUID, Grade] = field(default_factory=dict)
     scored: int = 0
     by_model: bool = True

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from app.answer.advice import known_language, rephrase
+from app.answer.advice import rephrase
 from app.answer.context import Context, assemble_with_graph
 from app.answer.extract import ENOUGH, AnsweredPart, extract, join_parts, repeats_only
 from app.answer.generate import generate
@@ -38,7 +38,7 @@ from app.domain.event import Progress, SourcesFound, Token
 from app.domain.graph import GraphContext
 from app.domain.passage import Passage
 from app.errors import BudgetExceededError, ProviderError
-from app.language.lexicon import REFUSALS
+from app.language.lexicon import refusals, replies
 from app.retrieve.operators import parse_operators
 
 CHECKED_WHOLE: Final = 20
@@ -241,8 +241,8 @@ async def advise(run: Run, draft: Draft) -> Draft:
     else:
         advice = rephrase(run.plan.language, titles)
     said = draft.text
-    if said in REFUSALS.values():  # "merci bcp" has no word that tells its language, but the plan knows it
-        said = REFUSALS[known_language(run.plan.language)]
+    if said in refusals():  # "merci bcp" has no word that tells its language, but the plan knows it
+        said = replies(run.plan.language).refusal
     return replace(draft, text=f"{said} {advice}".strip())
 
 

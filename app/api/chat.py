@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -12,18 +11,19 @@ from fastapi import APIRouter, Header, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
-from app.api import problems
-from app.api.asking import asked, finished, rendered
+from app.api import asking, problems
+from app.api.asking import RUN_HEADER
 from app.api.chat_frames import SOURCE_EXAMPLE, ChatSource, chat_frames, chat_source
 from app.api.models import ID_EXAMPLE, Body, example
-from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_gone
-from app.api.sse import describe, event_stream
-from app.domain.event import Answered, Numbered
+from app.api.running import Running, RunningDep, ServicesDep, TypedRoute
+from app.api.sse import describe
+from app.domain.event import Answered
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import InputError
 from app.memory.sources import sources_of
 from app.service import conversations as chat_actions
+from app.service.ask import Task
 from app.service.documents import checked_name
 from app.service.search import checked_text
 from app.wiring import Services
@@ -31,7 +31,6 @@ from app.wiring import Services
 router = APIRouter(tags=["chat"], route_class=TypedRoute)
 
 SESSION_HEADER = "X-Session-ID"
-RUN_HEADER = "X-Run-ID"
 _IN_HEADER = re.compile(r"[!-~]+")
 ChatId = Annotated[
     str, Path(description="Id of a chat; its documents are in the collection chat_{chat_id}.", examples=["leave-2026"])
@@ -97,7 +96,7 @@ async def chat(
     """The answer, in one piece. Leaving cancels the run."""
     began = time.perf_counter()
     question = _question(body, services, session)
-    answered = await until_gone(request, finished(await _asked(body, running, services, question)))
+    answered = await asking.finish(request, await _begin(body, running, services, question))
     response = _response(answered, question, (time.perf_counter() - began) * 1000)
     return Response(response.model_dump_json(), media_type="application/json", headers=_headers(question))
 
@@ -141,11 +140,9 @@ def _question(body: ChatRequest, services: Services, header: str | None, collect
     )
 
 
-async def _asked(
-    body: ChatRequest, running: Running, services: Services, question: Question
-) -> AsyncGenerator[Numbered]:
+async def _begin(body: ChatRequest, running: Running, services: Services, question: Question) -> Task:
     named = body.run_id is not None
-    return await asked(running, services, question, "chat", resumable=body.resumable, named=named)
+    return await asking.begin(running, services, question, "chat", resumable=body.resumable, named=named)
 
 
 def _headers(question: Question) -> dict[str, str]:
@@ -177,8 +174,6 @@ def _response(answered: Answered, question: Question, milliseconds: float) -> Ch
 async def _streamed(
     body: ChatRequest, request: Request, running: Running, services: Services, question: Question
 ) -> Response:
-    events = await _asked(body, running, services, question)
-    frames = rendered(events, chat_frames(request), numbered=body.resumable)
-    response = event_stream(request, frames, own_ids=body.resumable)
+    response = asking.stream(request, await _begin(body, running, services, question), chat_frames(request))
     response.headers.update(_headers(question))
     return response

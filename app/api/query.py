@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 from starlette.requests import HTTPConnection, Request
 
 from app.api import problems
-from app.api.asking import asked, finished, rendered
+from app.api.asking import begin, finish, stream
 from app.api.models import (
     COLLECTION_EXAMPLE,
     ID_EXAMPLE,
@@ -22,8 +22,8 @@ from app.api.models import (
     example,
     passage_fields,
 )
-from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
-from app.api.sse import Frame, describe, error_frame, event_stream
+from app.api.running import RunningDep, ServicesDep, TypedRoute
+from app.api.sse import Frame, describe, error_frame
 from app.domain.answer import Answer, Grounding
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
@@ -160,11 +160,10 @@ async def query(body: QueryBody, request: Request, services: ServicesDep, runnin
     question = _question(body, services)
     await get_collection(services, question.collection)  # while the status can still say 404
     named = body.run_id is not None
-    events = await asked(running, services, question, "query", resumable=body.resumable, named=named)
+    task = await begin(running, services, question, resumable=body.resumable, named=named)
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
-        frames = rendered(events, partial(query_frames, request), numbered=body.resumable)
-        return event_stream(request, frames, own_ids=body.resumable)
-    answered = await until_gone(request, finished(events))
+        return stream(request, task, partial(query_frames, request))
+    answered = await finish(request, task)
     return Response(answer_out(answered.answer).model_dump_json(), media_type="application/json")
 
 

@@ -13,7 +13,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.websockets import WebSocket
 
 from app.api import problems
-from app.api.asking import Render, rendered
+from app.api.asking import FramesOf, render
 from app.api.chat_frames import chat_frames
 from app.api.models import ID_EXAMPLE, Body, example
 from app.api.query import EVENTS, STREAM_EXAMPLE, query_frames
@@ -100,7 +100,8 @@ async def run_events(
     if run.status != "running" and run.last_seq == _place(last_event_id, after):
         await events.aclose()
         return Response(status_code=204)
-    return event_stream(request, rendered(events, _render(run.surface, request), numbered=True), own_ids=True)
+    frames = partial(render, _frames_of(run.surface, request), numbered=True)
+    return event_stream(request, events, frames, own_ids=True)
 
 
 def _place(header: str | None, after: int) -> int:
@@ -111,7 +112,7 @@ def _place(header: str | None, after: int) -> int:
     return int(header)
 
 
-def _render(surface: Surface, request: HTTPConnection) -> Render:
+def _frames_of(surface: Surface, request: HTTPConnection) -> FramesOf:
     return chat_frames(request) if surface == "chat" else partial(query_frames, request)
 
 

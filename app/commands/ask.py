@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-
 from app.commands.search import filled_collection, labelled
 from app.commands.terminal import STDOUT, note, say, say_json, services, shorten
 from app.domain.answer import Answer
-from app.domain.event import Answered, Failed, Token
+from app.domain.event import Event, Token
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.errors import CairnError
-from app.service import ask as ask_service
+from app.service.ask import final, start
 from app.service.conversations import checked_session
 from app.service.search import checked_text
 from app.wiring import Services
@@ -26,7 +22,7 @@ async def ask(
 ) -> int:
     """Raises what the run failed with."""
     async with services() as opened:
-        question, strategy = checked_text(text, opened.settings.current), ask_service.checked_strategy(strategy)
+        question = checked_text(text, opened.settings.current)
         named = None if session is None else checked_session(session)
         found = await filled_collection(opened, collection)
         answer = await answer_question(opened, question, found.name, session=named, strategy=strategy, silent=as_json)
@@ -55,21 +51,18 @@ async def answer_question(
     Raises the CairnError that ended the run.
     """
     question = Question(text, collection, new_id(), strategy=strategy, session_id=session)
-    events = ask_service.ask(opened, question)
-    assert isinstance(events, AsyncGenerator)
     live, shown = not silent and STDOUT.is_terminal, ""
-    async with aclosing(events):
-        async for event in events:
-            if isinstance(event, Token) and live:
-                shown += event.text
-                say(event.text, end="")
-            elif isinstance(event, Answered):
-                if not silent:
-                    _finish(event.answer.answer, shown)
-                return event.answer
-            elif isinstance(event, Failed):
-                raise event.error
-    raise CairnError("the run ended without an answer")
+
+    def show(event: Event) -> None:
+        nonlocal shown
+        if isinstance(event, Token) and live:
+            shown += event.text
+            say(event.text, end="")
+
+    answer = (await final(await start(opened, question), show)).answer
+    if not silent:
+        _finish(answer.answer, shown)
+    return answer
 
 
 def _finish(checked: str, shown: str) -> None:

@@ -11,7 +11,7 @@ from app.domain.document import Collection
 from app.domain.passage import Mode, SearchResult
 from app.errors import NotFoundError
 from app.service.documents import checked_name, get_collection, list_collections
-from app.service.search import cache_stats, checked_text, clear_cache, make_request, run_search
+from app.service.search import checked_text, clear_cache, get_cache_stats, make_request, run_search
 from app.wiring import Services
 
 _EXCERPT = 300
@@ -93,7 +93,7 @@ def _as_json(result: SearchResult) -> dict[str, Any]:
 async def show(json: bool) -> int:
     """Counts of the tenant over all processes and restarts."""
     async with services() as opened:
-        settings, stats = opened.settings.current.cache, await cache_stats(opened)
+        settings, stats = opened.settings.current.cache, await get_cache_stats(opened)
     counts, rate = stats.counts, stats.hit_rate
     if json:
         say_json(

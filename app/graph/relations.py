@@ -10,7 +10,7 @@ from typing import Final
 from app.domain.graph import EntityMention, RelationMention
 from app.graph.cues import PRONOUNS, RELATIONS
 from app.graph.keys import key_of
-from app.language.name_words import ABBREVIATIONS
+from app.language.names import ABBREVIATIONS
 from app.language.text import fold
 
 MOST_RELATIONS: Final = 60

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.question import Turn
-from app.language.lexicon import REFUSALS
+from app.language.lexicon import refusals
 from app.language.text import folded_words
 from app.language.tokens import content_words, message_words
 from app.query.references import BY_LANGUAGE
@@ -72,7 +72,7 @@ def said(answer: Turn | None) -> str:
     return _CITATION.sub("", answer.content[:MAX_ANSWER])
 
 
-_REFUSALS: Final = tuple(REFUSALS.values())
+_REFUSALS: Final = refusals()
 
 
 def _new_names(answer: str, question: str, names_in: Callable[[str], Sequence[str]]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def checked_session(session_id: str) -> str:
     return session_id
 
 
-def checked_chat(chat_id: str) -> str:
+def check_chat_id(chat_id: str) -> str:
     """Raises InputError."""
     if not CHAT_ID.fullmatch(chat_id) or chat_id in RESERVED:
         raise InputError(
@@ -46,7 +46,7 @@ def checked_chat(chat_id: str) -> str:
 
 def chat_collection(chat_id: str) -> str:
     """The collection that holds the documents of one chat, apart from all others. Raises InputError."""
-    return f"chat_{checked_chat(chat_id)}"
+    return f"chat_{check_chat_id(chat_id)}"
 
 
 def session_collection(session_id: str) -> str:

@@ -78,8 +78,7 @@ async def traced_search(services: Services, query: str = "dark rock of lava", to
 
 
 async def talk(services: Services, collection: str = "stones") -> None:
-    async for _ in ask(services, Question("What is a cairn?", collection, new_id(), session_id="s1")):
-        pass
+    await ask(services, Question("What is a cairn?", collection, new_id(), session_id="s1"))
 
 
 async def grant_login(owner: Any, login: Login, name: str, tenant: str) -> Any:
@@ -315,7 +314,7 @@ async def enhanced(services: Services, collection: str) -> None:
     """A question of two parts, each of which is searched for; its user was not content."""
     question = "What is granite and how is bread baked?"
     asked = Question(question, collection, new_id(), strategy="enhanced")
-    assert [event async for event in ask(services, asked)]
+    assert await ask(services, asked)
     await judge(services, asked.run_id, -1, "Bread is left out.")
 
 
@@ -326,14 +325,14 @@ async def corrected(services: Services, collection: str) -> None:
     rag = current.rag.model_copy(update={"agentic_retrieval": agentic})
     services.settings.current = current.model_copy(update={"rag": rag})
     asked = Question("What is granite?", collection, new_id(), strategy="corrective")
-    assert [event async for event in ask(services, asked)]
+    assert await ask(services, asked)
     services.settings.current = current
 
 
 async def traced_agent(services: Services, collection: str) -> None:
     """The trace of an agent's run, of one step; agents themselves need a model (test_react.py)."""
     plain = Question("What is granite?", collection, new_id(), strategy="fast")
-    assert [event async for event in ask(services, plain)]
+    assert await ask(services, plain)
     trace = await get_trace(services, plain.run_id)
     used = {
         "tool": "retrieve_vector",

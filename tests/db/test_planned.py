@@ -15,9 +15,8 @@ from app.domain.answer import Answer
 from app.domain.event import Event, Progress
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.service.ask import ask
 from app.wiring import Services
-from tests.db.runs import LEAVE, answer, events_of, fill
+from tests.db.runs import LEAVE, answer, events_of, fill, read
 
 BOTH = pytest.mark.parametrize("protocol", ["native", "text"])
 TRUE = "Employees have 30 days of leave per year [1]."
@@ -274,6 +273,6 @@ async def test_injected_instructions_open_nothing_of_another_collection(services
 
 async def test_an_empty_collection_is_told_without_asking_a_model(services: Services, talking: Talking) -> None:
     talking.reset()
-    events = [event async for event in ask(services, Question(LEAVE, "nothing", new_id(), strategy="planned"))]
+    events = await read(services, Question(LEAVE, "nothing", new_id(), strategy="planned"))
     assert answer(events).sources == ()
     assert not talking.heard["action"]

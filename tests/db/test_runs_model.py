@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from typing import Any
@@ -16,10 +15,11 @@ from app.domain.event import TERMINAL, Cancelled, Failed, Progress, Token
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import ProviderError
-from app.service.ask import ask
+from app.runs.task import held
+from app.service.ask import start
 from app.service.search import get_trace
 from app.wiring import Services
-from tests.db.runs import LEAVE, answer, answered, change, events_of, fill
+from tests.db.runs import LEAVE, answer, answered, change, events_of, fill, read
 from tests.waiting import hang_guard
 
 TRUE = "Employees have 30 days of leave per year [1]."
@@ -218,20 +218,13 @@ async def test_cancelling_the_reader_ends_with_cancelled_and_is_traced(
     services: Services, scripted: ScriptedServer
 ) -> None:
     scripted.script(Reply("stall_late", text="one two three"))
-    question, events, spoken = Question(LEAVE, "handbook", new_id()), [], asyncio.Event()
-
-    async def read() -> None:
-        async for event in ask(services, question):
-            events.append(event)
-            if isinstance(event, Token):
-                spoken.set()
-
-    task = asyncio.create_task(read())
+    question, events = Question(LEAVE, "handbook", new_id()), []
+    task = await start(services, question)
     async with hang_guard(20):
-        await spoken.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+        async for item in task.events():
+            events.append(item.event)
+            if isinstance(item.event, Token):
+                task.cancel()
     assert events[-1] == Cancelled(question.run_id)
     assert sum(isinstance(event, TERMINAL) for event in events) == 1
     trace = await get_trace(services, question.run_id)
@@ -244,12 +237,10 @@ async def test_a_stream_that_is_closed_early_is_traced_as_cancelled(
 ) -> None:
     scripted.script(Reply("stall_late", text="one two three"))
     question = Question(LEAVE, "handbook", new_id())
-    stream: Any = ask(services, question)
-    async for event in stream:
-        if isinstance(event, Token):
-            break
-    async with hang_guard():
-        await stream.aclose()
+    async with hang_guard(20), held(await start(services, question)) as task:
+        async for item in task.events():
+            if isinstance(item.event, Token):
+                break
     assert (await get_trace(services, question.run_id)).outcome == "cancelled"
 
 
@@ -332,7 +323,7 @@ async def test_a2_02_a2_03_parts_and_phrasings_of_an_enhanced_question_are_searc
     talking.reset(
         decompose=[json.dumps([part, "days of leave per year"])], expand=[json.dumps([phrasing])], generate=[TRUE]
     )
-    events = [event async for event in ask(services, Question(LEAVE, "handbook", new_id(), strategy="enhanced"))]
+    events = await read(services, Question(LEAVE, "handbook", new_id(), strategy="enhanced"))
     made = answer(events)
     assert made.route["subquestions"] == [part, "days of leave per year"]
     assert made.route["expansions"] == [phrasing]

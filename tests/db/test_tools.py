@@ -23,6 +23,7 @@ from app.agents.tools.registry import (
 from app.agents.tools.tool import LONGEST_TEXT, Arguments, Text
 from app.answering.choose import Route
 from app.answering.context import Record, Run
+from app.answering.run import understand_question
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import CairnError
@@ -52,8 +53,9 @@ async def services(environment: Environment) -> AsyncIterator[Services]:
 async def toolbox(services: Services, collection: str = "people", **more: Any) -> Toolbox:
     question = Question("Who was born in Warsaw?", collection, new_id(), **more)
     record, settings = Record(question), services.settings.current
-    deps = deps_for(services, question, settings, record)
-    run = Run(question, await deps.understand(question), Route("react", "a test"), deps, record, lambda event: None)
+    deps = deps_for(services, settings)
+    plan = await understand_question(question, deps, record)
+    run = Run(question, plan, Route("react", "a test"), deps, record, lambda event: None)
     return open_toolbox(run, TOOLS)
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from app.domain.passage import CacheAddress, CacheCounts, CacheStats, SearchRequest, SearchResult
 from app.domain.principal import Principal
-from app.retrieve.cache import address, normalise_query, storable
-from app.retrieve.guards import guards, reordered
+from app.retrieve.cache import cache_address, is_storable, normalise_query
+from app.retrieve.guards import guards, is_reordered
 from app.settings import RagSettings, Settings
 
 REQUEST = SearchRequest("What is a cairn?", ("stones",))
@@ -23,7 +23,7 @@ OTHERS: dict[str, Any] = {"model_id": 1, "reranker": None, "strategy": "fast", "
 def where(
     request: SearchRequest = REQUEST, settings: Settings | None = None, tenant: int = 1, **more: Any
 ) -> CacheAddress:
-    return address(Principal(tenant, ""), request, settings or Settings(), **{**OTHERS, **more})
+    return cache_address(Principal(tenant, ""), request, settings or Settings(), **{**OTHERS, **more})
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_other_words_for_the_same_are_not_guarded(one: str, other: str) -> None:
 
 
 def test_swapped_words_are_another_question() -> None:
-    assert reordered("does the dog bite the man", "does the man bite the dog")
-    assert not reordered("does the dog bite", "does the cat bite")
-    assert not reordered("the same", "the same")
+    assert is_reordered("does the dog bite the man", "does the man bite the dog")
+    assert not is_reordered("does the dog bite", "does the cat bite")
+    assert not is_reordered("the same", "the same")
 
 
 def test_what_failed_in_part_is_not_stored() -> None:
@@ -148,9 +148,9 @@ def test_what_failed_in_part_is_not_stored() -> None:
     whole = SearchResult(
         (), uuid4(), ("vector", "lexical"), {}, True, (), {}, {}, {"stones": 1}, 0, snapshot={uuid4(): 1}
     )
-    assert storable(whole)
-    assert not storable(replace(whole, legs_failed={"vector": "down"}))
-    assert not storable(replace(whole, degraded=("reranker failed",)))
+    assert is_storable(whole)
+    assert not is_storable(replace(whole, legs_failed={"vector": "down"}))
+    assert not is_storable(replace(whole, degraded=("reranker failed",)))
 
 
 def test_a7_05_hit_rate() -> None:

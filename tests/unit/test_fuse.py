@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.passage import Hit, Leg, LegResult
-from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
+from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion, with_graph
 
 DOCUMENT = UUID(int=0)
 
@@ -72,6 +72,14 @@ def test_legs_without_positive_scores_do_no_harm() -> None:
     assert relative_score_fusion({}, {}) == []
 
 
+def test_equal_scores_keep_the_order_of_their_leg() -> None:
+    """Cosines below 0 count 0, and so would stand by id; the graph adds nothing to them and moves nothing."""
+    legs: dict[Leg, LegResult] = {"vector": leg("vector", {n: (n - 20) / 20 for n in range(15)})}
+    fused = relative_score_fusion(legs, {})
+    assert [item.passage_id.int for item in fused] == list(range(14, -1, -1))
+    assert [item.passage_id.int for item in with_graph(fused, leg("graph", {}))] == list(range(14, -1, -1))
+
+
 rankings = st.dictionaries(st.integers(1, 30), st.floats(-1, 50, allow_nan=False), max_size=20)
 
 
@@ -87,4 +95,5 @@ def test_w3_fusion_does_not_depend_on_the_order_of_the_legs(
     assert fused == relative_score_fusion(other, weights)
     assert {item.passage_id.int for item in fused} == a.keys() | b.keys()
     assert all(0 <= item.score <= 1 + 1e-9 for item in fused)
-    assert [(-i.score, i.passage_id) for i in fused] == sorted((-i.score, i.passage_id) for i in fused)
+    order = [(-item.score, min(item.ranks.values()), item.passage_id) for item in fused]
+    assert order == sorted(order)

@@ -17,8 +17,8 @@ from app.answer.extract import AnsweredPart, join_parts, repeats_only
 from app.answering.converse import difficulty, simplest
 from app.answering.gather import merge
 from app.answering.naming import named, topic
-from app.answering.notes import HEADER_TOKENS, batches
 from app.answering.replies import question_back
+from app.answering.summarize import HEADER_TOKENS, batches
 from app.domain.answer import Citation, Draft
 from app.domain.document import Holdings, ListedDocument
 from app.domain.passage import Passage

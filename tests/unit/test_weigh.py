@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.plan import FusionWeights
-from app.retrieve.fuse import cap, confidence_shift, shifted
+from app.retrieve.fuse import cap, confidence_shift, shift_weights
 
 unit = st.floats(0, 1)
 
@@ -21,18 +21,18 @@ def test_a6_04_a_leg_below_the_threshold_gives_weight_away(confidence: float, sh
     ("text", "graph", "expected"), [(0.15, 0.9, (0.35, 0.65)), (0.9, 0.15, (0.65, 0.35)), (0.9, 0.9, (0.5, 0.5))]
 )
 def test_a6_04_a_low_leg_boosts_the_other(text: float, graph: float, expected: tuple[float, float]) -> None:
-    after = shifted(FusionWeights(0.5, 0.5, "HYBRID"), text=text, graph=graph)
+    after = shift_weights(FusionWeights(0.5, 0.5, "HYBRID"), text=text, graph=graph)
     assert (after.text, after.graph) == pytest.approx(expected)
     assert after.mode == "HYBRID"
 
 
 def test_a6_04_with_both_low_nothing_moves_and_the_mode_says_so() -> None:
-    assert shifted(FusionWeights(0.7, 0.3, "HYBRID"), text=0.1, graph=0.2) == FusionWeights(0.7, 0.3, "ADAPTIVE")
+    assert shift_weights(FusionWeights(0.7, 0.3, "HYBRID"), text=0.1, graph=0.2) == FusionWeights(0.7, 0.3, "ADAPTIVE")
 
 
 @given(unit, unit, unit)
 def test_a6_04_weights_stay_shares(text_weight: float, text: float, graph: float) -> None:
-    after = shifted(FusionWeights(text_weight, 1 - text_weight, "HYBRID"), text=text, graph=graph)
+    after = shift_weights(FusionWeights(text_weight, 1 - text_weight, "HYBRID"), text=text, graph=graph)
     assert 0 <= after.text <= 1
     assert after.text + after.graph == pytest.approx(1)
 

@@ -37,7 +37,7 @@ from app.answering.draft import (
     settle,
 )
 from app.answering.fast import answer_empty
-from app.answering.widen import widen
+from app.answering.gather import widen
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.errors import BudgetExceededError, ProviderError
@@ -129,7 +129,7 @@ def _prepare(run: Run) -> None:
 async def _material(run: Run, rounds: Rounds, answers: Answers) -> Material:
     """The relevant passages, reranked, as many as are read."""
     relevant, began = rounds.relevant, time.perf_counter()
-    ranked = await run.deps.rerank(run.plan.text, relevant)
+    ranked = await run.deps.searcher.rerank(run.plan.text, relevant)
     run.record.spent("rerank", began)
     if ranked.problem:
         rounds.degraded.append(ranked.problem)

@@ -1,6 +1,8 @@
-"""The job that indexes uploaded files. Run again after a crash it meets its finished files as duplicates.
+"""The jobs about documents: uploaded files are indexed, BM25 weights of a language in a collection are renewed.
 
-The uploads stay until the statement that ends the job, so that no crash loses a file or its outcome."""
+An upload that is run again after a crash meets its finished files as duplicates; the files stay until the statement that ends the
+job, so that no crash loses a file or its outcome. Weights go on where they stopped.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,13 @@ from uuid import UUID
 from app.domain.document import Source, upload_result
 from app.graph.refresh import follow
 from app.ingest.pipeline import Target, ingest
+from app.ingest.reweight import reweight_in_batches
 from app.jobs.context import Handler, JobContext
+from app.settings import LexicalSettings
 from app.store import jobs
 from app.store.session import Database
 
-KIND = "index_uploads"
+INDEX_UPLOADS = "index_uploads"
 
 
 def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], Target]) -> Handler:
@@ -38,5 +42,22 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
         await follow(database, context.principal, target.collection_id, target.settings)
         await context.progress(len(waiting), len(waiting), "done")
         return upload_result(outcomes)
+
+    return handle
+
+
+def reweight(database: Database, settings: Callable[[], LexicalSettings]) -> Handler:
+    """The handler. Its result is {passages}: how many were weighted by this attempt."""
+
+    async def handle(context: JobContext) -> dict[str, Any]:
+        config = str(context.job.payload["config"])
+
+        async def report(done: int, total: int) -> None:
+            await context.progress(done, total, f"weighting {config} passages")
+
+        passages = await reweight_in_batches(
+            database, context.principal, UUID(context.job.payload["collection_id"]), config, settings(), report
+        )
+        return {"passages": passages}
 
     return handle
