@@ -30,11 +30,11 @@ from app.domain.passage import Mode, Passage, SearchResult
 from app.domain.question import Question
 from app.errors import CairnError, ConflictError, InputError, NotFoundError, ProviderError, SettingsError
 from app.service.ask import ask, held, start
-from app.service.conversations import checked_session
-from app.service.documents import check_source, checked_name, index_now
-from app.service.files import IngestReport, Skipped, ingest_files, select
+from app.service.conversations import check_session_id
+from app.service.documents import check_collection_name, check_source, index_now
+from app.service.files import IngestReport, Skipped, ingest_files, select_files
 from app.service.runs import cancel_run
-from app.service.search import checked_text, make_request, run_search
+from app.service.search import check_query, make_request, run_search
 from app.settings import Environment, SettingsStore, parse_settings, read_environment
 from app.wiring import Services, open_services
 
@@ -125,7 +125,7 @@ class Cairn:
         given = [what] if isinstance(what, str | PathLike | Source) else list(what)
         name = self._collection(collection)
         sources = [self._checked(one) for one in given if isinstance(one, Source)]
-        selection = select([Path(one) for one in given if not isinstance(one, Source)])
+        selection = select_files([Path(one) for one in given if not isinstance(one, Source)])
         step = _counting(on_progress, len(sources) + len(selection.files))
         report = await ingest_files(self._services, name, selection, step)
         if not sources:
@@ -177,10 +177,10 @@ class Cairn:
         others as in POST /query. A collection that does not exist is an empty one: the answer says that nothing was found.
         Raises InputError.
         """
-        text = checked_text(question, self._services.settings.current)
+        text = check_query(question, self._services.settings.current)
         asked = Question(
             text, self._collection(collection), new_id(), strategy=strategy, filters=filters,
-            session_id=None if session is None else checked_session(session),
+            session_id=None if session is None else check_session_id(session),
         )  # fmt: skip
         return Asking(self._services, asked)
 
@@ -190,7 +190,7 @@ class Cairn:
         await cancel_run(self._services, run_id)
 
     def _collection(self, name: str | None) -> str:
-        return checked_name(name if name is not None else self._services.settings.current.rag.collection_name)
+        return check_collection_name(name if name is not None else self._services.settings.current.rag.collection_name)
 
     def _checked(self, source: Source) -> Source:
         return check_source(source, self._services.settings.current)

@@ -19,8 +19,10 @@ from app.db.vector_indexes import ensure_model, vector_ddl
 from app.domain.principal import Principal
 from app.errors import MigrationError
 from app.graph.refresh import KIND as COMMUNITIES
+from app.ingest.chunkers import find_chunkers
 from app.ingest.chunkers import warm as warm_splitters
 from app.ingest.embed import Target
+from app.ingest.loaders import find_loaders
 from app.ingest.reweight import KIND as REWEIGHT
 from app.jobs import graph_model, reindex, vector_indexes
 from app.jobs.communities import refresh_communities
@@ -29,6 +31,7 @@ from app.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
 from app.jobs.worker import Worker
 from app.language import identify
 from app.prompts import prompt
+from app.providers.added import find_providers
 from app.providers.circuit import Circuits, Limits
 from app.providers.configured import (
     LOCAL_MODEL,
@@ -86,7 +89,7 @@ class Services:
         be had is tried again when it is needed."""
         self.chat_for(self.settings.current)
         # a daemon: a process that is told to stop meanwhile does not wait for it
-        threading.Thread(target=identify.warm, name="langid", daemon=True).start()
+        threading.Thread(target=_load_tables, name="tables", daemon=True).start()
         if isinstance(self.search_deps.embedder, MiniLM):
             await self.search_deps.embedder.warm()
             await self.exemplars.warm()
@@ -174,8 +177,21 @@ async def open_services(
         )
 
 
-def _load_for_ingestion() -> None:
+def _load_tables() -> None:
+    """Of languages, and of what other packages add: readiness tells which of these are broken."""
     identify.warm()
+    find_extensions()
+
+
+def find_extensions() -> None:
+    """Ask for the parts of other packages now; `broken_extensions` has those that cannot be used."""
+    find_loaders()
+    find_chunkers()
+    find_providers()
+
+
+def _load_for_ingestion() -> None:
+    _load_tables()
     warm_splitters()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from app.language.identify import likely_language
+from app.language.identify import by_words, likely_language
 from app.language.lexicon import languages, replies
 from app.language.text import fold
 
@@ -17,7 +17,7 @@ LONGEST_REFUSAL: Final = 320
 
 def refusal(question: str) -> str:
     """The sentence in the question's language."""
-    return replies(likely_language(question)).refusal
+    return replies(by_words(question) or likely_language(question)).refusal
 
 
 def is_refusal(text: str, *, cited: bool = False) -> bool:

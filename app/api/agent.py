@@ -26,7 +26,7 @@ from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import ConflictError, InputError
 from app.service.documents import get_collection
-from app.service.search import checked_text
+from app.service.search import check_query
 from app.wiring import Services
 
 router = APIRouter(prefix="/api/agent", tags=["agent"], route_class=TypedRoute)
@@ -131,7 +131,7 @@ async def stream(body: AgentBody, request: Request, services: ServicesDep, runni
 
 async def _question(body: AgentBody, services: Services) -> Question:
     settings = services.settings.current
-    text = checked_text(body.question, settings)
+    text = check_query(body.question, settings)
     if len(text) > settings.planned.question_chars:
         most = settings.planned.question_chars
         raise InputError(

@@ -22,10 +22,10 @@ from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import InputError
 from app.memory.sources import sources_of
-from app.service import conversations as chat_actions
+from app.service import conversations as conversation_service
 from app.service.ask import Task
-from app.service.documents import checked_name
-from app.service.search import checked_text
+from app.service.documents import check_collection_name
+from app.service.search import check_query
 from app.wiring import Services
 
 router = APIRouter(tags=["chat"], route_class=TypedRoute)
@@ -123,18 +123,18 @@ async def chat_stream(
     session: SessionHeader = None,
 ) -> Response:
     """`token`, then `sources`, then `done`; or `error` as the last event. Leaving cancels the run."""
-    collection = chat_actions.chat_collection(chat_id)
+    collection = conversation_service.chat_collection(chat_id)
     return await _streamed(body, request, running, services, _question(body, services, session, collection))
 
 
 def _question(body: ChatRequest, services: Services, header: str | None, collection: str | None = None) -> Question:
     given = body.session_id if body.session_id is not None else header
-    session = chat_actions.checked_session(given) if given is not None else chat_actions.new_session()
+    session = conversation_service.check_session_id(given) if given is not None else conversation_service.new_session()
     if body.collection_name is not None:
-        collection = checked_name(body.collection_name)
+        collection = check_collection_name(body.collection_name)
     return Question(
-        text=checked_text(body.message, services.settings.current),
-        collection=collection or chat_actions.session_collection(session),
+        text=check_query(body.message, services.settings.current),
+        collection=collection or conversation_service.session_collection(session),
         run_id=body.run_id or new_id(),
         session_id=session,
     )

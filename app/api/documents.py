@@ -139,7 +139,7 @@ async def upload(
     """A file that cannot be read fails alone. The same name with the same content is a duplicate, with other content a
     new version. The collection is created if need be."""
     settings = services.settings.current
-    documents.checked_name(name)
+    documents.check_collection_name(name)
     sources = await received(files, metadata, settings)
     if wait:
         outcomes = await documents.index_now(services, name, sources)

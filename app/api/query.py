@@ -29,10 +29,10 @@ from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunSt
 from app.domain.ids import new_id
 from app.domain.question import BuiltInStrategy, Question
 from app.errors import InputError
-from app.service.ask import checked_strategy
-from app.service.conversations import checked_session
+from app.service.ask import check_strategy
+from app.service.conversations import check_session_id
 from app.service.documents import get_collection
-from app.service.search import checked_text
+from app.service.search import check_query
 from app.wiring import Services
 
 router = APIRouter(tags=["questions"], route_class=TypedRoute)
@@ -40,7 +40,7 @@ router = APIRouter(tags=["questions"], route_class=TypedRoute)
 
 def _known(name: str) -> str:
     try:
-        return checked_strategy(name)
+        return check_strategy(name)
     except InputError as error:
         raise ValueError(error.detail) from None
 
@@ -170,12 +170,12 @@ async def query(body: QueryBody, request: Request, services: ServicesDep, runnin
 def _question(body: QueryBody, services: Services) -> Question:
     settings = services.settings.current
     return Question(
-        text=checked_text(body.question, settings),
+        text=check_query(body.question, settings),
         collection=body.collection if body.collection is not None else settings.rag.collection_name,
         run_id=body.run_id or new_id(),
         strategy=body.strategy,
         filters=body.filters,
-        session_id=checked_session(body.session_id) if body.session_id is not None else None,
+        session_id=check_session_id(body.session_id) if body.session_id is not None else None,
     )
 
 

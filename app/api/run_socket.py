@@ -18,7 +18,7 @@ from app.api.running import services_of
 from app.api.sse import Frame, error_frame
 from app.domain.event import TERMINAL, Numbered, Progress
 from app.errors import CairnError, InputError, NotFoundError
-from app.service import runs as run_actions
+from app.service import runs as run_service
 from app.wiring import Services
 
 log = structlog.get_logger(__name__)
@@ -71,7 +71,7 @@ async def _watch(services: Services, text: str) -> AsyncGenerator[Numbered]:
     except ValueError:
         raise InputError(f"{text[:100]!r} is not the id of a run") from None
     await _appeared(services, run_id)
-    return await run_actions.watch_run(services, run_id)
+    return await run_service.watch_run(services, run_id)
 
 
 async def _appeared(services: Services, run_id: UUID) -> None:
@@ -79,7 +79,7 @@ async def _appeared(services: Services, run_id: UUID) -> None:
     until = asyncio.get_running_loop().time() + APPEAR_SECONDS
     while True:
         try:
-            await run_actions.get_run(services, run_id)
+            await run_service.get_run(services, run_id)
             return
         except NotFoundError:
             if asyncio.get_running_loop().time() > until:

@@ -19,7 +19,7 @@ from app.commands.ingest import ingest_selection, show_failures, summary
 from app.commands.questions import questions_about
 from app.commands.terminal import count, note, say, services
 from app.domain.ids import new_id
-from app.service.files import Selection, describe_formats, select
+from app.service.files import Selection, describe_formats, select_files
 from app.wiring import Services
 
 COLLECTION: Final = "demo"
@@ -63,7 +63,7 @@ CHAPTERS: Final = (
 
 async def demo(path: Path | None) -> int:
     """Exit code 1 when there was nothing to ask about."""
-    selection = None if path is None else select([path])
+    selection = None if path is None else select_files([path])
     if selection is not None and not selection.files:
         return _nothing(selection)
     started = time.monotonic()
@@ -110,7 +110,7 @@ def _nothing(selection: Selection) -> int:
 def _own(paths: Sequence[str]) -> Selection:
     """Files of the project."""
     root = Path(app.__file__ or "").resolve().parent.parent
-    selection = select([root / name for name in paths if (root / name).exists()], base=root)
+    selection = select_files([root / name for name in paths if (root / name).exists()], base=root)
     selection.files = [found for found in selection.files if found.external_id not in LEFT_OUT]
     return selection
 

@@ -20,7 +20,14 @@ from itertools import pairwise
 from typing import Final
 
 from app.domain.graph import Alias, EntityKind, EntityMention, Extraction
-from app.graph.cues import (
+from app.graph.keys import (
+    LONGEST_KEY,
+    acronyms,
+    bare_title,
+    key_of,
+    surnames,
+)
+from app.graph.kinds import (
     ALONE,
     ASSERTS,
     CALENDAR,
@@ -29,13 +36,6 @@ from app.graph.cues import (
     PLACE_PREPOSITIONS,
     PLACES,
     STOPS,
-)
-from app.graph.keys import (
-    LONGEST_KEY,
-    acronyms,
-    bare_title,
-    key_of,
-    surnames,
 )
 from app.graph.relations import find_relations
 from app.language.names import (

@@ -16,8 +16,8 @@ from uuid import UUID
 
 from app.domain.graph import EntityCandidate, EntityLink
 from app.domain.principal import Principal
-from app.graph.cues import ALONE, CALENDAR, STOPS
 from app.graph.keys import key_of
+from app.graph.kinds import ALONE, CALENDAR, STOPS
 from app.language.names import (
     COMMON_OPENERS,
     NameRules,

@@ -178,8 +178,8 @@ async def _share(
     """Share of the true K neighbours of a stored vector that a search finds, itself left out; hnsw.ef_search in force."""
     ask = vectors.Neighbours(part.model, part.collections, vector, max(settings.candidates, K + 1))
     breadth = await vectors.configure(connection, ask.limit, settings)
-    found = _scores(await vectors.nearest(connection, principal, part.regime, ask), chunk_id)
-    true = _scores(await vectors.nearest(connection, principal, "exact", ask), chunk_id)
+    found = _scores(await vectors.find_nearest(connection, principal, part.regime, ask), chunk_id)
+    true = _scores(await vectors.find_nearest(connection, principal, "exact", ask), chunk_id)
     if not true:
         return 1.0, breadth
     return sum(score >= true[-1] - SAME for score in found) / len(true), breadth

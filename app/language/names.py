@@ -36,7 +36,7 @@ _IDENTIFIER: Final = re.compile(
 )
 _MEASURE: Final = re.compile(r"(?i)\d[\d.,]*(?:%|[a-z]{1,3}|st|nd|rd|th|[eè]me|er)?(?:/\w+)?|(?:19|20)\d0s")
 _ELISION: Final = re.compile(
-    rf"^(?:{'|'.join(sorted(every(lambda one: one.words.elided), key=lambda word: (-len(word), word)))})['’]",
+    rf"^(?:{'|'.join(sorted(every(lambda one: one.words.elided), key=lambda word: (-len(word), word)))})['’](?!s(?!\w))",
     re.IGNORECASE,
 )
 _POSSESSIVE: Final = re.compile(r"['’]s$")

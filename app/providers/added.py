@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from app.errors import CairnError, ProviderError, SettingsError
@@ -21,14 +21,15 @@ from app.providers.protocols import (
 
 
 @once
-def _providers() -> Mapping[str, Provider]:
+def find_providers() -> Mapping[str, Provider]:
+    """By name."""
     return extensions("providers", instance_of(Provider))
 
 
 def _find(name: str) -> tuple[Provider | None, str]:
     """The provider of `NAME` or `NAME:MODEL`, and the model."""
     provider, _, model = name.partition(":")
-    return _providers().get(provider), model
+    return find_providers().get(provider), model
 
 
 def added_embedder(name: str) -> Embedder | None:
@@ -48,7 +49,7 @@ def added_embedder(name: str) -> Embedder | None:
 
 def added_reranker(provider_name: str, model: str) -> tuple[Reranker | None, str | None]:
     """The reranker, or why there is none."""
-    provider = _providers().get(provider_name)
+    provider = find_providers().get(provider_name)
     if provider is None or provider.reranker is None:
         return None, f"{provider_name} has no rerankers"
     try:
@@ -88,7 +89,7 @@ class UnavailableChatModel:
     async def complete(self, messages: Sequence[Message], **options: Any) -> Completion:
         self._fail()
 
-    async def stream(self, messages: Sequence[Message], **options: Any) -> AsyncIterator[Delta]:
+    async def stream(self, messages: Sequence[Message], **options: Any) -> AsyncGenerator[Delta]:
         self._fail()
         yield
 

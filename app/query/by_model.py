@@ -16,6 +16,7 @@ from app.domain.passage import Passage
 from app.domain.question import Turn
 from app.errors import ProviderResponseError
 from app.language.identify import by_words
+from app.language.names import nouns_of
 from app.language.text import fold
 from app.language.tokens import content_words, message_words
 from app.prompts import prompt
@@ -161,7 +162,7 @@ def _names_and_numbers(text: str) -> list[str]:
     for place, word in enumerate(message_words(text)):
         first = place == 0 or text[: word.start].rstrip()[-1:] in ".?!:\"'"
         number = any(map(str.isdigit, word.text))
-        name = word.capital and not first and word.content and by_words(text) != "de"
+        name = word.capital and not first and word.content and nouns_of(by_words(text)) is None
         if number or name:
             found.append(word.folded)
     return found

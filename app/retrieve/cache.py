@@ -184,10 +184,10 @@ def cache_address(
     """Where the result of this search belongs.
 
     The key is CogniDoc's (query, top_k, reranking, strategy) with what it lacks: tenant, collections, embedding
-    models, settings revision, legs, grouping, expansion and reranker. `reranker` is the name of the one that will run,
+    models, settings revision, retrievers, grouping, expansion and reranker. `reranker` is the name of the one that will run,
     `serving` the ids of the models whose vectors are compared in each collection. Epochs are no part of it: they are
-    compared when the entry is read. Parts of identifiers and names stand beside the query, because the lexical leg takes
-    `getUserName` for more words than `getusername`, and the graph leg Turkey for another thing than turkey.
+    compared when the entry is read. Parts of identifiers and names stand beside the query, because the lexical retriever takes
+    `getUserName` for more words than `getusername`, and the graph retriever Turkey for another thing than turkey.
     """
     query = normalise_query(request.query)
     names = tuple(sorted(set(request.collections)))
@@ -207,7 +207,7 @@ def cache_address(
 
 
 def is_storable(result: SearchResult) -> bool:
-    """Only what everything worked for: a failed leg or reranker may work the next time."""
+    """Only what everything worked for: a failed retriever or reranker may work the next time."""
     return not result.legs_failed and not result.degraded and bool(result.snapshot)
 
 

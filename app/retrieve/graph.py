@@ -42,18 +42,18 @@ MOST_RELATIONS: Final = 50
 MOST_SYMBOLS: Final = 2
 """Symbols of code that a query names, and definitions of one name, that are looked up."""
 LEAST_DEPTH: Final = 50
-"""Passages that the leg passes on at least, if there are any."""
+"""Passages that the retriever passes on at least, if there are any."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphFound:
-    """What the leg found, and over which entity it came to each passage."""
+    """What the retriever found, and over which entity it came to each passage."""
 
     result: LegResult
     entities: Mapping[UUID, UUID]
 
 
-@lru_cache(maxsize=64)  # asked for by the route, the cache and the leg
+@lru_cache(maxsize=64)  # asked for by planning, the cache and the retriever
 def question_keys(query: str) -> tuple[str, ...]:
     """What a query names, as the graph calls it."""
     return keys_of(query, likely_language(query))
@@ -184,7 +184,7 @@ def _of_collection(
 
 
 def _mentions(linkage: Linkage, named: Mapping[UUID, float], *, alone: bool) -> Iterator[NamingPassage]:
-    """Passages that mention what the query names. Alone, the leg has to order them itself, by the words of the query that
+    """Passages that mention what the query names. Alone, the retriever has to order them itself, by the words of the query that
     they hold, and finds those of hubs as well."""
     total = sum(linkage.weights.values()) or 1.0
     for row in linkage.rows:

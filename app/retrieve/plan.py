@@ -62,7 +62,7 @@ def legs_of(mode: Mode, settings: Settings) -> tuple[Leg, ...]:
 def choose_legs(request: SearchRequest, text: str, settings: Settings) -> tuple[Leg, ...]:
     """The retrievers that run, of those requested. `text`: the query without operators.
 
-    By names, the graph is left out where the query names nothing and the caller did not choose the legs. By type, the
+    By names, the graph is left out where the query names nothing and the caller did not choose the retrievers. By type, the
     side with a weight below SKIP is left out.
     """
     others = tuple(leg for leg in request.legs if leg != "graph")

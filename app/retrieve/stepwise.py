@@ -112,9 +112,11 @@ async def _visible_chunks(connection: Any, context: SearchContext, named: Sequen
     """Chunks that filters and conditions leave, by collection."""
     counts, filters = {item.id: item.chunk_count for item in named}, context.request.filters
     if context.conditions:
-        return await vectors.visible_under(connection, context.principal, counts, context.conditions, filters)
+        return await vectors.count_chunks_under(connection, context.principal, counts, context.conditions, filters)
     if filters:
-        return await vectors.visible(connection, list(counts), filters, context.settings.vector.exact_below)
+        return await vectors.count_visible_chunks(
+            connection, list(counts), filters, context.settings.vector.exact_below
+        )
     return counts
 
 

@@ -1,4 +1,4 @@
-"""The legs of a search as an analyst will read them: every candidate, and why it was kept or dropped."""
+"""The retrievers of a search as an analyst will read them: every candidate, and why it was kept or dropped."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def search_trace(
 
 
 def query_plan(query: str, *, filtered: bool) -> dict[str, Any]:
-    """What the legs make of a query: the operators in it, and the text of the lexical leg where that is another."""
+    """What the retrievers make of a query: the operators in it, and the text of the lexical retriever where that is another."""
     parsed = parse_operators(query)
     plan: dict[str, Any] = {}
     if parsed.conditions:
@@ -85,7 +85,7 @@ def complete_trace(trace: RunTrace, result: SearchResult) -> RunTrace:
 
 
 def cache_plan(result: SearchResult) -> dict[str, object]:
-    """Whether the result came from the cache, and then the run whose legs found it."""
+    """Whether the result came from the cache, and then the run whose retrievers found it."""
     if result.hit is None:
         return {"from_cache": False}
     hit = result.hit
@@ -96,7 +96,7 @@ def cache_plan(result: SearchResult) -> dict[str, object]:
 
 
 def leg_traces(found: Retrieved, shortlist: Sequence[Passage], kept: Sequence[Passage]) -> tuple[LegTrace, ...]:
-    """One entry per leg, and one for fusion. `shortlist`: that of `found` after reranking."""
+    """One entry per retriever, and one for fusion. `shortlist`: that of `found` after reranking."""
     shares = {item.passage_id: item.shares for item in found.fused}
     candidates = {item.passage_id for item in found.candidates}
     return (

@@ -112,7 +112,7 @@ async def _search_group(connection: Any, context: SearchContext, part: RegimeGro
     while True:
         if regime != "exact":
             breadth = await vectors.configure(connection, ask.limit, settings)
-        rows = await vectors.nearest(connection, context.principal, regime, ask)
+        rows = await vectors.find_nearest(connection, context.principal, regime, ask)
         if regime != "exact" and len(rows) < (ask.limit if filters else min(ask.limit, part.visible)):
             regime = "exact"
             continue

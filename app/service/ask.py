@@ -19,10 +19,10 @@ from app.service.runs import check_free
 from app.settings import Settings
 from app.wiring import Services
 
-__all__ = ["Task", "ask", "checked_strategy", "deps_for", "final", "held", "start"]
+__all__ = ["Task", "ask", "check_strategy", "deps_for", "final", "held", "start"]
 
 
-def checked_strategy(name: str) -> str:
+def check_strategy(name: str) -> str:
     """The name. Raises InputError that lists the strategies there are."""
     if name not in strategy_names():
         raise InputError(f"There is no strategy {name[:80]!r}. There are: {', '.join(strategy_names())}.")
@@ -47,7 +47,7 @@ async def start(
     terminal event. Raises InputError for an unknown strategy, ConflictError where the id is in use, StoppingError,
     DatabaseUnavailableError.
     """
-    checked_strategy(question.strategy)
+    check_strategy(question.strategy)
     if named:
         await check_free(services, question.run_id)
     chosen, filled, began = settings or services.settings.current, record or Record(question), datetime.now(UTC)

@@ -33,7 +33,7 @@ MAX_EXTERNAL_ID = 512
 """Characters; a longer one would not fit into the unique index."""
 
 
-def checked_name(name: str) -> str:
+def check_collection_name(name: str) -> str:
     """A collection name. Raises InputError."""
     if not COLLECTION_NAME.fullmatch(name):
         raise InputError(
@@ -58,7 +58,7 @@ def check_source(source: Source, settings: Settings) -> Source:
 async def create_collection(services: Services, name: str) -> Collection:
     """Raises ConflictError when the name is taken."""
     async with services.database.transaction(services.principal) as connection:
-        collection, created = await collections.ensure(connection, services.principal, checked_name(name))
+        collection, created = await collections.ensure(connection, services.principal, check_collection_name(name))
     if not created:
         raise ConflictError(f"a collection named {name} exists already")
     return collection
@@ -67,7 +67,7 @@ async def create_collection(services: Services, name: str) -> Collection:
 async def ensure_collection(services: Services, name: str) -> Collection:
     """The collection, created if need be: adding documents is what makes one."""
     async with services.database.transaction(services.principal) as connection:
-        return (await collections.ensure(connection, services.principal, checked_name(name)))[0]
+        return (await collections.ensure(connection, services.principal, check_collection_name(name)))[0]
 
 
 async def get_collection(services: Services, name: str) -> Collection:

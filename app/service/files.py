@@ -70,7 +70,7 @@ def describe_formats() -> str:
     return supported_formats()
 
 
-def select(paths: Sequence[Path], base: Path | None = None) -> Selection:
+def select_files(paths: Sequence[Path], base: Path | None = None) -> Selection:
     """All files under the paths, sorted; identities count from `base` if given.
 
     Raises InputError for a path that does not exist, and for two files that would get the same identity.

@@ -24,7 +24,7 @@ MOST_STRONG: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class SearchQuality:
+class SearchSummary:
     """Which legs have searched, how many passages they found and how many the answer was made of."""
 
     semantic: bool
@@ -51,7 +51,7 @@ def _settings(settings: Settings, use_graph: bool, temperature: float | None) ->
     return settings
 
 
-def search_quality(record: Record, answer: Answer) -> SearchQuality:
+def summarize_searches(record: Record, answer: Answer) -> SearchSummary:
     """Of all searches of the run."""
     results = [item.result for item in record.searches]
     legs = {leg for result in results for leg in result.legs_used}
@@ -65,10 +65,10 @@ def search_quality(record: Record, answer: Answer) -> SearchQuality:
         sure = "high"
     elif found and distance < MEDIUM:
         sure = "medium"
-    return SearchQuality("vector" in legs, "lexical" in legs, len(found), len(answer.sources), sure)
+    return SearchSummary("vector" in legs, "lexical" in legs, len(found), len(answer.sources), sure)
 
 
-async def lines_of(services: Services, citations: Sequence[Citation]) -> list[str | None]:
+async def locate_quotes(services: Services, citations: Sequence[Citation]) -> list[str | None]:
     """First and last line of each quote in its document, "12-14", or "12"; None where the document is gone."""
     ends = [((one.document_id, one.start), (one.document_id, max(one.start, one.end - 1))) for one in citations]
     async with services.database.transaction(services.principal, readonly=True) as connection:

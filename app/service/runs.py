@@ -117,7 +117,7 @@ async def cancel_run(services: Services, run_id: UUID) -> RunView:
 # --- feedback -------------------------------------------------------------------------------------------------------------
 
 
-async def judge(services: Services, run_id: UUID, rating: int, comment: str | None = None) -> Judgement:
+async def rate_run(services: Services, run_id: UUID, rating: int, comment: str | None = None) -> Judgement:
     """Store what a user thinks of an answer: -1 bad, 0 neither, 1 good. Replaces what was said of the run before. Raises
     InputError, NotFoundError."""
     if rating not in (-1, 0, 1):

@@ -23,7 +23,7 @@ from app.store import traces
 from app.wiring import Services
 
 
-def checked_text(text: str, settings: Settings) -> str:
+def check_query(text: str, settings: Settings) -> str:
     """A query or question, cleaned (NUL, lone surrogates). Raises InputError when it is empty or too long."""
     text = normalise(text).replace("\ufffd", " ").strip()
     if not text:
@@ -58,7 +58,7 @@ def make_request(
     if named and of_mode and set(named) - {"graph"} != set(of_mode) - {"graph"}:
         raise InputError(f"`mode` {mode} and `legs` {list(named)} contradict each other; send one of them")
     return SearchRequest(
-        query=checked_text(query, settings),
+        query=check_query(query, settings),
         collections=tuple(dict.fromkeys(collections)),
         top_k=top_k,
         legs=named or of_mode or default_legs(settings),

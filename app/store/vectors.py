@@ -65,7 +65,7 @@ async def reuse(
     return {bytes(row["content_hash"]): row["embedding"] for row in rows}
 
 
-async def visible(
+async def count_visible_chunks(
     connection: Any, collections: Sequence[UUID], filters: Mapping[str, Any], enough: int
 ) -> dict[UUID, int]:
     """Chunks of the documents that match the filters, by collection; more than `enough` of one are not counted to the end."""
@@ -73,7 +73,7 @@ async def visible(
     return {row["id"]: row["chunks"] for row in rows}
 
 
-async def visible_under(
+async def count_chunks_under(
     connection: Any,
     principal: Principal,
     counts: Mapping[UUID, int],
@@ -101,7 +101,7 @@ async def configure(connection: Any, limit: int, settings: VectorSettings) -> in
     return int(row["ef_search"])
 
 
-async def nearest(connection: Any, principal: Principal, regime: Regime, query: Neighbours) -> Sequence[Any]:
+async def find_nearest(connection: Any, principal: Principal, regime: Regime, query: Neighbours) -> Sequence[Any]:
     """Rows (chunk_id, passage_id, document_id, score), nearest first. HNSW regimes need `configure` before; conditions are
     for the exact one only."""
     name, restriction = _statement(regime, query)

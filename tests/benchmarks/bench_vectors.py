@@ -108,7 +108,9 @@ class Bench:
                 started = time.perf_counter()
                 visible = SIZES[name]
                 if filters:
-                    counted = await vectors.visible(connection, [UUID(int=number)], filters, settings.exact_below)
+                    counted = await vectors.count_visible_chunks(
+                        connection, [UUID(int=number)], filters, settings.exact_below
+                    )
                     visible = counted[UUID(int=number)]
                 context = SearchContext(
                     cast("SearchDeps", None), self.principal, SearchRequest("", (name,), filters=filters),

@@ -14,7 +14,7 @@ from app.agents.strategies import strategy_names
 from app.agents.tools.registry import react_tools
 from app.errors import InputError
 from app.extensions import broken_extensions
-from app.service.ask import checked_strategy
+from app.service.ask import check_strategy
 from app.wiring import Services
 from tests.conftest import InstallPackage
 from tests.db.runs import LEAVE, answer, change, events_of, fill
@@ -52,7 +52,7 @@ async def test_react_calls_a_tool_of_another_package(recipe: None, chatty: Servi
 
 async def test_a_question_is_answered_by_a_strategy_of_another_package(recipe: None, services: Services) -> None:
     await fill(services)
-    made = answer(await events_of(services, LEAVE, strategy=checked_strategy("wide")))
+    made = answer(await events_of(services, LEAVE, strategy=check_strategy("wide")))
     assert "30 days" in made.answer
     assert (made.route["strategy"], made.route["reason"]) == ("wide", "named by the caller, from another package")
 
@@ -66,4 +66,4 @@ def test_an_unknown_strategy_is_told_what_there_is(install_package: InstallPacka
         ("fast", "ValueError"), ("wide", "TypeError"),
     ]  # fmt: skip
     with pytest.raises(InputError, match=r"no strategy 'magic'\. There are: auto, fast, .*, slow"):
-        checked_strategy("magic")
+        check_strategy("magic")

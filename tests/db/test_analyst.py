@@ -22,7 +22,7 @@ from app.evals.retrieval import Bench, evaluate
 from app.jobs import vector_indexes
 from app.service.ask import ask
 from app.service.documents import get_collection, index_now, refresh_communities
-from app.service.runs import judge
+from app.service.runs import rate_run
 from app.service.search import get_trace, run_search
 from app.store import lexical
 from app.wiring import Services
@@ -230,7 +230,7 @@ async def test_logins_see_the_tenants_granted_to_them_and_nothing_they_set_chang
     await index(other_tenant, {"secret": "The secret rock is obsidian."})
     for tenant in (services, other_tenant):
         found = await traced_search(tenant)
-        await judge(tenant, found.trace_id, 1, "Found it.")
+        await rate_run(tenant, found.trace_id, 1, "Found it.")
         await talk(tenant)
     alice = await grant_login(owner, login, "analyst_alice", "one")
     hidden_chunk = await owner.fetchval("SELECT chunk_id FROM rag.embeddings WHERE tenant_id = $1",
@@ -315,7 +315,7 @@ async def enhanced(services: Services, collection: str) -> None:
     question = "What is granite and how is bread baked?"
     asked = Question(question, collection, new_id(), strategy="enhanced")
     assert await ask(services, asked)
-    await judge(services, asked.run_id, -1, "Bread is left out.")
+    await rate_run(services, asked.run_id, -1, "Bread is left out.")
 
 
 async def corrected(services: Services, collection: str) -> None:

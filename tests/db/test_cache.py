@@ -82,7 +82,7 @@ async def entries(services: Services) -> list[str]:
 # --- a hit ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a7_04_a_hit_is_the_stored_result_and_computes_nothing(library: Services) -> None:
+async def test_a_hit_is_the_stored_result_and_computes_nothing(library: Services) -> None:
     """Same passages, scores, ranks and confidence; no leg, no embedding, another trace id."""
     first = await warm(library)
     again = await find(library, f"  {QUERY.upper()} ?!")
@@ -367,7 +367,7 @@ async def test_c3_no_reader_ever_gets_less_than_what_was_acknowledged(services: 
 # --- capacity, time, counts -------------------------------------------------------------------------------------------
 
 
-async def test_a7_01_the_least_recently_used_entry_goes(library: Services) -> None:
+async def test_the_least_recently_used_entry_goes(library: Services) -> None:
     """A hit moves an entry to the end, also one of a moment ago; overflow drops the first."""
     small = with_settings(library, cache=CacheSettings(capacity=3))
     for query in ("one", "two", "three"):
@@ -379,14 +379,14 @@ async def test_a7_01_the_least_recently_used_entry_goes(library: Services) -> No
     assert await entries(small) == ["five", "four", "one"]
 
 
-async def test_a7_01_capacity_holds_after_concurrent_stores(library: Services) -> None:
+async def test_capacity_holds_after_concurrent_stores(library: Services) -> None:
     small = with_settings(library, cache=CacheSettings(capacity=5))
     await asyncio.gather(*(find(small, f"stones {i}") for i in range(40)))
     await find(small, "the last")
     assert len(await entries(small)) == 5
 
 
-async def test_a7_01_entries_expire_when_they_are_read_and_go_with_the_next_insert(library: Services) -> None:
+async def test_entries_expire_when_they_are_read_and_go_with_the_next_insert(library: Services) -> None:
     short = with_settings(library, cache=CacheSettings(ttl_seconds=0.4))
     await warm(short)
     await asyncio.sleep(0.5)
@@ -397,7 +397,7 @@ async def test_a7_01_entries_expire_when_they_are_read_and_go_with_the_next_inse
     assert await entries(short) == ["another"]
 
 
-async def test_a7_03_filters_bypass(library: Services) -> None:
+async def test_filters_bypass(library: Services) -> None:
     """Neither read nor written, and counted."""
     for _ in range(2):
         assert not (await find(library, QUERY, filters={"year": 1999})).from_cache
@@ -420,7 +420,7 @@ async def test_switched_off_it_does_nothing(library: Services) -> None:
     assert (await entries(off), await counts(off)) == ([], (0, 0, 0))
 
 
-async def test_a7_05_counts_of_all_processes_are_exact(library: Services, second: Services) -> None:
+async def test_counts_of_all_processes_are_exact(library: Services, second: Services) -> None:
     """Hits, misses and bypassed of many searches at once, from two processes."""
     await find(library, QUERY)
     await asyncio.gather(*(find(who, QUERY) for who in (library, second) for _ in range(30)))
@@ -461,7 +461,7 @@ async def test_clearing(library: Services) -> None:
 # --- what goes wrong --------------------------------------------------------------------------------------------------
 
 
-async def test_w7_a_failed_leg_is_not_remembered(library: Services) -> None:
+async def test_a_failed_leg_is_not_remembered(library: Services) -> None:
     broken = replace(library, search_deps=replace(library.search_deps, embedder=unreachable_embedder()))
     assert "vector" in (await find(broken, QUERY)).legs_failed
     assert await entries(library) == []
@@ -470,7 +470,7 @@ async def test_w7_a_failed_leg_is_not_remembered(library: Services) -> None:
 
 
 @pytest.mark.parametrize(("table", "named"), [("retrieval_cache", "look-up"), ("query_embeddings", "query embeddings")])
-async def test_w7_a_broken_cache_is_reported_and_the_search_goes_on(
+async def test_a_broken_cache_is_reported_and_the_search_goes_on(
     library: Services, database: str, psql: object, table: str, named: str
 ) -> None:
     """The table is gone; results are those of a search without a cache."""
@@ -495,7 +495,7 @@ async def test_a_locked_cache_does_not_hold_searches_up(library: Services) -> No
 # --- query embeddings -------------------------------------------------------------------------------------------------
 
 
-async def test_a3_14_a_repeated_query_costs_no_embedding_in_any_process(library: Services, second: Services) -> None:
+async def test_a_repeated_query_costs_no_embedding_in_any_process(library: Services, second: Services) -> None:
     """With the model down, a query that was embedded before is searched by its vector; the cache is bypassed."""
     first = await find(library, QUERY, filters={})
     await get_cache_stats(library)
@@ -525,7 +525,7 @@ def semantic(library: Services) -> Services:
     return with_settings(library, cache=CacheSettings(semantic=True, semantic_threshold=0.9))
 
 
-async def test_a7_06_nearly_the_same_query_is_answered(semantic: Services) -> None:
+async def test_nearly_the_same_query_is_answered(semantic: Services) -> None:
     """Off by default."""
     first = await find(semantic, "How do hikers find the trail in fog?")
     again = await find(semantic, "How can hikers find the trail in fog?")

@@ -46,7 +46,7 @@ def kinds(trace: list[Mapping[str, Any]]) -> list[str]:
 
 
 @BOTH
-async def test_a10_17_completes_with_proper_citations(services: Services, talking: Talking) -> None:
+async def test_completes_with_proper_citations(services: Services, talking: Talking) -> None:
     talking.reset(action=[search("days of leave"), opening(1), final(TRUE)])
     made, trace = await planned(services, LEAVE)
     assert kinds(trace) == ["plan", "tool_call", "tool_call", "final"]
@@ -60,7 +60,7 @@ async def test_a10_17_completes_with_proper_citations(services: Services, talkin
     assert trace[1]["outputSummary"].startswith("Found ")
 
 
-async def test_a10_14_the_prompt_shows_the_state(services: Services, talking: Talking) -> None:
+async def test_the_prompt_shows_the_state(services: Services, talking: Talking) -> None:
     talking.reset(action=[search("days of leave"), opening(1), final(TRUE)])
     await planned(services, "Use at least two separate searches: how many days of leave do employees have?")
     second, third = (talking.heard["action"][n][1] for n in (1, 2))
@@ -88,7 +88,7 @@ async def test_prompts_with_explicit_constraints_go_this_way_by_themselves(
 
 
 @BOTH
-async def test_a10_17_rejects_early_final(services: Services, talking: Talking) -> None:
+async def test_rejects_early_final(services: Services, talking: Talking) -> None:
     talking.reset(action=[final(TRUE), search("leave"), search("parental leave"), opening(1), final(TRUE)])
     made, trace = await planned(
         services, "Use two separate searches and open at least one citation: how many days of leave do employees have?"
@@ -103,9 +103,7 @@ async def test_a10_17_rejects_early_final(services: Services, talking: Talking) 
 
 
 @BOTH
-async def test_a10_10_citations_that_do_not_exist_are_sent_back_and_never_shown(
-    services: Services, talking: Talking
-) -> None:
+async def test_citations_that_do_not_exist_are_sent_back_and_never_shown(services: Services, talking: Talking) -> None:
     talking.reset(
         action=[search("leave"), opening(1), final("Employees have 30 days of leave per year [5]."), final(TRUE)]
     )
@@ -114,7 +112,7 @@ async def test_a10_10_citations_that_do_not_exist_are_sent_back_and_never_shown(
     assert made.answer == TRUE
 
 
-async def test_a10_08_a_command_that_no_source_names_is_sent_back(services: Services, talking: Talking) -> None:
+async def test_a_command_that_no_source_names_is_sent_back(services: Services, talking: Talking) -> None:
     talking.reset(action=[search("leave"), opening(1), final("Run kubectl to get 30 days of leave [1]."), final(TRUE)])
     made, trace = await planned(services, LEAVE)
     assert any("'kubectl'" in error for item in trace for error in item.get("validationErrors", ()))
@@ -158,7 +156,7 @@ async def test_insufficiencies_are_handed_over(services: Services, talking: Talk
 
 
 @BOTH
-async def test_a10_04_an_endless_loop_ends_in_a_synthesis(services: Services, talking: Talking) -> None:
+async def test_an_endless_loop_ends_in_a_synthesis(services: Services, talking: Talking) -> None:
     count = iter(range(1000))
     talking.reset(action=[lambda user: search(f"leave {next(count)}")], generate=[TRUE])
     made, trace = await planned(services, LEAVE)
@@ -179,7 +177,7 @@ async def test_the_same_chunk_is_never_opened_twice(services: Services, talking:
 
 
 @BOTH
-async def test_a10_04_three_answers_are_sent_back_then_it_is_written_from_what_was_found(
+async def test_three_answers_are_sent_back_then_it_is_written_from_what_was_found(
     services: Services, talking: Talking
 ) -> None:
     talking.reset(action=[search("leave"), final("Leave is long [7].")], generate=[TRUE])
@@ -190,7 +188,7 @@ async def test_a10_04_three_answers_are_sent_back_then_it_is_written_from_what_w
     assert any("INVALID_CITATION_REF" in text for text in made.insufficiencies)
 
 
-async def test_t8_what_the_prompt_demands_beyond_the_budget_raises_it_up_to_a_limit(
+async def test_what_the_prompt_demands_beyond_the_budget_raises_it_up_to_a_limit(
     services: Services, talking: Talking
 ) -> None:
     talking.reset(
@@ -226,16 +224,14 @@ MISBEHAVED = {
 
 
 @pytest.mark.parametrize("reply", MISBEHAVED.values(), ids=MISBEHAVED.keys())
-async def test_a10_19_whatever_a_model_says_once_the_run_recovers(
-    services: Services, talking: Talking, reply: str
-) -> None:
+async def test_whatever_a_model_says_once_the_run_recovers(services: Services, talking: Talking, reply: str) -> None:
     talking.reset(action=[reply, search("leave"), opening(1), final(TRUE)])
     made, _ = await planned(services, LEAVE)
     assert made.answer == TRUE
 
 
 @pytest.mark.parametrize("reply", MISBEHAVED.values(), ids=MISBEHAVED.keys())
-async def test_a10_19_whatever_a_model_says_for_ever_the_run_ends_with_an_answer(
+async def test_whatever_a_model_says_for_ever_the_run_ends_with_an_answer(
     services: Services, talking: Talking, reply: str
 ) -> None:
     talking.reset(plan=[reply], action=[reply], generate=[TRUE])
@@ -245,7 +241,7 @@ async def test_a10_19_whatever_a_model_says_for_ever_the_run_ends_with_an_answer
     assert "default" in trace[0]["notes"]
 
 
-async def test_w7_a_model_that_fails_is_told_and_the_answer_is_extracted(
+async def test_a_model_that_fails_is_told_and_the_answer_is_extracted(
     services: Services, scripted: ScriptedServer
 ) -> None:
     scripted.script(*["500"] * 60)

@@ -64,7 +64,7 @@ def states(found: list[Any]) -> list[str]:
 
 
 @BOTH
-async def test_a8_12_a_run_thinks_acts_observes_reflects_and_answers(
+async def test_a_run_thinks_acts_observes_reflects_and_answers(
     services: Services, talking: Talking, protocol: str
 ) -> None:
     talking.reset(think=[SEARCH, DONE])
@@ -95,7 +95,7 @@ TOLD = (
 
 
 @BOTH
-async def test_a8_14_the_model_is_told_the_tools_the_language_and_how_to_reply(
+async def test_the_model_is_told_the_tools_the_language_and_how_to_reply(
     services: Services, talking: Talking, scripted: ScriptedServer, protocol: str
 ) -> None:
     talking.reset(think=[SEARCH, DONE])
@@ -138,7 +138,7 @@ async def test_a_model_that_has_tools_and_simply_answers_is_heard_where_it_cites
 
 
 @BOTH
-async def test_a8_06_two_tools_run_in_one_step(services: Services, talking: Talking, protocol: str) -> None:
+async def test_two_tools_run_in_one_step(services: Services, talking: Talking, protocol: str) -> None:
     both = two(("retrieve_vector", {"query": "leave"}), ("retrieve_vector", {"query": "salaries"}))
     talking.reset(think=[both, DONE])
     made = await asked(services)
@@ -148,7 +148,7 @@ async def test_a8_06_two_tools_run_in_one_step(services: Services, talking: Talk
 
 
 @BOTH
-async def test_a8_05_a_terminal_action_beside_another_stands_alone(services: Services, talking: Talking) -> None:
+async def test_a_terminal_action_beside_another_stands_alone(services: Services, talking: Talking) -> None:
     talking.reset(think=[SEARCH, two(("retrieve_vector", {"query": "x"}), ("final_answer", {"answer": TRUE}))])
     made = await asked(services)
     assert made.answer == TRUE
@@ -156,7 +156,7 @@ async def test_a8_05_a_terminal_action_beside_another_stands_alone(services: Ser
 
 
 @BOTH
-async def test_a8_05_a_question_back_needs_clarification(services: Services, talking: Talking) -> None:
+async def test_a_question_back_needs_clarification(services: Services, talking: Talking) -> None:
     talking.reset(think=[step("ask_clarification", question="Which kind of leave do you mean?")])
     found = await events(services)
     made = answer(found)
@@ -166,7 +166,7 @@ async def test_a8_05_a_question_back_needs_clarification(services: Services, tal
 
 
 @BOTH
-async def test_a8_05_no_action_ends_the_loop_and_the_question_is_answered_anyway(
+async def test_no_action_ends_the_loop_and_the_question_is_answered_anyway(
     services: Services, talking: Talking
 ) -> None:
     talking.reset(think=["I am a helpful assistant."], generate=[TRUE])
@@ -179,7 +179,7 @@ async def test_a8_05_no_action_ends_the_loop_and_the_question_is_answered_anyway
 
 
 @BOTH
-async def test_a8_08_a_reflection_binds(services: Services, talking: Talking) -> None:
+async def test_a_reflection_binds(services: Services, talking: Talking) -> None:
     talking.reset(think=[SEARCH], reflect=[ENOUGH], generate=[TRUE])
     made = await asked(services)
     assert made.answer == TRUE
@@ -189,7 +189,7 @@ async def test_a8_08_a_reflection_binds(services: Services, talking: Talking) ->
     assert "30 days of leave" in user
 
 
-async def test_a8_08_a_reflection_that_fails_decides_nothing(
+async def test_a_reflection_that_fails_decides_nothing(
     services: Services, talking: Talking, scripted: ScriptedServer
 ) -> None:
     talking.reset(think=[SEARCH, DONE])
@@ -199,7 +199,7 @@ async def test_a8_08_a_reflection_that_fails_decides_nothing(
     assert any("a reflection failed" in note for note in made.degraded)
 
 
-async def test_a8_09_older_steps_are_told_without_their_observations(services: Services, talking: Talking) -> None:
+async def test_older_steps_are_told_without_their_observations(services: Services, talking: Talking) -> None:
     queries = ["parental leave", "salaries paid", "travel costs"]
     talking.reset(think=[*(step("retrieve_vector", query=query) for query in queries), DONE])
     await asked(services)
@@ -210,7 +210,7 @@ async def test_a8_09_older_steps_are_told_without_their_observations(services: S
 
 
 @BOTH
-async def test_a8_10_a_dead_end_is_taken_back_once_with_a_hint(services: Services, talking: Talking) -> None:
+async def test_a_dead_end_is_taken_back_once_with_a_hint(services: Services, talking: Talking) -> None:
     nothing = step("lookup_entity", name="Zanzibarium")
     talking.reset(think=[nothing, step("retrieve_graph", query="Zanzibarium"), SEARCH, DONE])
     made = await asked(services)
@@ -226,7 +226,7 @@ async def test_a8_10_a_dead_end_is_taken_back_once_with_a_hint(services: Service
 
 
 @BOTH
-async def test_a8_11_after_seven_steps_it_must_conclude(services: Services, talking: Talking) -> None:
+async def test_after_seven_steps_it_must_conclude(services: Services, talking: Talking) -> None:
     queries = ["leave", "parental leave", "salaries", "bonus", "overtime", "travel", "hotels", "trains"]
     talking.reset(think=[step("retrieve_vector", query=query) for query in queries], generate=[TRUE])
     made = await asked(services)
@@ -238,7 +238,7 @@ async def test_a8_11_after_seven_steps_it_must_conclude(services: Services, talk
     assert "What an agent did" in user
 
 
-async def test_a8_11_an_exception_falls_to_fast(services: Services, talking: Talking, scripted: ScriptedServer) -> None:
+async def test_an_exception_falls_to_fast(services: Services, talking: Talking, scripted: ScriptedServer) -> None:
     talking.reset(generate=[TRUE])
     scripted.script(Reply("401"))
     made = await asked(services)
@@ -247,7 +247,7 @@ async def test_a8_11_an_exception_falls_to_fast(services: Services, talking: Tal
 
 
 @BOTH
-async def test_w13_the_same_call_again_is_not_made_and_going_in_circles_is_stopped(
+async def test_the_same_call_again_is_not_made_and_going_in_circles_is_stopped(
     services: Services, talking: Talking
 ) -> None:
     talking.reset(think=[SEARCH], generate=[TRUE])

@@ -289,7 +289,7 @@ def test_killed_process_leaves_a_failed_run_to_the_other(
         assert again[-1].data["code"] == "run-lost"
 
 
-def test_stopped_process_ends_its_runs_in_time_T32(
+def test_stopped_process_ends_its_runs_in_time(
     fresh_database: Callable[[], str], tmp_path: Path, model: Path, chat: ScriptedServer
 ) -> None:
     with two_servers(fresh_database(), tmp_path, model, chat) as (one, two):

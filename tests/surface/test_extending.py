@@ -15,6 +15,7 @@ import structlog
 
 from app.cli import run
 from app.extensions import broken_extensions
+from app.wiring import find_extensions
 from tests.conftest import InstallPackage
 
 RECIPES = (Path(__file__).resolve().parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -136,11 +137,16 @@ def test_a_package_that_cannot_be_used_costs_nothing_else(
     assert why in broken.reason
 
 
+def test_readiness_is_told_of_broken_parts_before_they_are_needed(install_package: InstallPackage) -> None:
+    groups = ("loaders", "chunkers", "providers")
+    install_package("ext_useless", "PART = 1\n", **{group: {"mine": "ext_useless:PART"} for group in groups})
+    find_extensions()
+    assert [one.group for one in broken_extensions()] == sorted(groups)
+
+
 def test_a_provider_that_fails_is_said_where_it_would_have_been_used(
     cairn: Cairn, install_package: InstallPackage
 ) -> None:
-    def fail(model: str) -> None: ...
-
     install_package(
         "ext_failing",
         "from app.providers.protocols import Provider\n"

@@ -29,7 +29,7 @@ def where(
 @pytest.mark.parametrize(
     "same", ["what is a cairn", "  What\tis \n a  CAIRN ?! ", "what is a cairn?.!,;:", "WHAT IS A CAIRN ."]
 )
-def test_a7_02_spelling_that_means_the_same_shares_a_key(same: str) -> None:
+def test_spelling_that_means_the_same_shares_a_key(same: str) -> None:
     """Lower case, white space collapsed, trailing ?.!,;: stripped."""
     assert where(replace(REQUEST, query=same)) == replace(where(), guards=guards(same))
 
@@ -37,7 +37,7 @@ def test_a7_02_spelling_that_means_the_same_shares_a_key(same: str) -> None:
 @pytest.mark.parametrize(
     "other", ["what is the cairn", "what are cairns", "what is a.cairn", "? what is a cairn", "what is a cairn)", "???"]
 )
-def test_a7_02_no_stemming_and_no_stop_words(other: str) -> None:
+def test_no_stemming_and_no_stop_words(other: str) -> None:
     assert where(replace(REQUEST, query=other)).key != where().key
 
 
@@ -70,7 +70,7 @@ CHANGES: dict[str, CacheAddress] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_t14_whatever_decides_the_result_is_in_the_key_and_in_the_scope(change: str) -> None:
+def test_whatever_decides_the_result_is_in_the_key_and_in_the_scope(change: str) -> None:
     """No leak between tenants, collections, models, settings or parameters."""
     assert CHANGES[change].key != where().key
     assert CHANGES[change].scope != where().scope
@@ -153,6 +153,6 @@ def test_what_failed_in_part_is_not_stored() -> None:
     assert not is_storable(replace(whole, degraded=("reranker failed",)))
 
 
-def test_a7_05_hit_rate() -> None:
+def test_hit_rate() -> None:
     assert CacheStats(0, CacheCounts(), 0).hit_rate is None
     assert CacheStats(0, CacheCounts(hits=3, misses=1, bypassed=9), 0).hit_rate == 0.75

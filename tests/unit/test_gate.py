@@ -30,11 +30,11 @@ def codes(
     return [one.code for one in validate(FinalAnswer(answer, cited, lacks), PromptConstraints(**wanted), state)]
 
 
-def test_a10_17_valid_state_passes() -> None:
+def test_valid_state_passes() -> None:
     assert codes(GOOD, min_searches=2, min_open_citations=2, cited=(CitationRef("d1", "c1"),)) == []
 
 
-def test_a10_17_validates_min_searches_failure() -> None:
+def test_validates_min_searches_failure() -> None:
     problem, = validate(
         FinalAnswer(GOOD), PromptConstraints(min_searches=3, required_search_topics=("leave", "travel")), DONE
     )  # fmt: skip
@@ -43,7 +43,7 @@ def test_a10_17_validates_min_searches_failure() -> None:
     assert "travel" in problem.message
 
 
-def test_a10_17_validates_min_open_citations_failure() -> None:
+def test_validates_min_open_citations_failure() -> None:
     state = WorkDone(("leave",), (LEAVE,), (LEAVE, PAY))
     assert codes(GOOD, state, min_open_citations=2) == ["MIN_OPEN_CITATIONS_UNMET"]
 
@@ -53,19 +53,19 @@ def test_what_was_not_found_cannot_be_demanded_to_be_opened() -> None:
     assert codes(GOOD, state, min_open_citations=4) == []
 
 
-def test_a10_17_validates_grounded_claims() -> None:
+def test_validates_grounded_claims() -> None:
     assert codes("Run kubectl rollout to get 30 days [1].") == ["UNGROUNDED_CLAIM"]
 
 
 @pytest.mark.parametrize("term", [term for term in SUSPICIOUS_TERMS if term not in ("reindex", "vacuum", "truncate")])
-def test_a10_08_every_suspicious_term(term: str) -> None:
+def test_every_suspicious_term(term: str) -> None:
     assert codes(f"First, {term.upper()} it [1].") == ["UNGROUNDED_CLAIM"]
 
 
 @pytest.mark.parametrize(
     "answer", ["Then reindex the table [1].", "The truncated reindexing takes 30 days [1].", "Overwhelming leave [1]."]
 )
-def test_t15_whole_words_and_only_where_no_source_has_them(answer: str) -> None:
+def test_whole_words_and_only_where_no_source_has_them(answer: str) -> None:
     assert codes(answer) == []
 
 

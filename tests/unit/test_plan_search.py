@@ -92,7 +92,7 @@ def test_by_names_the_graph_is_followed_where_the_query_names_something() -> Non
         ("UNKNOWN", 0.6, LEGS),
     ],
 )
-def test_a6_01_to_a6_03_by_type_a_side_below_the_threshold_does_not_run(
+def test_to_a6_03_by_type_a_side_below_the_threshold_does_not_run(
     kind: QueryType, confidence: float, legs: tuple[Leg, ...]
 ) -> None:
     assert legs_chosen(asked("how many days?", kind=kind, confidence=confidence), TYPE) == legs
@@ -100,7 +100,7 @@ def test_a6_01_to_a6_03_by_type_a_side_below_the_threshold_does_not_run(
 
 
 @pytest.mark.parametrize(("share", "legs"), [(0.15, LEGS), (0.149, TEXT), (0.85, LEGS), (0.851, ("graph",))])
-def test_a6_03_the_threshold_is_fifteen_hundredths(share: float, legs: tuple[Leg, ...]) -> None:
+def test_the_threshold_is_fifteen_hundredths(share: float, legs: tuple[Leg, ...]) -> None:
     request = SearchRequest("how?", ("c",), legs=LEGS, weights=FusionWeights(1 - share, share, "HYBRID"))
     assert legs_chosen(request, TYPE) == legs
 
@@ -116,7 +116,7 @@ def test_a_graph_that_finds_little_calls_the_text_legs() -> None:
     assert not graph_is_unsure(planned(request, request.legs), {"graph": graph()})
 
 
-def test_a6_01_the_weights_of_the_type_decide_what_counts_more() -> None:
+def test_the_weights_of_the_type_decide_what_counts_more() -> None:
     found = graph(0.35, 0.3)
     relational, procedural = asked("How is Big Eyes?", kind="RELATIONAL"), asked("how?", kind="PROCEDURAL")
     assert order(TYPE, relational, found)[:3] == [0, 100, 101], "the best of the text legs stays"
@@ -124,7 +124,7 @@ def test_a6_01_the_weights_of_the_type_decide_what_counts_more() -> None:
     assert order(NAMES, procedural, found) == order(NAMES, asked("how?"), found), "types do not decide by names"
 
 
-def test_a6_04_a_graph_that_is_not_sure_gives_weight_away() -> None:
+def test_a_graph_that_is_not_sure_gives_weight_away() -> None:
     """RELATIONAL without entities is .5/.5: worth .5 + .25 of .3 without the shift, less with it."""
     request, found = asked("how?", kind="RELATIONAL"), graph(0.25)
     weight = 0.45 / 0.55
@@ -136,7 +136,7 @@ def test_a6_04_a_graph_that_is_not_sure_gives_weight_away() -> None:
     assert both_low[100].shares["graph"] == pytest.approx(0.25), "ADAPTIVE: nothing moves"
 
 
-def test_a6_05_capped_each_side_brings_its_share() -> None:
+def test_capped_each_side_brings_its_share() -> None:
     request = SearchRequest("how?", ("c",), top_k=5, legs=LEGS)
     found = graph(*[0.01] * 5)
     share = GraphSettings(fusion="capped", weight=0.4)

@@ -71,7 +71,7 @@ DOM = ("Wann wurde der Kölner Dom gebaut?", "Der Bau begann 1248. [1]")
         (DOM, "Was kostet dort der Eintritt?", "Kölner Dom"),
     ],
 )
-def test_pronouns_and_omissions_carry_the_subject_A2_01(said: tuple[str, str], message: str, carried: str) -> None:
+def test_pronouns_and_omissions_carry_the_subject(said: tuple[str, str], message: str, carried: str) -> None:
     found = after(message, *said)
     assert carried in found.text
     assert carried in found.carried
@@ -132,7 +132,7 @@ def test_a_change_of_subject_stays_as_it_is(said: tuple[str, str], message: str)
     ("said", "message"),
     [(FRANCE, "why?"), (FRANCE, "since when?"), (CLIO, "pourquoi ?"), (TOWER, "¿por qué?"), (DOM, "Warum?")],
 )
-def test_a_bare_question_word_asks_about_the_last_question_T3(said: tuple[str, str], message: str) -> None:
+def test_a_bare_question_word_asks_about_the_last_question(said: tuple[str, str], message: str) -> None:
     found = after(message, *said)
     assert said[0] in found.text
     assert message.strip(" ?¿") in found.text
@@ -273,7 +273,7 @@ def passage(title: str, content: str, *headings: str) -> Passage:
     return Passage(*ids, title, title, content, 0, 1, None, headings, 1, 1, "c", "text/plain", {})
 
 
-def test_a_query_after_failed_grading_uses_what_was_retrieved_A2_05() -> None:
+def test_a_query_after_failed_grading_uses_what_was_retrieved() -> None:
     question = "How is the jaguar fed?"
     cars = [passage("Jaguar cars", "The jaguar is fed with petrol.") for _ in range(3)]
     cats = [passage("Big cats", "The jaguar eats meat.", "Feeding in zoos")]
@@ -346,7 +346,7 @@ def test_clauses_are_no_list() -> None:
     assert listed(answer) == ()
 
 
-def test_a_message_may_lean_on_the_window_and_this_on_what_is_older_A12_01() -> None:
+def test_a_message_may_lean_on_the_window_and_this_on_what_is_older() -> None:
     more = ["tell me more", "The Louvre is there. [1]"] * 3
     thanks = ["thanks", "You're welcome!"] * 3
     history = [turn("assistant" if place % 2 else "user", text) for place, text in enumerate((*FRANCE, *more))]

@@ -82,7 +82,8 @@ _MOST_ABOVE: Final = 60
 
 
 def symbol_units(text: str, outline: Outline, size: int) -> Iterator[Span]:
-    """Neighbouring spans that cover the text, cut where definitions begin."""
+    """Neighbouring spans that cover the text, cut where definitions begin. A class is one where it fits into a passage of `size`
+    characters, else its members are."""
     cuts = {0}
     covered = 0
     for one in sorted(outline.definitions, key=lambda one: (one.start, -one.end)):

@@ -1,4 +1,4 @@
-"""Words that tell what a name is of, and what stands between two related names. Data, folded; of all languages."""
+"""What kind of thing a name is of, and what stands between two related names: the words of all languages, folded."""
 
 from __future__ import annotations
 
