@@ -66,15 +66,14 @@ class Topic:
 
     @property
     def words(self) -> tuple[str, ...]:
-        return tuple(content_words(self.question))
+        """All that the question says: its names, and its other words of content."""
+        inside = {part.casefold() for name in self.names for part in name.split()}
+        return (*self.names, *(word for word in content_words(self.question) if word.casefold() not in inside))
 
 
-def carry(
-    message: str, history: Sequence[Turn], language: str, names: Names, *,
-    window: int | None = None,
-) -> Carried:  # fmt: skip
+def carry(message: str, history: Sequence[Turn], language: str, names: Names, *, window: int | None = None) -> Carried:
     """`history` is oldest first, without the message. `window`: how many of its last messages the message may lean on (None:
-    all); what one of these leans on itself may be older. """
+    all); what one of these leans on itself may be older."""
     if not history:
         return Carried(message, reason="no history")
     topic = topic_of(history, language, names, window=window)
@@ -82,9 +81,8 @@ def carry(
 
 
 def last_question(
-    message: str, history: Sequence[Turn], language: str, names: Names, *,
-    window: int | None = None,
-) -> Carried:  # fmt: skip
+    message: str, history: Sequence[Turn], language: str, names: Names, *, window: int | None = None
+) -> Carried:
     """For "tell me more" and "simpler, please" where no answer is there to work on: the question before."""
     topic = topic_of(history, language, names, window=window)
     return Carried(topic.question, (topic.question,), "the last question again") if topic else Carried(message)
@@ -98,9 +96,7 @@ def parts_alone(parts: Sequence[str], language: str, names: Names) -> tuple[str,
     return (parts[0], *(resolve(part, first, language, names).text for part in parts[1:]))
 
 
-def resolve(
-    message: str, topic: Topic, language: str, names: Names
-) -> Carried:
+def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
     """The message with what it leans on, out of `topic`."""
     found = _Message(message, language, names)
     if len(message) > MAX_CHARS or len(found.content) > MAX_CONTENT:
@@ -119,7 +115,7 @@ def resolve(
         return _referred(message, word, topic, found)
     if not found.content:
         return _about_the_last(message, topic, found)
-    if not found.names and len(found.content) <= TOO_LITTLE:
+    if not found.names and len(found.content) <= TOO_LITTLE and not found.rules.defines.match(found.folded):
         return _behind(message, topic.words, "it says too little by itself: words of the last question")
     return Carried(message)
 
@@ -127,9 +123,7 @@ def resolve(
 # --- what was spoken of ---------------------------------------------------------------------------------------------------
 
 
-def topic_of(
-    history: Sequence[Turn], language: str, names: Names, *, window: int | None = None
-) -> Topic | None:
+def topic_of(history: Sequence[Turn], language: str, names: Names, *, window: int | None = None) -> Topic | None:
     """The last question that stands alone, and what those after it made of it."""
     topic: Topic | None = None
     for text, answer, goes_on in _since_alone(history, language, names, window):
@@ -223,8 +217,8 @@ _SERIES: Final = re.compile(rf"(?P<head>[^,.;:!?\n]+(?:,\s*[^,.;:!?\n]+)+)\s*,?\
 
 
 def listed(answer: str) -> tuple[str, ...]:
-    """Lines of a list, each up to a colon, dash or full stop; else three or more members of "A, B and C": single words, or names, of the first
-    only its last words. None where nothing is listed."""
+    """Lines of a list, each up to a colon, dash or full stop; else three or more members of "A, B and C", single words or
+    names, of the first only its last words. None where nothing is listed."""
     lines = [match["item"].replace("**", "") for match in _ITEM.finditer(answer)]
     if len(lines) >= 2:
         heads = (re.split(r"\s[-–—]\s|:\s|(?<=\w{3})\.\s", line, maxsplit=1)[0] for line in lines[:20])
@@ -266,7 +260,9 @@ class _Message:
                 continue
             spelled = self.rules.spelled.get(word.text if word.start else word.text.lower(), word.folded)
             refers = spelled in self.rules.pronouns or spelled in self.rules.demonstratives
-            refers |= spelled in self.rules.last and (word is self.words[-1] or (spelled == "that" and word in self.words[:2]))
+            refers |= spelled in self.rules.last and (
+                word is self.words[-1] or (spelled == "that" and word in self.words[:2])
+            )
             loud = word.text.isupper() and len(word.text) > 1  # IT, US
             if refers and not loud and not any(start <= word.start < end for start, end in idle):
                 return None if self.holds_before(word.start, self._bound(word)) else word
@@ -303,6 +299,7 @@ class _Rules:
     demonstratives: frozenset[str]
     persons: frozenset[str]
     owners: frozenset[str]
+    plurals: frozenset[str]
     replaced: frozenset[str]
     last: frozenset[str]
     names: frozenset[str]
@@ -311,6 +308,7 @@ class _Rules:
     spelled: Mapping[str, str]
     ordinals: Mapping[str, int]
     owners_bound: int
+    defines: re.Pattern[str]
     nothing: re.Pattern[str]
     openers: re.Pattern[str]
     several: re.Pattern[str]
@@ -318,7 +316,6 @@ class _Rules:
     ordinal: re.Pattern[str]
 
 
-_WORD_LISTS: Final = ("pronouns", "demonstratives", "persons", "owners", "replaced", "last", "names", "things")
 LAST: Final = -1
 """Number of "the last one"."""
 
@@ -328,18 +325,27 @@ def _rules(language: str) -> _Rules:
     data = table("carry")
     raw = data.get(language, data["en"])
     code = language if language in data else "en"
-    ordinals = {word: LAST for word in raw["final"].split()}
+    ordinals = dict.fromkeys(raw["final"].split(), LAST)
     for line in (raw["ordinals"], raw["numbered"]):
         ordinals |= {word: number for number, word in enumerate(line.split(), 1)}
     words, items = "|".join(ordinals), "|".join(raw["items"].split())
     articles = "|".join(f"{one}" if one.endswith("'") else rf"{one}\s+" for one in raw["articles"].split())
     openers = "|".join(raw["openers"])
     return _Rules(
-        *(folded_words(raw[name]) for name in _WORD_LISTS),
+        pronouns=folded_words(raw["pronouns"]),
+        demonstratives=folded_words(raw["demonstratives"]),
+        persons=folded_words(raw["persons"]),
+        owners=folded_words(raw["owners"]),
+        plurals=folded_words(raw["plurals"]),
+        replaced=folded_words(raw["replaced"]),
+        last=folded_words(raw["last"]),
+        names=folded_words(raw["names"]),
+        things=folded_words(raw["things"]),
         questions=frozenset(fold(word) for word in QUESTION_WORDS[code]),  # type: ignore[index]
         spelled=raw["spelled"],
         ordinals=ordinals,
         owners_bound=raw["owners_bound"],
+        defines=re.compile(rf"[\s¿]*(?:{'|'.join(raw['defines'])})"),
         nothing=_any(raw["nothing"]),
         openers=re.compile(rf"[\s¿¡]*(?:(?:{openers})(?!\w)[\s,]*)+"),
         several=_any(raw["several"]),
@@ -427,12 +433,11 @@ def _meant(word: Word, topic: Topic, rules: _Rules) -> Sequence[str]:
     meant; a question what or which thing is about its answer next, unless it named nothing else than that thing."""
     if word.folded in rules.persons:
         return topic.answered[:1] or topic.names
-    if word.folded in rules.demonstratives | rules.last:
+    if word.folded in rules.demonstratives | rules.plurals or word.folded == "that":
         return topic.words
     asked = {one.folded for one in message_words(topic.question)}
     if asked & rules.names:
         return (*(topic.names or topic.words), *topic.answered)
-    inside = {part.casefold() for name in topic.names for part in name.split()}
-    if asked & rules.things and any(part.casefold() not in inside for part in topic.words):
+    if asked & rules.things and len(topic.words) > len(topic.names):
         return topic.answered or topic.names
     return topic.names

@@ -20,8 +20,7 @@ from app.errors import NotFoundError
 from app.memory.recall import recall, widest
 from app.memory.remember import remembered
 from app.providers.protocols import Vectors
-from app.query.filters import Found, Wish
-from app.query.restrict import restrict
+from app.query.filters import Restrictions, Wish, restrict
 from app.query.understand import understand
 from app.retrieve.cache import cached_search
 from app.retrieve.embed import query_vectors
@@ -79,7 +78,7 @@ def deps_for(services: Services, question: Question, settings: Settings, record:
     async def embed(texts: Sequence[str]) -> Vectors:
         return await query_vectors(search_deps, principal, texts, settings)
 
-    async def restricted(asked: Sequence[Wish]) -> Found:
+    async def restricted(asked: Sequence[Wish]) -> Restrictions:
         return await restrict(database, principal, question.collection, asked)
 
     async def understood(asked: Question) -> QueryPlan:

@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.passage import LEGS, Fused, Hit, Leg, LegResult, SearchRequest
 from app.domain.plan import Classification, FusionWeights, QueryType
-from app.query.weights import fusion_weights
+from app.query.classify import fusion_weights
 from app.retrieve.graph import question_keys
 from app.retrieve.plan import (
     default_legs,
