@@ -12,6 +12,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -43,10 +44,8 @@ from app.api import (
 from app.api.middleware import RequestMiddleware, check_listen
 from app.api.running import Running
 from app.errors import CairnError
-from app.service.jobs import expire_jobs, order_upkeep
-from app.service.runs import tidy_runs
+from app.service.operation import do_upkeep
 from app.settings import Environment, SettingsStore, read_environment
-from app.store import upkeep
 from app.wiring import Services, open_services
 
 __all__ = ["check_listen", "create_app", "from_environment", "serve"]
@@ -65,8 +64,6 @@ EXIT_SECONDS = 9.5
 PostgreSQL."""
 DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
-PARTITION_DAYS = 7
-"""Trace partitions are made so many days ahead, so that a week without maintenance does no harm."""
 
 DESCRIPTION = """Answers questions from your documents. Every answer cites spans that exist, and every search can be
 read back with `GET /traces/{id}`.
@@ -168,8 +165,9 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
     ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS))
     working: asyncio.Task[None] | None = None
     if worker:
-        running.worker = services.worker(grace_seconds=WORKER_SECONDS)
-        working = asyncio.create_task(running.worker.run(running.stopping))
+        work = services.worker(grace_seconds=WORKER_SECONDS)
+        running.worker_progress = lambda: work.last_progress
+        working = asyncio.create_task(work.run(running.stopping))
     try:
         yield
     finally:
@@ -206,13 +204,8 @@ async def _warm(services: Services) -> None:
 async def _maintain(services: Services) -> None:
     while True:
         try:
-            async with services.database.connection() as connection:
-                made = await upkeep.ensure_partitions(connection, PARTITION_DAYS)
-                dropped = await upkeep.drop_partitions(connection, services.settings.current.trace.retention_days)
-            expired = await expire_jobs(services)
-            await tidy_runs(services)
-            await order_upkeep(services)
-            log.info("maintenance", partitions_made=made, partitions_dropped=dropped, jobs_expired=expired)
+            done = await do_upkeep(services)
+            log.info("maintenance", **asdict(done))
             pause = DAY_SECONDS
         except CairnError as error:
             log.warning("maintenance.failed", problem=error.detail)

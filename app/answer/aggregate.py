@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from app.answer.advice import join_or, known_language
-from app.domain.library import Holdings, Listed
+from app.domain.document import Holdings, ListedDocument
 from app.language.tokens import Language
 
 LISTED: Final = 20
@@ -44,7 +44,7 @@ _UNREADY: Final[Mapping[Language, str]] = {
 _PAGES: Final[Mapping[Language, str]] = {"en": "pages", "fr": "pages", "es": "páginas", "de": "Seiten"}
 
 
-def catalogue(language: str, collection: str, holdings: Holdings, listed: Sequence[Listed]) -> str:
+def catalogue(language: str, collection: str, holdings: Holdings, listed: Sequence[ListedDocument]) -> str:
     """How many documents of which kinds, and which they are."""
     spoken = known_language(language)
     one, many = _HOLDS[spoken]
@@ -60,7 +60,7 @@ def catalogue(language: str, collection: str, holdings: Holdings, listed: Sequen
     return "\n".join(lines)
 
 
-def mentions(language: str, words: Sequence[str], listed: Sequence[Listed], total: int) -> str:
+def mentions(language: str, words: Sequence[str], listed: Sequence[ListedDocument], total: int) -> str:
     """Which of all documents mention these words."""
     spoken = known_language(language)
     one, many = _ABOUT[spoken]
@@ -74,13 +74,13 @@ def kind(media_type: str) -> str:
     return _KINDS.get(media_type) or media_type.removeprefix("text/x-").removeprefix("text/").capitalize()
 
 
-def _lines(listed: Sequence[Listed], total: int, language: Language) -> list[str]:
+def _lines(listed: Sequence[ListedDocument], total: int, language: Language) -> list[str]:
     shown = listed[:LISTED]
     lines = [f"- {_line(item, language)}" for item in shown]
     return [*lines, f"- {_MORE[language].format(n=total - len(shown))}"] if total > len(shown) else lines
 
 
-def _line(item: Listed, language: Language) -> str:
+def _line(item: ListedDocument, language: Language) -> str:
     title = " ".join(item.title.split()) or item.external_id
     facts = [] if item.external_id == title else [item.external_id]
     facts += [f"{item.pages} {_PAGES[language]}"] if item.pages and item.pages > 1 else []

@@ -11,8 +11,8 @@ from app.answering.context import Outcome, Run
 from app.answering.fast import answer_empty
 from app.answering.naming import topic
 from app.domain.answer import Draft
+from app.domain.document import Holdings
 from app.domain.event import Progress, Token
-from app.domain.library import Holdings
 
 MOST_MENTIONED: Final = 200
 """Documents that a search by words returns; with so many the count is a lower bound."""

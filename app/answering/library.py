@@ -8,12 +8,12 @@ from typing import Any, Final
 from uuid import UUID
 
 from app.domain.code import Symbol, SymbolQuery
+from app.domain.document import Holdings, ListedDocument
 from app.domain.graph_view import CommunitySummary, Way
-from app.domain.library import DocumentReading, Holdings, Listed
-from app.domain.passage import Passage
+from app.domain.passage import DocumentReading, Passage
 from app.domain.principal import Principal
 from app.graph.code.symbols import find_symbols
-from app.graph.overview import communities_for
+from app.graph.overview import find_communities_about
 from app.graph.resolve import find_entity
 from app.graph.walk import find_ways
 from app.store import collections, holdings, passages, tools
@@ -51,10 +51,10 @@ class Library:
 
     async def documents(
         self, collection: str, *, filters: Mapping[str, Any] | None = None, limit: int = 2000
-    ) -> list[Listed]:
+    ) -> list[ListedDocument]:
         """Indexed documents by external id; `filters` match metadata by containment."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await holdings.documents(connection, self.principal, collection, dict(filters or {}), limit)
+            return await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)
 
     async def titles(self, collection: str, limit: int) -> list[str]:
         """Titles of some documents."""
@@ -63,7 +63,7 @@ class Library:
     async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
         """How many documents of which kinds there are."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await holdings.totals(connection, self.principal, collection, dict(filters or {}))
+            return await holdings.count_all(connection, self.principal, collection, dict(filters or {}))
 
     async def symbols(self, collection: str, queries: Sequence[SymbolQuery]) -> list[Symbol]:
         """Symbols of code that a collection holds by exactly these names: parts of names would cost a look at all of them."""
@@ -74,7 +74,7 @@ class Library:
     async def filled_collections(self, limit: int) -> list[str]:
         """Names of collections with documents, the largest first."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await holdings.filled(connection, self.principal, limit)
+            return await holdings.filled_collections(connection, self.principal, limit)
 
     async def read(
         self, collection: str, documents: Sequence[UUID] | None, *, max_tokens: int, filters: Mapping[str, Any]
@@ -84,12 +84,12 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await passages.in_order(connection, self.principal, collection, documents, max_tokens, dict(filters))
 
-    async def communities(self, collection: str, *, text: str = "", limit: int) -> list[CommunitySummary]:
-        """Those that a text is about, best first, or the largest; none where there are none."""
+    async def largest_communities(self, collection: str, *, limit: int) -> list[CommunitySummary]:
+        """The largest first; none where there are none."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             found = await collections.by_names(connection, self.principal, (collection,))
             ids = [one.id for one in found]
-            return await communities_for(connection, self.principal, ids, text=text, limit=limit) if ids else []
+            return await find_communities_about(connection, self.principal, ids, limit=limit) if ids else []
 
     async def chunk_vectors(self, ids: Sequence[UUID]) -> list[ChunkVector]:
         """Vectors of the chunks of these passages, in order."""

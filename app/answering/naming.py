@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from app.domain.library import Listed
+from app.domain.document import ListedDocument
 from app.language.text import fold
 from app.language.tokens import alike, spelled_terms, terms
 
@@ -48,7 +48,7 @@ def topic(message: str) -> list[str]:
     return [raw for raw, word in spelled_terms(message) if word not in _META]
 
 
-def named(message: str, documents: Sequence[Listed]) -> list[Listed]:
+def named(message: str, documents: Sequence[ListedDocument]) -> list[ListedDocument]:
     """Documents whose title, identity or file name stands in the message; else those whose name holds all words of its
     topic, if these are not most of them. Empty where it names none.
 
@@ -82,13 +82,13 @@ def _of_document(message: str) -> bool:
     return any(fold(word) in _DOCUMENT for word in _APART.split(message))
 
 
-def _names(item: Listed) -> set[str]:
+def _names(item: ListedDocument) -> set[str]:
     path = PurePosixPath(item.external_id)
     names = {_plain(name) for name in (item.title, item.external_id, path.name, path.stem)}
     return {name for name in names if len(name) >= SHORTEST_NAME and not set(name.split()) <= _META}
 
 
-def _holds(item: Listed, wanted: Sequence[str]) -> bool:
+def _holds(item: ListedDocument, wanted: Sequence[str]) -> bool:
     vocabulary = frozenset(terms(f"{item.title} {_plain(item.external_id)}"))
     return all(alike(word, vocabulary) for word in wanted)
 

@@ -34,7 +34,7 @@ class Overview:
 
 async def overview(run: Run, max_tokens: int) -> Overview | None:
     """None where the collection has too few communities."""
-    found = await run.deps.library.communities(run.question.collection, limit=COMMUNITIES)
+    found = await run.deps.library.largest_communities(run.question.collection, limit=COMMUNITIES)
     found = [one for one in found if one.sentences]
     if len(found) < FEWEST:
         return None

@@ -26,8 +26,9 @@ from app.answering.gather import gather
 from app.answering.naming import named, topic
 from app.answering.notes import batches, take_notes
 from app.answering.overview import Overview, overview
+from app.domain.document import ListedDocument
 from app.domain.event import Progress, SourcesFound
-from app.domain.library import DocumentReading, Listed
+from app.domain.passage import DocumentReading
 from app.language.sentences import Span
 from app.prompts import prompt_part
 
@@ -77,7 +78,7 @@ async def _summarize_subject(run: Run, subject: str) -> Outcome:
 
 
 async def _summarize_reading(
-    run: Run, reading: DocumentReading, documents: list[Listed], view: Overview | None = None
+    run: Run, reading: DocumentReading, documents: list[ListedDocument], view: Overview | None = None
 ) -> Outcome:
     passages = reading.passages
     read = f"{coverage(len(passages), reading.total)} in {len(documents)} documents"

@@ -25,10 +25,10 @@ from app.api.documents import (
 from app.api.models import ID_EXAMPLE, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.domain.document import Indexed, Rejected
+from app.domain.question import SavedMessage
 from app.errors import InputError, NotFoundError
 from app.service import conversations as conversation_service
 from app.service import documents
-from app.store.memory import SavedMessage
 
 router = APIRouter(tags=["chat"], route_class=TypedRoute)
 

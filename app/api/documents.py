@@ -19,9 +19,8 @@ from app.api import problems
 from app.api.collections import CollectionName
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, cleaned, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
-from app.domain.document import Document, Indexed, Rejected, Source
+from app.domain.document import Document, Indexed, Rejected, Source, upload_result
 from app.errors import CairnError, InputError, TooLargeError
-from app.jobs.index_uploads import upload_result
 from app.language.text import normalise
 from app.service import documents
 from app.service.documents import checked_source, index_now

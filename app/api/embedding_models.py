@@ -96,7 +96,7 @@ async def change_model(
     chunk lacks one; `rollback` goes back at once; `forget` deletes the vectors of a model that does not serve."""
     job_id = None
     if body.action == "rollback":
-        await model_service.rollback(services, name)
+        await model_service.rollback_model(services, name)
     elif body.model is None:
         raise InputError(f"{body.action} needs the name of a `model`")
     elif body.action == "backfill":
@@ -104,9 +104,9 @@ async def change_model(
         response.status_code = 202
         response.headers["Location"] = f"/jobs/{job_id}"
     elif body.action == "flip":
-        await model_service.flip(services, name, body.model)
+        await model_service.flip_model(services, name, body.model)
     else:
-        await model_service.forget(services, name, body.model)
+        await model_service.forget_model(services, name, body.model)
     return ModelChanged(collections=_collections(await model_service.list_models(services, name)), job_id=job_id)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from contextlib import suppress
 from typing import Any
 
-import structlog
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 from starlette.requests import Request
@@ -18,17 +16,12 @@ from app.api.models import example
 from app.api.running import Running, RunningDep, ServicesDep
 from app.domain.job import QueueState
 from app.errors import CairnError, NotFoundError
-from app.extensions import broken_extensions
-from app.jobs.outcome import describe
 from app.service.documents import recall_by_collection
-from app.store import jobs, upkeep
+from app.service.operation import DatabaseState, check_database, describe_service
 from app.wiring import Services
 
 router = APIRouter(tags=["operating"])
-log = structlog.get_logger(__name__)
 
-ANSWER_SECONDS = 5.0
-"""A database that takes longer than this to answer a trivial statement does not serve."""
 STALLED_SECONDS = 60.0
 """A job that could run and waits this long, while the worker gets no answer: the worker is a zombie."""
 
@@ -80,70 +73,44 @@ async def live() -> Live:
 async def ready(request: Request, services: ServicesDep, running: RunningDep) -> Response:
     """200, or a 503 problem with the same members, when the database does not answer or the worker is stuck. A broken
     settings.json is reported in `problems`; the settings before it stay in force."""
+    database = await check_database(services)
     blocking: list[str] = ["the server is stopping"] if running.stopping.is_set() else []
-    database, queue = await _look(services, blocking)
-    worker = _worker(running, queue, blocking)
-    found = _report(services, database, queue, worker, blocking)
+    if database.problem:
+        blocking.append(database.problem)
+    worker = _worker(running, database.queue, blocking)
+    found = _report(services, database, worker, blocking)
     if not blocking:
         return Response(found.model_dump_json(), media_type="application/json")
     extra = found.model_dump(mode="json", exclude={"status"})
     return problems.plain(request.scope, 503, "; ".join(blocking), code="not-ready", **extra)
 
 
-async def _look(services: Services, blocking: list[str]) -> tuple[dict[str, Any], QueueState | None]:
-    """Real statements on a real connection."""
-    started = time.monotonic()
-    try:
-        async with asyncio.timeout(ANSWER_SECONDS), services.database.connection() as connection:
-            queue = await jobs.queue_state(connection)
-            scan = await upkeep.iterative_scan(connection)
-            revision = await upkeep.schema_revision(connection)
-    except Exception as error:  # whatever it is, this process cannot serve
-        log.warning("database.unready", problem=describe(error))
-        blocking.append(f"the database does not answer: {describe(error) or type(error).__name__}")
-        return {"answer_ms": None, "revision": None}, None
-    if scan != upkeep.EXPECTED_SCAN:
-        blocking.append(f"hnsw.iterative_scan is {scan}, not {upkeep.EXPECTED_SCAN}: vector search would miss rows")
-    answer_ms = round((time.monotonic() - started) * 1000, 1)
-    return {"answer_ms": answer_ms, "hnsw.iterative_scan": scan, "revision": revision}, queue
-
-
 def _worker(running: Running, queue: QueueState | None, blocking: list[str]) -> dict[str, Any]:
-    if running.worker is None:
+    if running.worker_progress is None:
         return {"here": False, "seconds_since_progress": None}
-    silent = time.monotonic() - running.worker.last_progress
+    silent = time.monotonic() - running.worker_progress()
     oldest = (queue.oldest_runnable_seconds or 0) if queue else 0
     if silent > STALLED_SECONDS and (queue is None or oldest > STALLED_SECONDS):
         blocking.append(f"the worker has made no progress for {silent:.0f} s while jobs wait")
     return {"here": True, "seconds_since_progress": round(silent, 1)}
 
 
-def _report(
-    services: Services, database: dict[str, Any], queue: QueueState | None, worker: dict[str, Any], blocking: list[str]
-) -> Ready:
-    settings, problem = services.settings.current, services.settings.problem
-    chat = services.chat_for(settings)
-    circuits = services.circuits.all()
-    warnings = [f"settings: {one}" for one in ([problem] if problem else []) + list(services.settings.notes)]
-    warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
-    warnings += [str(broken) for broken in broken_extensions()]
+def _report(services: Services, database: DatabaseState, worker: dict[str, Any], blocking: list[str]) -> Ready:
+    settings, state, queue = services.settings.current, describe_service(services), database.queue
+    answered = {"hnsw.iterative_scan": database.scan} if database.scan else {}
     return Ready(
         status="ready" if not blocking else "not ready",
-        problems=blocking + warnings,
-        database=database,
+        problems=[*blocking, *state.warnings],
+        database={"answer_ms": database.answer_ms, **answered, "revision": database.revision},
         worker=worker,
         queue={name: getattr(queue, name) for name in QueueState.__dataclass_fields__} if queue else None,
-        settings={"revision": settings.revision, "problem": problem},
-        models={
-            "embedding": services.search_deps.model.name,
-            "chat": chat.name if chat else None,
-            "reranker": services.search_deps.reranker.name,
-        },
+        settings={"revision": settings.revision, "problem": services.settings.problem},
+        models={"embedding": state.embedding_model, "chat": state.chat_model, "reranker": state.reranker},
         vector={"efSearch": settings.vector.ef_search, "exactBelow": settings.vector.exact_below},
-        traces_dropped=services.traces.dropped,
+        traces_dropped=state.traces_dropped,
         circuits=[
             {"name": c.name, "state": c.state, "failures": c.failures, "retry_in_seconds": round(c.retry_in, 1)}
-            for c in circuits
+            for c in state.circuits
         ],
     )
 
@@ -156,15 +123,14 @@ _METRICS_EXAMPLE = {"text/plain": {"example": 'cairn_queue_depth{state="queued"}
 )
 async def metrics(services: ServicesDep, running: RunningDep) -> Response:
     """In the text format. The queue is asked for at each scrape; `cairn_database_up` says whether it answered."""
-    found = running.metrics
-    _, queue = await _look(services, [])
-    found.queue(queue)
+    found, database, state = running.metrics, await check_database(services), describe_service(services)
+    found.queue(database.queue)
     with suppress(CairnError):
         found.recall(await recall_by_collection(services, limit=100))
     found.settings_failed.set(services.settings.problem is not None)
-    found.tokenizer_fallback.set(services.search_deps.embedder.tokens.name == "estimate-v1")
-    found.traces_dropped.set(services.traces.dropped)
-    found.circuits({circuit.name: circuit.state for circuit in services.circuits.all()})
+    found.tokenizer_fallback.set(state.estimated_tokens)
+    found.traces_dropped.set(state.traces_dropped)
+    found.circuits({circuit.name: circuit.state for circuit in state.circuits})
     return Response(found.text(), media_type=CONTENT_TYPE)
 
 

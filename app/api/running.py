@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -15,7 +16,6 @@ from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from app.api.metrics import Metrics
 from app.errors import InputError
-from app.jobs.worker import Worker
 from app.language.text import normalise
 from app.settings import SettingsStore
 from app.wiring import Services
@@ -23,13 +23,14 @@ from app.wiring import Services
 
 @dataclass
 class Running:
-    """State of one application. `services` exists between start-up and shutdown."""
+    """State of one application. `services` exists between start-up and shutdown. `worker_progress`: the monotonic time when the
+    worker beside it last got on; None where there is no worker."""
 
     settings: SettingsStore
     metrics: Metrics = field(default_factory=Metrics)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     services: Services | None = None
-    worker: Worker | None = None
+    worker_progress: Callable[[], float] | None = None
     requests: int = 0
 
 

@@ -22,8 +22,7 @@ from app.api.models import (
 from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
 from app.domain.passage import Leg, Mode, SearchRequest, SearchResult
 from app.errors import InputError
-from app.retrieve.plan import default_legs, legs_of
-from app.service.search import checked_text, run_search
+from app.service.search import make_request, run_search
 from app.settings import Settings
 
 router = APIRouter(tags=["search"], route_class=TypedRoute)
@@ -92,25 +91,26 @@ class SearchOut(BaseModel):
 @router.post("/search", summary="Search passages")
 async def search(body: SearchBody, request: Request, services: ServicesDep, running: RunningDep) -> SearchOut:
     """By meaning, by words, and by what the graph links with what they find; GET /traces/{trace_id} tells the details."""
-    asked = _asked(body, services.settings.current)
-    result: SearchResult = await until_gone(request, run_search(services, asked))
+    wanted = _request(body, services.settings.current)
+    result: SearchResult = await until_gone(request, run_search(services, wanted))
     running.metrics.stages(result.timings_ms)
     return SearchOut(**_fields(result))
 
 
-def _asked(body: SearchBody, settings: Settings) -> SearchRequest:
-    return SearchRequest(
-        query=checked_text(body.query, settings),
-        collections=_collections(body, settings),
+def _request(body: SearchBody, settings: Settings) -> SearchRequest:
+    return make_request(
+        settings,
+        body.query,
+        _collections(body, settings),
+        mode=body.mode,
+        legs=body.legs or (),
         top_k=body.top_k,
-        legs=_legs(body, settings),
-        explicit=bool(body.legs) or body.mode == "graph",
         rerank=body.rerank,
         filters=body.filters,
         group_by=body.group_by,
         expand_parents=body.expand_parents,
-        cache=body.cache,
         model=body.model,
+        cache=body.cache,
     )
 
 
@@ -119,15 +119,7 @@ def _collections(body: SearchBody, settings: Settings) -> tuple[str, ...]:
         return (body.collection if body.collection is not None else settings.rag.collection_name,)
     if body.collection not in (None, *body.collections):
         raise InputError("`collection` and `collections` contradict each other; send one of them")
-    return tuple(dict.fromkeys(body.collections))
-
-
-def _legs(body: SearchBody, settings: Settings) -> tuple[Leg, ...]:
-    legs: tuple[Leg, ...] = tuple(dict.fromkeys(body.legs or ()))
-    mode = legs_of(body.mode, settings) if body.mode else ()
-    if legs and mode and set(legs) - {"graph"} != set(mode) - {"graph"}:
-        raise InputError(f"`mode` {body.mode} and `legs` {list(legs)} contradict each other; send one of them")
-    return legs or mode or default_legs(settings)
+    return tuple(body.collections)
 
 
 def _fields(result: SearchResult) -> dict[str, Any]:

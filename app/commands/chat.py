@@ -10,11 +10,10 @@ from collections.abc import AsyncIterator
 from app.commands.ask import answer_question, show_sources
 from app.commands.search import filled_collection, where
 from app.commands.terminal import STDOUT, note, say, say_json, services
-from app.domain.question import SourceRef
+from app.domain.question import SavedMessage, SourceRef
 from app.errors import CairnError, NotFoundError
 from app.service import conversations as chat_actions
 from app.service.search import checked_text
-from app.store.memory import SavedMessage
 from app.wiring import Services
 
 QUIT = "/quit"

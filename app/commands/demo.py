@@ -8,10 +8,10 @@ from pathlib import Path
 
 import app
 from app.commands.ask import answer_question, show_sources
-from app.commands.ingest import IngestReport, ingest_selection, show_failures, summary
+from app.commands.ingest import ingest_selection, show_failures, summary
 from app.commands.questions import questions_about
 from app.commands.terminal import note, say, services
-from app.service.files import Selection, select
+from app.service.files import IngestReport, Selection, select
 from app.wiring import Services
 
 COLLECTION = "demo"
@@ -36,7 +36,7 @@ async def demo(path: Path | None) -> int:
         report = await ingest_selection(opened, collection, selection)
         show_failures(report, SHOWN_FAILURES)
         say(summary(report))
-        if not report.done:
+        if not report.indexed:
             note("Found nothing to ask about; name a folder with documents: make demo DOCS=PATH")
             return 1
         await _ask_all(opened, report, own=path is None)

@@ -13,7 +13,7 @@ from app.commands.terminal import count, note, progress, quiet_logs, say, say_js
 from app.domain.evaluation import EvalResult, EvalRun
 from app.domain.question import Strategy
 from app.errors import InputError
-from app.evals import report, roc_chart, routing_report
+from app.evals import chart, report
 from app.evals.agents import AgentsRun
 from app.evals.datasets import RetrievalSet
 from app.evals.optimize import SearchReport
@@ -36,7 +36,7 @@ async def retrieval(corpora: Corpora, mode: str, name: str, json: Path | None, p
                 with progress(f"{data.name}, {chosen}", len(data.queries)) as step:
                     runs.append(await evaluation.evaluate_retrieval(opened, data, collection, chosen, step, name=name))
     if plot:
-        draw = report.page if plot.suffix == ".html" else report.chart
+        draw = chart.retrieval_page if plot.suffix == ".html" else chart.draw_retrieval
         write(plot, draw([run for run, _ in runs]))
     if json:
         write_json(json, {"runs": [report.run_json(run, results) for run, results in runs]})
@@ -176,7 +176,7 @@ async def routing(paths: Sequence[Path], limit: int | None, json: Path | None, p
             with progress(name, len(messages)) as step:
                 reports.append(await evaluation.measure_routing(name, messages, embedder, settings, step))
     if plot:
-        write(plot, (routing_report.page if plot.suffix == ".html" else routing_report.chart)(reports))
+        write(plot, (chart.routing_page if plot.suffix == ".html" else chart.draw_routing)(reports))
     if json:
         write_json(json, {"sets": [one.as_json() for one in reports]})
     if str(json) != "-":
@@ -226,7 +226,7 @@ async def groundedness(paths: Sequence[Path], json: Path | None, plot: Path | No
             with progress(data.name, len(data.items)) as step:
                 measured.append(await evaluation.measure_groundedness(data, embedder, judge, settings, step))
     if plot:
-        write(plot, roc_chart.page(measured) if plot.suffix == ".html" else roc_chart.chart(measured))
+        write(plot, chart.groundedness_page(measured) if plot.suffix == ".html" else chart.draw_groundedness(measured))
     if json:
         write_json(json, {"sets": measured})
     if str(json) != "-":

@@ -33,7 +33,7 @@ async def export(form: str, output: Path | None, collection: str | None) -> int:
     """To a file, which takes its name when it is complete, or to stdout. Raises NotFoundError, InputError."""
     async with services() as opened:
         found = await filled_collection(opened, collection)
-        parts = graph_service.exported(opened, found.name)
+        parts = graph_service.export_graph(opened, found.name)
         written = graphml if form == "graphml" else node_link
         if output is None:
             nodes, edges = await written(parts, sys.stdout.write, found.name)

@@ -110,11 +110,9 @@ async def _reindex(collection: str, force: bool) -> int:
 async def follow(opened: Services, job: Job, as_json: bool = False) -> int:
     """Work until the job has ended; another worker may have taken it. Exit code 1 unless it succeeded."""
     from app.commands.terminal import note, say, say_json
-    from app.service.jobs import get_job
+    from app.service.jobs import work_until_ended
 
-    while not (job := await get_job(opened, job.id)).ended:
-        if not await opened.worker().run_until_idle():
-            await asyncio.sleep(0.5)
+    job = await work_until_ended(opened, job.id)
     if job.status != "succeeded":
         note(f"job {job.id} is {job.status}: {job.error}")
         return 1
@@ -131,11 +129,11 @@ async def _change(action: str, collection: str, name: str = "") -> int:
 
     async with services() as opened:
         if action == "flip":
-            await model_service.flip(opened, collection, name)
+            await model_service.flip_model(opened, collection, name)
         elif action == "rollback":
-            await model_service.rollback(opened, collection)
+            await model_service.rollback_model(opened, collection)
         else:
-            await model_service.forget(opened, collection, name)
+            await model_service.forget_model(opened, collection, name)
         found = await model_service.list_models(opened, collection)
     for item in found.collections:
         say(f"{item.collection}: {item.model} {item.state}")

@@ -8,13 +8,9 @@ import os
 import signal
 import socket
 
-import structlog
-
 from app.commands.terminal import quiet_logs, say, services
 from app.errors import CairnError
 from app.settings import Environment, SettingsStore, read_environment
-
-log = structlog.get_logger(__name__)
 
 _SAID = {
     "none": "is up to date",
@@ -60,6 +56,7 @@ def _check_address(environment: Environment) -> None:
 async def work() -> int:
     """Run jobs until SIGTERM or Ctrl-C; a stop that was asked for is no failure. The current job gets time to end."""
     from app.api import logs
+    from app.service.operation import run_worker
 
     async with services() as opened:
         logs.configure()
@@ -67,15 +64,7 @@ async def work() -> int:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
-        watching = asyncio.create_task(opened.settings.watch())
-        worker = opened.worker()
-        log.info("worker.started", worker=worker.name)
-        try:
-            await worker.run(stop)
-        finally:
-            watching.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watching
+        await run_worker(opened, stop)
     return 0
 
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from app.commands.terminal import count, note, say, say_json, services, shorten
 from app.domain.document import Collection
-from app.domain.passage import Mode, SearchRequest, SearchResult
+from app.domain.passage import Mode, SearchResult
 from app.errors import NotFoundError
-from app.retrieve.plan import default_legs, legs_of
 from app.service.documents import checked_name, get_collection, list_collections
-from app.service.search import cache_stats, checked_text, clear_cache, run_search
+from app.service.search import cache_stats, checked_text, clear_cache, make_request, run_search
 from app.wiring import Services
 
 _EXCERPT = 300
@@ -21,11 +20,10 @@ _EXCERPT = 300
 async def search(text: str, collection: str | None, top_k: int, mode: Mode | None, as_json: bool) -> int:
     """Raises NotFoundError for a collection without documents; exit code 0 also when nothing matches."""
     async with services() as opened:
-        query = checked_text(text, opened.settings.current)
-        found = await filled_collection(opened, collection)
         settings = opened.settings.current
-        legs = legs_of(mode, settings) if mode else default_legs(settings)
-        request = SearchRequest(query, (found.name,), top_k=top_k, legs=legs, explicit=mode == "graph")
+        query = checked_text(text, settings)
+        found = await filled_collection(opened, collection)
+        request = make_request(settings, query, (found.name,), top_k=top_k, mode=mode)
         result = await run_search(opened, request)
     if as_json:
         say_json(_as_json(result))

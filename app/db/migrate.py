@@ -107,11 +107,11 @@ async def migrate(
         return MigrationResult(source.head, "migrated" if changed else "none")
 
 
-async def migration_sql(source: SchemaSource | None = None) -> str:
+async def migration_sql() -> str:
     """All statements from an empty database to the schema of this code, for `cairn migrate --sql` and psql."""
     from app.db.alembic_run import offline_sql
 
-    source = source or SchemaSource.installed()
+    source = SchemaSource.installed()
     return f"""\
 -- From an empty database to revision {source.head}. Run as the database's owner: psql -v ON_ERROR_STOP=1 -f FILE
 SET search_path = public;

@@ -92,19 +92,17 @@ class Database:
         self._pool = pool
 
     @classmethod
-    async def open(
-        cls, dsn: str, *, min_size: int = 1, max_size: int = 4, server_settings: Mapping[str, str] | None = None
-    ) -> Database:
+    async def open(cls, dsn: str, *, max_size: int = 4) -> Database:
         """Connect as cairn_app. Raises DatabaseUnavailableError when the server cannot be reached or refuses."""
         settings = {"role": APP_ROLE, "application_name": "cairn", "hnsw.iterative_scan": "relaxed_order"}
         try:
             pool = await asyncpg.create_pool(
                 dsn,
-                min_size=min_size,
+                min_size=1,
                 max_size=max_size,
                 init=_initialise,
                 connection_class=_Connection,
-                server_settings={**settings, **(server_settings or {})},
+                server_settings=settings,
                 timeout=15,
             )
         except (asyncpg.PostgresError, *CONNECTION_ERRORS) as error:

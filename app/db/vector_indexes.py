@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 LOCK_KEY = int.from_bytes(b"models", "big")
 M, EF_CONSTRUCTION = 16, 128
-"""HNSW parameters: halfvec, recall@10 .983 at efSearch 80 on 100k x 384 ."""
+"""HNSW parameters: halfvec, recall@10 .983 at efSearch 80 on 100k x 384."""
 MAX_INDEXED_DIMENSIONS = 4000
 
 _INDEX_STATE = """
@@ -59,7 +59,7 @@ def _index_name(model_id: int) -> str:
 
 
 async def _create(connection: Any, name: str, dimensions: int) -> None:
-    """Under a lock that is polled for: waiting in it would block the concurrent index build for ever (facts)."""
+    """Under a lock that is polled for: waiting in it would block the concurrent index build for ever."""
     while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
         await asyncio.sleep(0.1)
     await connection.execute(
@@ -123,8 +123,8 @@ class VectorDdl:
 
 @asynccontextmanager
 async def vector_ddl(owner_dsn: str) -> AsyncIterator[VectorDdl]:
-    """The session. Waits for its turn by asking again and again: waiting in the lock would hang with a concurrent build
-    (facts). Raises DatabaseUnavailableError."""
+    """The session. Waits for its turn by asking again and again: waiting in the lock would hang with a concurrent build.
+    Raises DatabaseUnavailableError."""
     try:
         # a build whose worker was killed ends within seconds, so that its successor gets the lock
         settings = {"client_connection_check_interval": "5s", "statement_timeout": "0", "lock_timeout": "0"}

@@ -85,7 +85,7 @@ class SentenceSupport:
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """The verdict on a whole answer (A11). `grounded` None: it could not be checked, and `degraded` says why.
+    """The verdict on a whole answer. `grounded` None: it could not be checked, and `degraded` says why.
 
     `layer`: which one decided. "fast" words and trigrams, "model", "sentences" the deterministic second layer.
     `fast_score` is None where the fast layer was skipped (answer and sources differ in language).

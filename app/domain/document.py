@@ -214,3 +214,42 @@ class Collection:
     chunk_count: int
     created_at: datetime
     model_id: int | None = None
+
+
+def upload_result(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The body of an upload's answer (with its duplicate flag)."""
+    uploaded = [
+        {"id": str(item.document_id), "name": item.name, "chunk_count": item.chunk_count, "duplicate": item.duplicate}
+        for item in outcomes
+        if isinstance(item, Indexed)
+    ]
+    failed = [
+        {"name": item.name, "error": item.error, "code": item.code}
+        for item in outcomes
+        if not isinstance(item, Indexed)
+    ]
+    return {"uploaded": uploaded, "failed": failed}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A document as a list names it; `pages` is None where it has none."""
+
+    id: UUID
+    external_id: str
+    title: str
+    media_type: str
+    language: str | None
+    pages: int | None
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """Counts of documents that are indexed, by media type and language ("" where unknown); `unready` are the others."""
+
+    documents: int
+    unready: int
+    passages: int
+    media_types: Mapping[str, int]
+    languages: Mapping[str, int]

@@ -255,3 +255,23 @@ class Refreshed:
     written: int = 0
     removed: int = 0
     overtaken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EntityCount:
+    """An entity, and how many documents and passages speak of it."""
+
+    name: str
+    kind: str
+    documents: int
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityMentionedIn:
+    """A document that speaks of an entity: in so many passages, so many times."""
+
+    external_id: str
+    title: str
+    passages: int
+    occurrences: int

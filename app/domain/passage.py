@@ -201,3 +201,11 @@ class CacheStats:
         """Hits of all searches that looked, 0 to 1; None before the first."""
         looked = self.counts.hits + self.counts.misses
         return self.counts.hits / looked if looked else None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReading:
+    """Passages in reading order, and how many there are in all."""
+
+    passages: tuple[Passage, ...]
+    total: int

@@ -61,3 +61,12 @@ class Turn:
     at: datetime
     sources: tuple[SourceRef, ...] = ()
     run_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedMessage:
+    """A message as history shows it, at `position` (from 1) of its conversation."""
+
+    position: int
+    turn: Turn
+    notes: Mapping[str, Any]

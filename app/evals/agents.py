@@ -71,7 +71,7 @@ async def evaluate(
     started = datetime.now(UTC)
     asked = await _ask_all(agents, data.queries, where.name, strategy, step)
     await agents.flush()
-    results = [_judged(data, one, expected.get(one.query_id), bool(expected)) for one in asked]
+    results = [_judge(data, one, expected.get(one.query_id), bool(expected)) for one in asked]
     run_ids = [one.run_id for one in asked]
     async with bench.search_deps.database.transaction(bench.principal) as connection:
         rates = await evals.agentic_rates(connection, bench.principal, run_ids, started)
@@ -119,7 +119,7 @@ async def _one(agents: AgentBench, query_id: str, question: Question) -> AskedQu
     return AskedQuestion(query_id, question.run_id, None, CairnError("the run ended without an answer"))
 
 
-def _judged(data: RetrievalSet, one: AskedQuestion, expected: Expected | None, has_answers: bool) -> EvalResult:
+def _judge(data: RetrievalSet, one: AskedQuestion, expected: Expected | None, has_answers: bool) -> EvalResult:
     judgements, answer = data.judgements[one.query_id], one.answer
     wanted = expected or (Expected(()) if has_answers else None)
     return EvalResult(

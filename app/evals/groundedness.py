@@ -165,11 +165,11 @@ def auc(labels: Sequence[bool], scores: Sequence[float]) -> float:
     return float((ranks[truth].sum() - positives * (positives + 1) / 2) / (positives * negatives))
 
 
-def auc_estimate(labels: Sequence[bool], scores: Sequence[float], *, seed: int = SEED) -> Estimate:
+def auc_estimate(labels: Sequence[bool], scores: Sequence[float]) -> Estimate:
     """With its 95 % bootstrap interval: responses are resampled, each class by itself."""
     truth, values = np.asarray(labels, bool), np.asarray(scores, np.float64)
     positives, negatives = values[truth], values[~truth]
-    drawn = np.random.default_rng(seed)
+    drawn = np.random.default_rng(SEED)
     order = np.r_[np.ones(len(positives), bool), np.zeros(len(negatives), bool)]
     areas = [
         auc(order.tolist(), np.r_[drawn.choice(positives, len(positives)), drawn.choice(negatives, len(negatives))].tolist())
@@ -216,7 +216,7 @@ def measure(data: LabelledSet, judged: Sequence[JudgedResponse]) -> dict[str, An
             "p50": round(1000 * float(np.quantile(seconds, 0.5)), 2),
             "p95": round(1000 * float(np.quantile(seconds, 0.95)), 2),
         },
-        "roc": {method: _thinned(roc(labels, scores[method])) for method in METHODS},
+        "roc": {method: _thin_out(roc(labels, scores[method])) for method in METHODS},
         "items": [
             {
                 "_id": one.item.id, "grounded": one.item.grounded, "verdict": one.check.grounded, "layer": one.check.layer,
@@ -231,7 +231,7 @@ def _json(value: Estimate) -> dict[str, float]:
     return {"auc": round(value.mean, 4), "low": round(value.low, 4), "high": round(value.high, 4)}
 
 
-def _thinned(points: list[tuple[float, float]], most: int = 200) -> list[tuple[float, float]]:
+def _thin_out(points: list[tuple[float, float]], most: int = 200) -> list[tuple[float, float]]:
     step = max(1, len(points) // most)
     kept = points[::step]
     return [(round(x, 4), round(y, 4)) for x, y in (kept if kept[-1] == points[-1] else [*kept, points[-1]])]

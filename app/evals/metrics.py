@@ -133,25 +133,25 @@ def estimate(values: Sequence[float], *, seed: int = SEED) -> Estimate:
     return Estimate(float(array.mean()), *interval(means))
 
 
-def summarise(scores: Sequence[Mapping[str, float]], *, seed: int = SEED) -> dict[str, Estimate]:
+def summarise(scores: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
     """Mean and interval of every metric over the queries, all from the same resamples. Raises ValueError without any."""
     names = list(scores[0]) if scores else []
     table = np.array([[row[name] for name in names] for row in scores], dtype=np.float64)
-    means = resampled_means(table, seed=seed)
+    means = resampled_means(table)
     return {
         name: Estimate(float(table[:, column].mean()), *interval(means[:, column]))
         for column, name in enumerate(names)
     }  # fmt: skip
 
 
-def compare(first: Sequence[float], second: Sequence[float], *, seed: int = SEED) -> Comparison:
+def compare(first: Sequence[float], second: Sequence[float]) -> Comparison:
     """Two runs query by query: `first[i]` and `second[i]` belong to the same query. Raises ValueError where they differ
     in length, or are empty."""
     if len(first) != len(second):
         raise ValueError("the runs have different queries")
     difference = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
     return Comparison(
-        estimate(list(difference), seed=seed),
+        estimate(list(difference)),
         wins=int((difference > EQUAL).sum()),
         losses=int((difference < -EQUAL).sum()),
         ties=int((abs(difference) <= EQUAL).sum()),

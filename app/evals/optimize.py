@@ -170,23 +170,23 @@ async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: St
     where = await find_collection(bench, collection)
     async with bench.search_deps.database.transaction(bench.principal, readonly=True) as connection:
         names = await evals.external_ids(connection, bench.principal, where.id)
-        model = await _serving(bench, connection, where)
+        model = await _serving_model(bench, connection, where)
     found: list[RetrievedLegs] = []
     for query_id, text in data.queries.items():
-        results = await _run_legs(bench, await _asked(bench, where, model, text))
+        results = await _run_legs(bench, await _make_requests(bench, where, model, text))
         documents = {hit.passage_id: names[hit.document_id] for leg in results.values() for hit in leg.hits}
         found.append(RetrievedLegs(results, documents, data.judgements[query_id]))
         step(query_id)
     return found
 
 
-async def _serving(bench: Bench, connection: Any, where: Collection) -> EmbeddingModel:
+async def _serving_model(bench: Bench, connection: Any, where: Collection) -> EmbeddingModel:
     if where.model_id in (None, bench.search_deps.model.id):
         return bench.search_deps.model
     return (await vectors.models(connection, [where.model_id]))[where.model_id]
 
 
-async def _asked(bench: Bench, where: Collection, model: EmbeddingModel, text: str) -> LegQuery:
+async def _make_requests(bench: Bench, where: Collection, model: EmbeddingModel, text: str) -> LegQuery:
     parsed = parse_operators(text)
     # one by one, as a search does: in int8 a vector depends a little on what else is in its batch
     made = await bench.search_deps.embedder_of(model).embed([parsed.text])

@@ -141,7 +141,7 @@ async def evaluate(
     where = await find_collection(bench, collection)
     started = datetime.now(UTC)
     found = await search_all(bench, data.queries, collection, legs_of(mode, bench.settings), TOP_K, step)
-    results = [_judged(data, query_id, result) for query_id, result in found.items()]
+    results = [_judge(data, query_id, result) for query_id, result in found.items()]
     problems = tuple(_problems(list(found.values())))
     run = _run(bench, data, mode, started, results, problems, name=name, where=where, epoch=_epoch(found.values()))
     async with bench.search_deps.database.transaction(bench.principal) as connection:
@@ -217,7 +217,7 @@ def timings(milliseconds: Sequence[float]) -> dict[str, float]:
     return {"mean": round(statistics.fmean(milliseconds), 3), "p50": round(float(p50), 3), "p95": round(float(p95), 3)}
 
 
-def _judged(data: RetrievalSet, query_id: str, result: SearchResult) -> EvalResult:
+def _judge(data: RetrievalSet, query_id: str, result: SearchResult) -> EvalResult:
     judgements = data.judgements[query_id]
     documents = ranking(result)
     return EvalResult(

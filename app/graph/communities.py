@@ -54,7 +54,7 @@ def find_communities(relations: Relations, *, max_size: int, min_size: int) -> l
         Group(
             key[0],
             _above(key, parents, numbers),
-            *_described(relations.entities, sorted(members[key]), inner[key]),
+            *_describe(relations.entities, sorted(members[key]), inner[key]),
         )
         for key in kept
     ]
@@ -80,7 +80,7 @@ def _inner(relations: Relations, lines: Mapping[int, list[_Key]]) -> dict[_Key, 
     return inner
 
 
-def _described(
+def _describe(
     entities: Sequence[UUID], members: Sequence[int], inner: Sequence[tuple[int, int, float]]
 ) -> tuple[dict[UUID, float], bytes]:
     degrees = dict.fromkeys(members, 0.0)
@@ -94,7 +94,7 @@ def _described(
     return {entities[node]: degree for node, degree in degrees.items()}, digest.digest()
 
 
-def identified(groups: Sequence[Group], known: Sequence[StoredCommunity]) -> list[UUID]:
+def identify_communities(groups: Sequence[Group], known: Sequence[StoredCommunity]) -> list[UUID]:
     """An id for each group: that of the stored community which is most like it, each given once, or a new one."""
     holders: dict[UUID, list[int]] = defaultdict(list)
     for number, stored in enumerate(known):
@@ -141,7 +141,7 @@ class _Sentence:
 
 def choose_sentences(passages: Sequence[SourcePassage], limit: int) -> list[SentencePlace]:
     """At most `limit`, the best first: greedily what adds most weight of entities not yet named."""
-    left = list({sentence.text: sentence for passage in passages for sentence in _naming(passage)}.values())
+    left = list({sentence.text: sentence for passage in passages for sentence in _entities_named(passage)}.values())
     chosen: list[SentencePlace] = []
     named: set[UUID] = set()
     documents: set[UUID] = set()
@@ -159,7 +159,7 @@ def _worth(sentence: _Sentence, named: set[UUID], documents: set[UUID]) -> float
     return worth * (SAME_DOCUMENT if sentence.document_id in documents else 1.0)
 
 
-def _naming(passage: SourcePassage) -> Iterator[_Sentence]:
+def _entities_named(passage: SourcePassage) -> Iterator[_Sentence]:
     """Sentences of a passage that name a member, as their documents write it."""
     text = passage.content
     for start, end in sentences(text, 0, len(text)):

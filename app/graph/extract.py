@@ -144,7 +144,7 @@ def _is_name(name: str) -> bool:
 
 def _proper_names(tokens: Sequence[NameToken], text: str, *, german: bool) -> Iterator[_Named]:
     lower = {token.folded for token in tokens if not token.capital}
-    known = _known(tokens, text) - lower - STOPS - CALENDAR - OPENERS
+    known = _find_known(tokens, text) - lower - STOPS - CALENDAR - OPENERS
     reading = NameRules(stops=STOPS, questions=CALENDAR, openers=OPENERS, known=frozenset(known), german=german)
     opening = {token.start: token for token in tokens if token.opens}
     for start, end, spelled in names(tokens, text, reading):
@@ -156,7 +156,7 @@ def _proper_names(tokens: Sequence[NameToken], text: str, *, german: bool) -> It
             yield _Named(at, end, name, _kind(text, at, end, name))
 
 
-def _known(tokens: Sequence[NameToken], text: str) -> set[str]:
+def _find_known(tokens: Sequence[NameToken], text: str) -> set[str]:
     """Capitalised words that are names even at the beginning of a sentence: written so within one, beginning several,
     or followed there by what is said of names."""
     inside = {token.folded for token in tokens if token.capital and not token.opens}

@@ -62,16 +62,16 @@ async def find_entities(
     connection: Any, principal: Principal, collection_id: UUID, question: str, *, limit: int = 10
 ) -> list[EntityLink]:
     """Entities that the question names, surest first; at most `limit`."""
-    wording = wording_of(question)
+    wording = read_wording(question)
     if not wording.forms:
         return []
-    found = await graph.candidates(
+    found = await graph.find_candidates(
         connection, principal, collection_id, list(wording.forms), list(wording.words), PER_WORD
     )
     return choose(wording, found)[:limit]
 
 
-def wording_of(question: str) -> Wording:
+def read_wording(question: str) -> Wording:
     """All runs of up to LONGEST words that are not stop words alone. Pure."""
     known = question.encode(errors="replace").decode()  # no lone surrogates
     words = [match.group().strip(".:'’-") for match in _WORD.finditer(known)][:MOST_WORDS]
@@ -91,10 +91,10 @@ def wording_of(question: str) -> Wording:
         if not stops[first] and len(words[first]) > 1:
             for part in key_of(words[first]).split():
                 single.setdefault(part, []).append((first, first + 1))
-    return Wording(_frozen(forms), _frozen(single))
+    return Wording(_freeze(forms), _freeze(single))
 
 
-def _frozen(found: Mapping[str, list[Span]]) -> dict[str, tuple[Span, ...]]:
+def _freeze(found: Mapping[str, list[Span]]) -> dict[str, tuple[Span, ...]]:
     return {form: tuple(spans) for form, spans in found.items()}
 
 
@@ -105,14 +105,14 @@ def choose(wording: Wording, found: Iterable[EntityCandidate]) -> list[EntityLin
     found = [one for one in found if not (one.reference and one.form in defined)]
     named = [candidate for candidate in found if not candidate.words]
     spans = [span for candidate in named for span in wording.forms.get(candidate.form, ())]
-    links = list(_named(named, wording, spans)) + list(_partly(found, wording, spans))
+    links = list(_link_names(named, wording, spans)) + list(_link_parts(found, wording, spans))
     best: dict[UUID, EntityLink] = {}
     for one in sorted(links, key=lambda one: (-one.score, -one.passage_count, one.entity_id)):
         best.setdefault(one.entity_id, one)
     return [one for one in best.values() if one.score >= LEAST]
 
 
-def _named(named: Sequence[EntityCandidate], wording: Wording, spans: Sequence[Span]) -> Iterable[EntityLink]:
+def _link_names(named: Sequence[EntityCandidate], wording: Wording, spans: Sequence[Span]) -> Iterable[EntityLink]:
     """By whole names, but for those inside longer ones."""
     masses: dict[str, int] = {}
     for one in named:
@@ -124,7 +124,7 @@ def _named(named: Sequence[EntityCandidate], wording: Wording, spans: Sequence[S
         yield _link(one, score, "name" if one.own else "alias")
 
 
-def _partly(found: Iterable[EntityCandidate], wording: Wording, spans: Sequence[Span]) -> Iterable[EntityLink]:
+def _link_parts(found: Iterable[EntityCandidate], wording: Wording, spans: Sequence[Span]) -> Iterable[EntityLink]:
     """By words that are not part of a name that was found."""
     free = {
         word

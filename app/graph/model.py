@@ -92,7 +92,7 @@ def read_reply(reply: str, batch: Sequence[ModelPassage]) -> list[Said | None]:
                 lists.setdefault(name, []).extend(entry[name] if isinstance(entry.get(name), list) else [])
     last = max(raw, default=0)
     return [
-        _checked(one.text, raw[number], broken=broken if number == last else 0) if number in raw else None
+        _check(one.text, raw[number], broken=broken if number == last else 0) if number in raw else None
         for number, one in enumerate(batch, 1)
     ]
 
@@ -147,7 +147,7 @@ def _number(value: Any) -> int:
     return int(value) if isinstance(value, int | float | str) and re.fullmatch(r"\d{1,4}(\.0)?", str(value)) else 0
 
 
-def _checked(text: str, raw: Mapping[str, list[Any]], *, broken: int) -> Said:
+def _check(text: str, raw: Mapping[str, list[Any]], *, broken: int) -> Said:
     dropped: Counter[str] = Counter(malformed=broken)
     reader = CheckedPassage(text, dropped)
     for item in raw["entities"][:MOST_ITEMS]:

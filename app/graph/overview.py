@@ -25,31 +25,30 @@ MOST_WORDS: Final = 40
 _WORD: Final = re.compile(r"\w+")
 
 
-async def communities_for(
+async def find_communities_about(
     connection: Any,
     principal: Principal,
     collection_ids: Sequence[UUID],
     *,
     text: str = "",
-    entity_ids: Sequence[UUID] = (),
     limit: int = 10,
 ) -> list[CommunitySummary]:
-    """The communities of these collections that entities and words belong to, best first, none inside another one of
+    """The communities of these collections that the words of a text belong to, best first, none inside another one of
     them; the largest where nothing is asked. Empty where nothing fits."""
     words = list(dict.fromkeys(_WORD.findall(text)))[:MOST_WORDS]
     said = {fold(word) for word in words} - ALL_STOP_WORDS
-    if not said and not entity_ids:
-        scores = await communities.largest(connection, principal, collection_ids, limit)
-        return await communities.described(connection, principal, scores)
+    if not said:
+        scores = await communities.find_largest(connection, principal, collection_ids, limit)
+        return await communities.load_summaries(connection, principal, scores)
     forms = sorted({part for word in words if fold(word) in said for part in key_of(word).split()})
-    scores = await communities.matching(
-        connection, principal, collection_ids, entity_ids, forms, per_word=PER_WORD, limit=CANDIDATES * limit
+    scores = await communities.find_matching(
+        connection, principal, collection_ids, forms, per_word=PER_WORD, limit=CANDIDATES * limit
     )
-    found = await communities.described(connection, principal, scores)
-    return _apart(sorted((_scored(one, said) for one in found), key=lambda one: (-one.score, one.id)), limit)
+    found = await communities.load_summaries(connection, principal, scores)
+    return _apart(sorted((_score(one, said) for one in found), key=lambda one: (-one.score, one.id)), limit)
 
 
-def _scored(one: CommunitySummary, said: set[str]) -> CommunitySummary:
+def _score(one: CommunitySummary, said: set[str]) -> CommunitySummary:
     text = " ".join([one.title, one.written, *(sentence.text for sentence in one.sentences)])
     common = said & {fold(word) for word in _WORD.findall(text)}
     return replace(one, score=one.score + SAID * len(common))

@@ -111,21 +111,21 @@ def rank(
     those of them that each linked passage holds; a passage that is missing there holds none.
     """
     best: dict[UUID, RankedPassage] = {}
-    for found in (*_linked(weights, seeds, links, terms), *_named(named)):
+    for found in (*_rank_sharing(weights, seeds, links, terms), *_rank_naming(named)):
         present = best.get(found.passage_id)
         if present is None or _order(found) < _order(present):
             best[found.passage_id] = found
     return sorted(best.values(), key=_order)
 
 
-def _named(named: Sequence[NamingPassage]) -> Iterator[RankedPassage]:
+def _rank_naming(named: Sequence[NamingPassage]) -> Iterator[RankedPassage]:
     for one in named:
         if 1 <= one.passages <= MOST_PASSAGES:
             score = one.sure * (NAMED_TOPIC if one.topic else NAMED) / math.sqrt(one.passages)
             yield RankedPassage(one.passage_id, score, one.entity_id)
 
 
-def _linked(
+def _rank_sharing(
     weights: Mapping[Term, float],
     seeds: Sequence[Seed],
     links: Sequence[SharedEntity],

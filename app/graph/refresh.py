@@ -27,7 +27,7 @@ from app.domain.graph_view import (
 from app.domain.principal import Principal
 from app.domain.trace import Spend
 from app.errors import CairnError, ProviderError
-from app.graph.communities import choose_sentences, find_communities, identified
+from app.graph.communities import choose_sentences, find_communities, identify_communities
 from app.language.text import normalise
 from app.prompts import prompt
 from app.providers.metered import MeteredChat
@@ -116,10 +116,10 @@ async def refresh(
     async with database.transaction(principal, readonly=True, isolation="repeatable_read") as connection:
         state = await communities.state(connection, principal, collection_id)
         relations = await communities.relations(connection, principal, collection_id, settings.per_entity)
-        known = await communities.stored(connection, principal, collection_id)
+        known = await communities.load_stored(connection, principal, collection_id)
     if state is None:
         return Refreshed()
-    changes, gone, total = await asyncio.to_thread(_compared, relations, known, settings)
+    changes, gone, total = await asyncio.to_thread(_compare, relations, known, settings)
     writer = _Writer(database, principal, collection_id, attempt, state.epoch, settings)
     written, batches = 0, _batches(changes)
     for number, batch in enumerate(batches, 1):
@@ -144,12 +144,12 @@ def _batches(changes: Sequence[_Change]) -> list[list[_Change]]:
     return batches
 
 
-def _compared(
+def _compare(
     relations: Relations, known: Sequence[StoredCommunity], settings: CommunitySettings
 ) -> tuple[list[_Change], list[UUID], int]:
     """What is to be written, what is to go, and how many communities there are. Pure."""
     groups = find_communities(relations, max_size=settings.max_size, min_size=settings.min_size)
-    ids = identified(groups, known)
+    ids = identify_communities(groups, known)
     before = {stored.id: stored for stored in known}
     changes = []
     for group, one in zip(groups, ids, strict=True):
@@ -230,8 +230,8 @@ async def write_summaries(
 ) -> WrittenSummaries:
     """At most `settings.written` of the communities that have none. A model that fails leaves the others as they are."""
     async with database.transaction(principal, readonly=True) as connection:
-        ids = await communities.unwritten(connection, principal, collection_id, settings.written)
-        found = await communities.described(connection, principal, dict.fromkeys(ids, 0.0))
+        ids = await communities.list_unwritten(connection, principal, collection_id, settings.written)
+        found = await communities.load_summaries(connection, principal, dict.fromkeys(ids, 0.0))
     count = 0
     for summary in found:
         try:
@@ -252,10 +252,10 @@ async def _write(chat: MeteredChat, summary: CommunitySummary, tokens: int, seco
     filled = prompt("community", context=said, sentences=str(SENTENCES))
     messages = [Message("system", filled.system), Message("user", filled.user)]
     reply = await chat.complete(messages, temperature=TEMPERATURE, max_tokens=tokens, timeout=seconds)
-    return parsed(reply.text)
+    return parse_summary(reply.text)
 
 
-def parsed(reply: str) -> tuple[str, str]:
+def parse_summary(reply: str) -> tuple[str, str]:
     """Title and summary; empty where the reply has not both. Pure."""
     lines = [line.strip() for line in normalise(reply).splitlines() if line.strip()]
     if len(lines) < 2:

@@ -51,7 +51,7 @@ def find_relations(
     inside = [mention for mention in mentions if mention.end > mention.start]
     for left, right in sentences(text, start, end):
         here = [mention for mention in inside if left <= mention.start and mention.end <= right]
-        for relation in (*_stated(text, left, right, here, topic), *_together(left, right, here)):
+        for relation in (*_find_stated(text, left, right, here, topic), *_pair_together(left, right, here)):
             found.setdefault(_identity(relation), relation)
     if topic:
         for mention in inside:
@@ -69,7 +69,7 @@ def _identity(relation: RelationMention) -> tuple[str, str, str]:
     return source, relation.kind, target
 
 
-def _stated(
+def _find_stated(
     text: str, left: int, right: int, here: Sequence[EntityMention], topic: str | None
 ) -> Iterator[RelationMention]:
     """Relations that the words between two neighbours name, or between a pronoun and the first entity."""
@@ -98,7 +98,7 @@ def _between(gap: str) -> str | None:
     return None
 
 
-def _together(left: int, right: int, here: Sequence[EntityMention]) -> Iterator[RelationMention]:
+def _pair_together(left: int, right: int, here: Sequence[EntityMention]) -> Iterator[RelationMention]:
     distinct = {key_of(mention.name): mention.name for mention in here}
     spelled = [*distinct.values()][:_TOGETHER]
     for at, source in enumerate(spelled):

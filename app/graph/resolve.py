@@ -12,7 +12,7 @@ from app.domain.graph import EntityCandidate, EntitySummary
 from app.domain.graph_view import Standing
 from app.domain.principal import Principal
 from app.errors import NotFoundError
-from app.graph.code.matching import fits, qualified
+from app.graph.code.matching import fits, qualify_name
 from app.graph.keys import key_of
 from app.graph.link import PER_WORD
 from app.language.text import normalise
@@ -24,7 +24,7 @@ async def resolve_entity(
 ) -> Standing:
     """By id in any collection, or in the one that is named; by name in that or the default one. One that was merged into
     another is that other one. Raises NotFoundError, with names that may have been meant (`did_you_mean`)."""
-    if (entity_id := _as_id(entity)) and (known := await graph_view.standing(connection, principal, entity_id)):
+    if (entity_id := _as_id(entity)) and (known := await graph_view.load_standing(connection, principal, entity_id)):
         if collection is None or known.collection == collection:
             return known
         raise NotFoundError(f"no entity {entity} in collection {collection[:140]}")
@@ -32,7 +32,7 @@ async def resolve_entity(
     name = normalise(entity).strip()
     if one := await find_entity(connection, principal, found.id, name):
         return Standing(one, found.id, found.name)
-    raise await _unknown(connection, principal, found, name)
+    raise await _explain_unknown(connection, principal, found, name)
 
 
 async def collection_of(connection: Any, principal: Principal, name: str) -> Collection:
@@ -43,7 +43,7 @@ async def collection_of(connection: Any, principal: Principal, name: str) -> Col
     return found
 
 
-async def _unknown(connection: Any, principal: Principal, collection: Collection, name: str) -> NotFoundError:
+async def _explain_unknown(connection: Any, principal: Principal, collection: Collection, name: str) -> NotFoundError:
     shown = name if len(name) <= 140 else name[:139] + "…"
     near = await near_names(connection, principal, collection.id, name)
     if near:
@@ -83,7 +83,7 @@ async def find_entity(connection: Any, principal: Principal, collection_id: UUID
     words = list(dict.fromkeys(key_of(name).split()))
     if not forms:
         return None
-    found = await graph.candidates(connection, principal, collection_id, forms, words, PER_WORD)
+    found = await graph.find_candidates(connection, principal, collection_id, forms, words, PER_WORD)
     called = [one for one in found if not one.words] or await _symbols(connection, principal, collection_id, name)
     called.sort(key=lambda one: (one.reference, -one.own, not _ends(one.name, name), -one.passage_count, one.id))
     partly = {one.id: one for one in found if one.words and one.matched == len(words)}
@@ -98,7 +98,7 @@ async def _symbols(connection: Any, principal: Principal, collection_id: UUID, n
     bare = dotted.rpartition(".")[2]
     if bare == dotted or any(char.isspace() for char in dotted):
         return []
-    found = await graph.candidates(connection, principal, collection_id, [key_of(bare) or bare], [], PER_WORD)
+    found = await graph.find_candidates(connection, principal, collection_id, [key_of(bare) or bare], [], PER_WORD)
     return [
         one
         for one in found
@@ -108,7 +108,7 @@ async def _symbols(connection: Any, principal: Principal, collection_id: UUID, n
 
 def _ends(name: str, spelled: str) -> bool:
     """Whether a name, or the last part of one of code, is spelled so, capitals included."""
-    return name == spelled.strip() or f".{'.'.join(qualified(name))}".endswith(f".{spelled.strip()}")
+    return name == spelled.strip() or f".{'.'.join(qualify_name(name))}".endswith(f".{spelled.strip()}")
 
 
 def _summary(one: EntityCandidate) -> EntitySummary:

@@ -55,9 +55,9 @@ def graph_rows(text: str, extracted: Iterable[tuple[UUID, Extraction]], settings
     evidence: list[EvidenceRow] = []
     for passage_id, extraction in extracted:
         keys: Keys = {}
-        found = _mentions(text, passage_id, extraction.entities[: settings.max_mentions], keys)
-        _called(extraction.aliases, keys, found)
-        proofs = _evidence(passage_id, extraction.relations[: settings.max_relations], keys, found)
+        found = _collect_mentions(text, passage_id, extraction.entities[: settings.max_mentions], keys)
+        _add_aliases(extraction.aliases, keys, found)
+        proofs = _collect_evidence(passage_id, extraction.relations[: settings.max_relations], keys, found)
         mentions += found.values()
         evidence += proofs
     return DocumentGraph(tuple(mentions), tuple(evidence))
@@ -72,7 +72,7 @@ def entity_key(name: str, kind: EntityKind) -> EntityKey:
 _Found = dict[tuple[EntityKey, str, str], MentionRow]
 
 
-def _mentions(text: str, passage_id: UUID, entities: Iterable[EntityMention], keys: Keys) -> _Found:
+def _collect_mentions(text: str, passage_id: UUID, entities: Iterable[EntityMention], keys: Keys) -> _Found:
     found: _Found = {}
     for mention in entities:
         key = entity_key(mention.name, mention.kind)
@@ -91,7 +91,7 @@ def _mentions(text: str, passage_id: UUID, entities: Iterable[EntityMention], ke
     return found
 
 
-def _called(aliases: Iterable[Alias], keys: Keys, found: _Found) -> None:
+def _add_aliases(aliases: Iterable[Alias], keys: Keys, found: _Found) -> None:
     """Other names that the document gives entities of the passage: they occur 0 times where they do not stand here."""
     for alias in aliases:
         key, form = keys.get(key_of(alias.name)), key_of(alias.alias)
@@ -103,7 +103,7 @@ def _called(aliases: Iterable[Alias], keys: Keys, found: _Found) -> None:
             found[place] = replace(first, name=alias.alias, form=form, occurrences=0)
 
 
-def _evidence(
+def _collect_evidence(
     passage_id: UUID, relations: Iterable[RelationMention], keys: Keys, found: _Found
 ) -> Iterable[EvidenceRow]:
     proofs: dict[tuple[object, str], EvidenceRow] = {}

@@ -84,10 +84,10 @@ async def find_ways(
     there = await graph.walk(connection, collection_id, {source: 1.0}, _limits(hops - 1))
     back = await graph.walk(connection, collection_id, {target: 1.0}, _limits(1))
     trails = join_trails(there, back, hops)[:CONSIDERED]
-    names = await graph.named(connection, principal, list({node for trail in trails for node in trail.nodes}))
+    names = await graph.load_entities(connection, principal, list({node for trail in trails for node in trail.nodes}))
     joining = {one.id for one in names.values() if not one.reference and (most is None or one.passage_count <= most)}
     trails = [one for one in trails if joining.issuperset(one.nodes[1:-1])]
-    return await _told(connection, principal, trails[:limit], names)
+    return await _describe_ways(connection, principal, trails[:limit], names)
 
 
 def _limits(hops: int) -> WalkLimits:
@@ -122,12 +122,12 @@ def _nodes(step: WalkStep, rows: Mapping[tuple[UUID, int], WalkStep]) -> tuple[U
     return tuple(reversed(nodes))
 
 
-async def _told(
+async def _describe_ways(
     connection: Any, principal: Principal, trails: Sequence[Trail], names: Mapping[UUID, EntitySummary]
 ) -> tuple[Way, ...]:
     """With names, and between each two entities the relation that says most."""
     pairs = list(dict.fromkeys(pair for trail in trails for pair in pairwise(trail.nodes)))
-    chosen = await graph_view.between(connection, principal, pairs)
+    chosen = await graph_view.find_between(connection, principal, pairs)
     relations = await graph_view.relations(connection, principal, chosen)
     by_pair = {frozenset((one.source.id, one.target.id)): one for one in relations.values()}
     return tuple(

@@ -64,7 +64,7 @@ async def in_use(database: Database, target: Target) -> tuple[ModelInUse, ...]:
     principal, collection_id = target.principal, target.collection_id
     async with database.transaction(principal) as connection:
         await collections.pin_model(connection, principal, collection_id, target.model.id)
-        needed = await models.needed(connection, principal, collection_id) or [target.model]
+        needed = await models.list_needed(connection, principal, collection_id) or [target.model]
     return tuple(ModelInUse(model, target.embedder_of(model)) for model in needed)
 
 

@@ -34,8 +34,8 @@ async def reindex_document(
         now = replace(target, model=used[0].model, embedder=used[0].embedder)
         async with database.transaction(target.principal, readonly=True) as connection:
             text = await documents.text(connection, target.principal, stored.id)
-            passages, chunks = await documents.indexed_pieces(connection, target.principal, stored.id, now.model.id)
-            graph = await graph_stage.stored_rows(connection, target.principal.tenant_id, stored.id)
+            passages, chunks = await documents.load_pieces(connection, target.principal, stored.id, now.model.id)
+            graph = await graph_stage.load_rows(connection, target.principal.tenant_id, stored.id)
             dominant = await lexical.dominant(connection, target.principal, target.collection_id)
         if text is None or text[0] != stored.version:
             return "overtaken"

@@ -90,7 +90,7 @@ class _Run:
         principal, after, merged = self.context.principal, FIRST, 0
         while True:
             async with self.database.transaction(principal, readonly=True) as connection:
-                waiting = await extractions.pending(
+                waiting = await extractions.list_pending(
                     connection, principal, self.collection_id, self.extractor, after=after, limit=BATCH_DOCUMENTS
                 )
             for document in waiting:
@@ -111,7 +111,7 @@ class _Run:
             said = {
                 digest: from_json(stored)
                 for digest, stored in (
-                    await extractions.cached(connection, principal, self.extractor, [p.digest for p in passages])
+                    await extractions.load_cached(connection, principal, self.extractor, [p.digest for p in passages])
                 ).items()
             }
         self.tally["cached"] += sum(one.digest in said for one in passages)
@@ -209,7 +209,7 @@ class _Run:
         principal = self.context.principal
         async with self.database.transaction(principal) as connection:
             used = await extractions.usage(connection, principal, self.context.job.id)
-            left = await extractions.left(connection, principal, self.collection_id, self.extractor)
+            left = await extractions.count_pending(connection, principal, self.collection_id, self.extractor)
         cost = spent((one for one in used if one.own), self.settings.answer.prices).usage()
         counts = {name: self.tally[name] for name in ("documents", "passages", "cached", "entities", "relations")}
         spend = {name: cost[name] for name in ("input_tokens", "output_tokens", "cost")}

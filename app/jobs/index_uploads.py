@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 from uuid import UUID
 
-from app.domain.document import Indexed, Outcome, Source
+from app.domain.document import Source, upload_result
 from app.graph.refresh import follow
 from app.ingest.pipeline import Target, ingest
 from app.jobs.context import Handler, JobContext
-from app.store import uploads
+from app.store import jobs
 from app.store.session import Database
 
 KIND = "index_uploads"
@@ -23,13 +23,13 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
 
     async def handle(context: JobContext) -> dict[str, Any]:
         async with database.transaction(context.principal, readonly=True) as connection:
-            waiting = await uploads.of_job(connection, context.principal, context.job.id)
+            waiting = await jobs.list_uploads(connection, context.principal, context.job.id)
         target = target_for(context, UUID(context.job.payload["collection_id"]))
 
         async def sources() -> AsyncIterator[Source]:
             for number, upload_id in enumerate(waiting):
                 async with database.transaction(context.principal, readonly=True) as connection:
-                    upload = await uploads.get(connection, context.principal, upload_id)
+                    upload = await jobs.get_upload(connection, context.principal, upload_id)
                 if upload is not None:
                     await context.progress(number, len(waiting), upload.source.name)
                     yield upload.source
@@ -40,18 +40,3 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
         return upload_result(outcomes)
 
     return handle
-
-
-def upload_result(outcomes: list[Outcome]) -> dict[str, Any]:
-    """The body of an upload's answer (with its duplicate flag)."""
-    uploaded = [
-        {"id": str(item.document_id), "name": item.name, "chunk_count": item.chunk_count, "duplicate": item.duplicate}
-        for item in outcomes
-        if isinstance(item, Indexed)
-    ]
-    failed = [
-        {"name": item.name, "error": item.error, "code": item.code}
-        for item in outcomes
-        if not isinstance(item, Indexed)
-    ]
-    return {"uploaded": uploaded, "failed": failed}

@@ -25,7 +25,7 @@ class Ending:
     record: Callable[[Any, Principal, Job], Awaitable[bool]]
 
 
-CANCELLED = Ending("cancelled", jobs.cancelled)
+CANCELLED = Ending("cancelled", jobs.end_cancelled)
 RELEASED = Ending("released", jobs.release)
 
 

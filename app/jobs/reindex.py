@@ -45,7 +45,7 @@ def reindex(database: Database, target_for: TargetFor) -> Handler:
         while True:
             async with database.transaction(context.principal, readonly=True) as connection:
                 found = await collections.by_id(connection, context.principal, collection_id)
-                batch = await documents.stale(
+                batch = await documents.list_stale(
                     connection, context.principal, collection_id,
                     after=after, before=context.job.created_at, limit=BATCH_DOCUMENTS,
                 )  # fmt: skip
@@ -78,7 +78,7 @@ def backfill(database: Database, target_for: TargetFor) -> Handler:
         )
         async with database.transaction(principal, readonly=True) as connection:
             model = (await vectors.models(connection, [model_id])).get(model_id)
-            missing = await models.missing(connection, principal, target.collection_id, model_id)
+            missing = await models.count_missing(connection, principal, target.collection_id, model_id)
         if model is None:
             raise NotFoundError(f"no embedding model {model_id}")
         used, done = ModelInUse(model, target.embedder_of(model)), 0
@@ -129,7 +129,7 @@ async def _mark_ready(database: Database, context: JobContext, target: Target, m
     async with database.transaction(principal) as connection:
         if await models.lock(connection, principal, collection_id) is None:
             return True
-        if await models.missing(connection, principal, collection_id, model_id):
+        if await models.count_missing(connection, principal, collection_id, model_id):
             return False
         if await models.state(connection, principal, collection_id, model_id) == "backfilling":
             await models.set_state(connection, principal, collection_id, model_id, "ready")

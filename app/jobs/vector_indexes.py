@@ -95,24 +95,24 @@ def reconcile_indexes(database: Database, open_ddl: OpenDdl, settings: Callable[
 async def _drop(database: Database, ddl: Ddl, index: PlannedIndex) -> None:
     owner = Principal(index.tenant_id, "")
     async with database.transaction(owner) as connection:
-        await vector_indexes.dropping(connection, index)
+        await vector_indexes.mark_dropping(connection, index)
     await ddl.drop(index.name)
     async with database.transaction(owner) as connection:
-        await vector_indexes.dropped(connection, index)
+        await vector_indexes.mark_dropped(connection, index)
 
 
 async def _build(database: Database, ddl: Ddl, index: PlannedIndex, *, valid: bool | None) -> None:
     """`valid`: of an index by that name in the catalog, None where there is none."""
     owner = Principal(index.tenant_id, "")
     async with database.transaction(owner) as connection:
-        if not await vector_indexes.building(connection, index):
+        if not await vector_indexes.mark_building(connection, index):
             return  # the collection was deleted meanwhile
     if valid is False:
         await ddl.drop(index.name)  # an interrupted build left it
     if not valid:
         await ddl.create(index)
     async with database.transaction(owner) as connection:
-        if await vector_indexes.built(connection, index):
+        if await vector_indexes.mark_built(connection, index):
             await enqueue_check(connection, owner, index.collection_id)
             return
     await ddl.drop(index.name)

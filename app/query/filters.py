@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from app.domain.principal import Principal
 from app.query.summarize import FILE_NAME
-from app.store import restrictions
+from app.store import holdings
 from app.store.session import Database
 
 MAX_CHARS: Final = 1000
@@ -199,7 +199,7 @@ async def restrict(database: Database, principal: Principal, collection: str, as
     async with database.transaction(principal, readonly=True, config={"statement_timeout": "2000"}) as connection:
         documents, notes = await _named_documents(connection, principal, collection, files)
         filters: dict[str, Any] = {}
-        if others and (values := await restrictions.values(connection, principal, collection, ALL_KEYS)):
+        if others and (values := await holdings.metadata_values(connection, principal, collection, ALL_KEYS)):
             for wish in others:
                 if chosen := choose(wish, values):
                     filters |= chosen
@@ -207,7 +207,7 @@ async def restrict(database: Database, principal: Principal, collection: str, as
                     notes.append(
                         f"filter not applied: {wish.said!r} (no one value of the documents' metadata means it)"
                     )
-        if filters and not await restrictions.count(connection, principal, collection, filters):
+        if filters and not await holdings.count_documents(connection, principal, collection, filters):
             notes.append(f"filter not applied: no document has {filters}")
             filters = {}
     return Restrictions(filters, documents, tuple(notes))
@@ -219,7 +219,7 @@ async def _named_documents(
     """External ids of named documents, and which names were not found. The longest name that is one counts."""
     if not asked:
         return (), []
-    found = await restrictions.named(connection, principal, collection, [wish.value.casefold() for wish in asked])
+    found = await holdings.documents_named(connection, principal, collection, [wish.value.casefold() for wish in asked])
     if not found:
         return (), [f"no document is called {asked[-1].value!r}: all were searched"]
     ids = dict.fromkeys(external_id for wish in asked for external_id in found.get(wish.value.casefold(), ()))

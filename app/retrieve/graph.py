@@ -164,10 +164,10 @@ async def _read(
     asked, filters = lexical_text(query.request.query), query.request.filters or None
     if (state := query.state) is not None:
         of = (state.collection_id, state.epoch)
-        return await graph.linked_at(
+        return await graph.find_linked_at_epoch(
             connection, principal, of, asked, list(seeds), keys, MOST_PASSAGES, MOST_LINKS, state.timeout_ms
         )
-    return await graph.linked(
+    return await graph.find_linked(
         connection, query.collections, asked, list(seeds), keys, list(named), MOST_PASSAGES, MOST_LINKS, filters,
         query.conditions,
     )  # fmt: skip

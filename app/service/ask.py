@@ -29,7 +29,7 @@ from app.retrieve.rerank import Reranked, rerank, wants_reranking
 from app.retrieve.search import nothing_found
 from app.retrieve.trace import sampled
 from app.settings import Settings
-from app.store.vocabulary import vocabulary
+from app.store.holdings import look_up_words
 from app.wiring import Services
 
 
@@ -73,7 +73,7 @@ def deps_for(services: Services, question: Question, settings: Settings, record:
 
     async def known_words(words: Sequence[str]) -> Vocabulary:
         async with database.transaction(principal, readonly=True) as connection:
-            return await vocabulary(connection, principal, question.collection, words)
+            return await look_up_words(connection, principal, question.collection, words)
 
     async def embed(texts: Sequence[str]) -> Vectors:
         return await query_vectors(search_deps, principal, texts, settings)

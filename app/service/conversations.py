@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from app.domain.ids import new_id
+from app.domain.question import SavedMessage
 from app.errors import InputError
 from app.language.text import normalise
 from app.store import memory
-from app.store.memory import SavedMessage
 from app.wiring import Services
 
 CHAT_ID = re.compile(r"[A-Za-z0-9._-]{1,123}")

@@ -18,7 +18,13 @@ from app.jobs import vector_indexes
 from app.jobs.index_uploads import KIND
 from app.language.text import normalise
 from app.settings import Settings
-from app.store import cache, collections, documents, jobs, traces, uploads
+from app.store import (
+    cache,
+    collections,
+    documents,
+    jobs,
+    traces,
+)
 from app.store import vector_indexes as vector_store
 from app.wiring import Services
 
@@ -144,7 +150,7 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
         )  # fmt: skip
         for source in sorted(sources, key=lambda source: source.external_id):  # in the order that all lock them in
             await documents.register(connection, services.principal, target.id, source, source_hash(source))
-            await uploads.add(connection, services.principal, job_id=job.id, collection_id=target.id, source=source)
+            await jobs.add_upload(connection, services.principal, job_id=job.id, collection_id=target.id, source=source)
     return job
 
 

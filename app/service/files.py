@@ -8,16 +8,18 @@ parent of its own folder when it lies elsewhere.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.domain.document import Rejected, Source
+from app.domain.document import Indexed, Outcome, Rejected, Source
 from app.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
-from app.ingest.loaders import sniff
+from app.ingest.loaders import sniff, supported_formats
 from app.language.text import normalise
-from app.service.documents import checked_source
+from app.service.documents import checked_source, index_now
 from app.settings import Settings
+from app.wiring import Services
 
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 _HEAD = 65_536
@@ -39,12 +41,33 @@ class Skipped:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What became of files, or of documents handed over; `seconds` of wall-clock time."""
+
+    collection: str
+    indexed: tuple[Indexed, ...]
+    failed: tuple[Rejected, ...]
+    skipped: tuple[Skipped, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def fresh(self) -> list[Indexed]:
+        """Documents that are new or have new content."""
+        return [outcome for outcome in self.indexed if not outcome.duplicate]
+
+
 @dataclass
 class Selection:
     """The files of one run, and what was left aside (grows while files are read)."""
 
     files: list[SelectedFile] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+
+
+def describe_formats() -> str:
+    """What Cairn reads, for people."""
+    return supported_formats()
 
 
 def select(paths: Sequence[Path], base: Path | None = None) -> Selection:
@@ -139,6 +162,30 @@ def read(
                 on_skip(skipped)
         except CairnError as error:
             on_failure(_rejected(found, error))
+
+
+async def ingest_files(
+    services: Services, collection: str, selection: Selection, step: Callable[[str], None]
+) -> IngestReport:
+    """Index the files and wait; `step` is told each file when it is done, skipped or refused. The collection is created if
+    need be. Raises InputError for its name, and what ingestion raises when it cannot go on."""
+    started, failed = time.monotonic(), list[Rejected]()
+
+    def refuse(outcome: Rejected) -> None:
+        failed.append(outcome)
+        step(outcome.external_id)
+
+    sources = read(selection, services.settings.current, lambda file: step(file.path), refuse)
+    outcomes: list[Outcome] = []
+    if selection.files:
+        outcomes = await index_now(services, collection, sources, lambda outcome: step(outcome.external_id))
+    return IngestReport(
+        collection,
+        tuple(outcome for outcome in outcomes if isinstance(outcome, Indexed)),
+        (*failed, *(outcome for outcome in outcomes if isinstance(outcome, Rejected))),
+        tuple(selection.skipped),
+        time.monotonic() - started,
+    )
 
 
 def _rejected(found: SelectedFile, error: CairnError) -> Rejected:

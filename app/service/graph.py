@@ -29,7 +29,7 @@ from app.domain.graph_view import (
 )
 from app.errors import ConflictError, InputError, NotFoundError
 from app.graph.keys import key_of
-from app.graph.overview import communities_for
+from app.graph.overview import find_communities_about
 from app.graph.resolve import collection_of, resolve_entity
 from app.graph.walk import find_ways, traverse
 from app.language.text import normalise
@@ -68,7 +68,7 @@ async def get_entity(
     async with _reading(services) as connection:
         standing = await _standing(services, connection, entity, collection)
         principal, key = services.principal, standing.entity.id
-        strongest = await graph_view.strongest(connection, principal, key, relations)
+        strongest = await graph_view.find_strongest(connection, principal, key, relations)
         spoken = (await graph.passages(connection, principal, [key], mentions)).get(key, [])
         texts = await passages.fetch(connection, principal, {one.passage_id: None for one in spoken})
         total, documents, related = await graph_view.counts(connection, principal, key)
@@ -78,7 +78,7 @@ async def get_entity(
             total, documents, related,
             tuple((await graph_view.relations(connection, principal, strongest)).values()),
             tuple(MentionedIn(texts[one.passage_id], one.occurrences) for one in spoken),
-            tuple(await graph_view.merged_into(connection, principal, key)),
+            tuple(await graph_view.list_merged_into(connection, principal, key)),
         )  # fmt: skip
 
 
@@ -102,9 +102,9 @@ async def _surroundings(
     """Of the relations between two entities the one that says most, with its proof."""
     reached = found.entities[: limit + 1]
     steps = dict.fromkeys((edge.source_id, edge.target_id) for one in reached for edge in one.path)
-    chosen = await graph_view.between(connection, services.principal, steps)
+    chosen = await graph_view.find_between(connection, services.principal, steps)
     by_step = dict(zip(steps, chosen, strict=True))
-    names = await graph.named(connection, services.principal, [one.entity_id for one in reached])
+    names = await graph.load_entities(connection, services.principal, [one.entity_id for one in reached])
     relations = await graph_view.relations(connection, services.principal, list(dict.fromkeys(chosen)))
     places = tuple(
         WayPlace(
@@ -164,11 +164,11 @@ async def list_communities(
     """Large ones before their parts, without those of which nothing is left; and the last one where there are more."""
     found = await _collection(services, collection)
     async with _reading(services) as connection:
-        keys = await communities.listed(
+        keys = await communities.list_page(
             connection, services.principal, found.id, level=level, after=after, limit=limit + 1
         )
         page = dict.fromkeys((key.id for key in keys[:limit]), 0.0)
-        shown = await communities.described(connection, services.principal, page)
+        shown = await communities.load_summaries(connection, services.principal, page)
     return shown, keys[limit - 1] if len(keys) > limit else None
 
 
@@ -178,7 +178,7 @@ async def find_communities(
     """Those that a text is about, best first, none inside another one of them. Raises NotFoundError."""
     found = await _collection(services, collection)
     async with _reading(services) as connection:
-        return await communities_for(connection, services.principal, [found.id], text=text, limit=limit)
+        return await find_communities_about(connection, services.principal, [found.id], text=text, limit=limit)
 
 
 # --- merges -------------------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ async def list_merges(
 # --- export -------------------------------------------------------------------------------------------------------------
 
 
-async def exported(services: Services, collection: str | None = None) -> AsyncIterator[GraphNode | GraphEdge]:
+async def export_graph(services: Services, collection: str | None = None) -> AsyncIterator[GraphNode | GraphEdge]:
     """All entities, then all relations, of one state of the collection. Raises NotFoundError."""
     found = await _collection(services, collection)
     async with services.database.transaction(

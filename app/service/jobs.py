@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from uuid import UUID
 
 from app.domain.job import Job, JobStatus
@@ -13,6 +14,8 @@ from app.store import jobs
 from app.store import vector_indexes as vector_store
 from app.wiring import Services
 
+LOOK_SECONDS = 0.5
+"""How often a job that another worker has taken is looked at."""
 EXPIRY_BATCH = 1000
 """Jobs deleted per transaction: none of them waits long for a lock."""
 
@@ -54,6 +57,15 @@ async def retry_job(services: Services, job_id: UUID) -> Job:
     return revived
 
 
+async def work_until_ended(services: Services, job_id: UUID) -> Job:
+    """The job, when it has ended: done here, or by another worker that has taken it. Raises NotFoundError."""
+    worker = services.worker()
+    while not (job := await get_job(services, job_id)).ended:
+        if not await worker.run_until_idle():
+            await asyncio.sleep(LOOK_SECONDS)
+    return job
+
+
 async def order_upkeep(services: Services) -> None:
     """Enqueue what is to be done once a day: the plan of vector indexes, and recall checks of collections that are
     too large for the exact scan."""
@@ -61,7 +73,7 @@ async def order_upkeep(services: Services) -> None:
         settings = services.settings.current.vector
         if await vector_store.plan(connection, settings):
             await vector_indexes.enqueue_plan(connection, services.principal)
-        for collection_id in await vector_store.unchecked(connection, services.principal, settings.exact_below):
+        for collection_id in await vector_store.list_unchecked(connection, services.principal, settings.exact_below):
             await vector_indexes.enqueue_check(connection, services.principal, collection_id)
 
 

@@ -9,6 +9,7 @@ from app.domain.job import Job
 from app.errors import ConflictError, InputError, NotFoundError
 from app.jobs.reindex import BACKFILL, REINDEX
 from app.jobs.vector_indexes import enqueue_plan
+from app.service.documents import get_collection
 from app.store import collections, jobs, models, vectors
 from app.store.models import CollectionModel
 from app.store.vectors import EmbeddingModel
@@ -27,7 +28,7 @@ async def list_models(services: Services, collection: str | None = None) -> Mode
     async with services.database.transaction(services.principal, readonly=True) as connection:
         return Models(
             await models.all_models(connection),
-            await models.of_collections(connection, services.principal, collection),
+            await models.list_models(connection, services.principal, collection),
         )
 
 
@@ -44,7 +45,7 @@ async def add_model(services: Services, name: str) -> EmbeddingModel:
 async def start_backfill(services: Services, collection: str, name: str) -> Job:
     """Order the vectors of another model for all chunks; from now on ingestion makes them too. Raises NotFoundError,
     ConflictError when the model serves already, and what `add_model` raises."""
-    found = await _collection(services, collection)
+    found = await get_collection(services, collection)
     model = await add_model(services, name)
     async with services.database.transaction(services.principal) as connection:
         locked = await _lock(connection, services, found)
@@ -62,9 +63,9 @@ async def start_backfill(services: Services, collection: str, name: str) -> Job:
         )  # fmt: skip
 
 
-async def flip(services: Services, collection: str, name: str) -> Collection:
+async def flip_model(services: Services, collection: str, name: str) -> Collection:
     """Let a model serve that has a vector for every chunk. Raises NotFoundError, ConflictError when it has not."""
-    found = await _collection(services, collection)
+    found = await get_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
         locked = await _lock(connection, services, found)
         model = await vectors.model(connection, name)
@@ -72,24 +73,24 @@ async def flip(services: Services, collection: str, name: str) -> Collection:
         if model is None or state is None:
             raise ConflictError(f"collection {collection} has no vectors of {name}; backfill it first")
         await _serve(connection, services, locked, model)
-    return await _collection(services, collection)
+    return await get_collection(services, collection)
 
 
-async def rollback(services: Services, collection: str) -> Collection:
+async def rollback_model(services: Services, collection: str) -> Collection:
     """Let the model serve again that did before the last flip. Raises NotFoundError, ConflictError."""
-    found = await _collection(services, collection)
+    found = await get_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
         locked = await _lock(connection, services, found)
         model = await models.last_retired(connection, services.principal, found.id)
         if model is None:
             raise ConflictError(f"collection {collection} was not served by another model before")
         await _serve(connection, services, locked, model)
-    return await _collection(services, collection)
+    return await get_collection(services, collection)
 
 
-async def forget(services: Services, collection: str, name: str) -> None:
+async def forget_model(services: Services, collection: str, name: str) -> None:
     """Delete the vectors of a model that does not serve; ingestion makes no more. Raises NotFoundError, ConflictError."""
-    found = await _collection(services, collection)
+    found = await get_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
         locked = await _lock(connection, services, found)
         model = await vectors.model(connection, name)
@@ -102,7 +103,7 @@ async def forget(services: Services, collection: str, name: str) -> None:
 
 async def start_reindex(services: Services, collection: str, *, force: bool) -> Job:
     """Order that all documents are cut and embedded anew with the settings in force. Raises NotFoundError."""
-    found = await _collection(services, collection)
+    found = await get_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
         payload = {"collection_id": str(found.id), "collection": found.name, "force": force}
         return await jobs.enqueue(
@@ -115,7 +116,7 @@ async def _serve(connection: object, services: Services, locked: Collection, mod
     principal = services.principal
     if locked.model_id == model.id:
         return
-    missing = await models.missing(connection, principal, locked.id, model.id)
+    missing = await models.count_missing(connection, principal, locked.id, model.id)
     if missing:
         raise ConflictError(
             f"{missing:,} chunks of collection {locked.name} have no vector of {model.name} yet; backfill it first",
@@ -127,14 +128,6 @@ async def _serve(connection: object, services: Services, locked: Collection, mod
     await enqueue_plan(connection, principal)
 
 
-async def _collection(services: Services, name: str) -> Collection:
-    async with services.database.transaction(services.principal, readonly=True) as connection:
-        found = await collections.by_name(connection, services.principal, name)
-    if found is None:
-        raise NotFoundError(f"no collection named {name[:140]}; see GET /collections")
-    return found
-
-
 async def _lock(connection: object, services: Services, found: Collection) -> Collection:
     locked = await models.lock(connection, services.principal, found.id)
     if locked is None:
@@ -143,6 +136,3 @@ async def _lock(connection: object, services: Services, found: Collection) -> Co
         await collections.pin_model(connection, services.principal, found.id, found.model_id)
         return await _lock(connection, services, found)
     return locked
-
-
-__all__ = ["Models", "add_model", "flip", "forget", "list_models", "rollback", "start_backfill", "start_reindex"]

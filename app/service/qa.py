@@ -72,7 +72,9 @@ async def lines_of(services: Services, citations: Sequence[Citation]) -> list[st
     """First and last line of each quote in its document, "12-14", or "12"; None where the document is gone."""
     ends = [((one.document_id, one.start), (one.document_id, max(one.start, one.end - 1))) for one in citations]
     async with services.database.transaction(services.principal, readonly=True) as connection:
-        lines = await graph_code.lines(connection, services.principal, [place for pair in ends for place in pair])
+        lines = await graph_code.line_numbers(
+            connection, services.principal, [place for pair in ends for place in pair]
+        )
     found = [(lines.get(first), lines.get(last)) for first, last in ends]
     return [None if not (a and b) else str(a) if a == b else f"{a}-{b}" for a, b in found]
 

@@ -23,7 +23,7 @@ from app.language.text import normalise
 from app.runs.follow import follow, look
 from app.runs.live import Live
 from app.service.ask import ask
-from app.store import feedback, runs
+from app.store import runs
 from app.wiring import Services
 
 MAX_COMMENT = 4000
@@ -85,7 +85,7 @@ async def _check_free(services: Services, run_id: UUID) -> None:
 
 async def _known(services: Services, run_id: UUID) -> tuple[datetime, str | None, RunStatus] | None:
     async with services.database.transaction(services.principal, readonly=True) as connection:
-        return await runs.known(connection, services.principal, run_id)
+        return await runs.find_run(connection, services.principal, run_id)
 
 
 # --- looking, following, cancelling ---------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ async def judge(services: Services, run_id: UUID, rating: int, comment: str | No
     if found is None:
         raise NotFoundError(f"no run {run_id} has ended; runs are kept for trace.retentionDays")
     async with services.database.transaction(services.principal) as connection:
-        return await feedback.put(connection, services.principal, run_id, found[0], found[1], rating, comment)
+        return await runs.put_feedback(connection, services.principal, run_id, found[0], found[1], rating, comment)
 
 
 # --- upkeep ---------------------------------------------------------------------------------------------------------------

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any, Literal
 from uuid import UUID
 
 from app.domain.ids import new_id
-from app.domain.passage import CacheStats, SearchRequest, SearchResult
+from app.domain.passage import CacheStats, Leg, Mode, SearchRequest, SearchResult
 from app.domain.trace import RunTrace
 from app.errors import InputError, NotFoundError
 from app.language.text import normalise
 from app.retrieve.cache import cached_search
+from app.retrieve.plan import default_legs, legs_of
 from app.retrieve.trace import sampled, search_trace, succeeded
 from app.service.documents import get_collection
 from app.settings import Settings
-from app.store import cache, traces
+from app.store import cache as cache_store
+from app.store import traces
 from app.wiring import Services
 
 
@@ -28,6 +32,44 @@ def checked_text(text: str, settings: Settings) -> str:
     if len(text) > limit:
         raise InputError(f"the query has {len(text):,} characters; at most {limit:,} are allowed")
     return text
+
+
+def make_request(
+    settings: Settings,
+    query: str,
+    collections: Sequence[str],
+    *,
+    mode: Mode | None = None,
+    legs: Sequence[Leg] = (),
+    top_k: int = 10,
+    rerank: bool | None = None,
+    filters: Mapping[str, Any] | None = None,
+    group_by: Literal["passage", "document"] = "passage",
+    expand_parents: bool = True,
+    model: str | None = None,
+    cache: bool = True,
+) -> SearchRequest:
+    """A search as a user asks for it, see SearchRequest; by what it searches when neither `mode` nor `legs` say so is up to
+    the settings. Raises InputError for an unusable query, and where `mode` and `legs` contradict each other."""
+    if not 1 <= top_k <= 200:
+        raise InputError(f"top_k is 1 to 200, not {top_k}")
+    named: tuple[Leg, ...] = tuple(dict.fromkeys(legs))
+    of_mode = legs_of(mode, settings) if mode else ()
+    if named and of_mode and set(named) - {"graph"} != set(of_mode) - {"graph"}:
+        raise InputError(f"`mode` {mode} and `legs` {list(named)} contradict each other; send one of them")
+    return SearchRequest(
+        query=checked_text(query, settings),
+        collections=tuple(dict.fromkeys(collections)),
+        top_k=top_k,
+        legs=named or of_mode or default_legs(settings),
+        explicit=bool(named) or mode == "graph",
+        rerank=rerank,
+        filters=filters,
+        group_by=group_by,
+        expand_parents=expand_parents,
+        cache=cache,
+        model=model,
+    )
 
 
 async def get_trace(services: Services, run_id: UUID) -> RunTrace:
@@ -45,7 +87,7 @@ async def cache_stats(services: Services) -> CacheStats:
     await services.search_deps.ledger.flush()
     await services.search_deps.embeddings.flush()
     async with services.database.transaction(services.principal, readonly=True) as connection:
-        return await cache.stats(connection, services.principal, services.settings.current.cache)
+        return await cache_store.stats(connection, services.principal, services.settings.current.cache)
 
 
 async def clear_cache(services: Services, collection: str | None = None) -> int:
@@ -53,8 +95,8 @@ async def clear_cache(services: Services, collection: str | None = None) -> int:
     found = await get_collection(services, collection) if collection is not None else None
     async with services.database.transaction(services.principal) as connection:
         if found is None:
-            return await cache.clear(connection, services.principal)
-        return await cache.forget(connection, found.id)
+            return await cache_store.clear(connection, services.principal)
+        return await cache_store.forget(connection, found.id)
 
 
 async def run_search(services: Services, request: SearchRequest) -> SearchResult:

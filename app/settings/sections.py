@@ -303,7 +303,7 @@ class AnswerSettings(SettingsSection):
 
 
 class GroundSettings(SettingsSection):
-    """Whether an answer is supported by its sources (A11)."""
+    """Whether an answer is supported by its sources."""
 
     enabled: bool = Field(True, description="Check generated answers.")
     grounded_from: float = Field(0.8, ge=0, le=1, description="Fast score from which an answer is grounded.")
@@ -376,7 +376,7 @@ class PlannedSettings(SettingsSection):
 
 
 class IterativeSettings(SettingsSection):
-    """How the iterative strategy fetches what an answer says is missing (A9), and what its sessions keep."""
+    """How the iterative strategy fetches what an answer says is missing, and what its sessions keep."""
 
     max_passes: int = Field(3, ge=1, le=10, description="Answers of a run, each with what is missing.")
     targeted_top_k: int = Field(3, ge=1, le=50, description="Passages that a search for one gap brings.")

@@ -58,7 +58,7 @@ async def relations(connection: Any, principal: Principal, collection_id: UUID, 
     return Relations([row["id"] for row in found], edges, unlisted)
 
 
-async def stored(connection: Any, principal: Principal, collection_id: UUID) -> list[StoredCommunity]:
+async def load_stored(connection: Any, principal: Principal, collection_id: UUID) -> list[StoredCommunity]:
     """In no order."""
     rows = await connection.fetch(SQL["stored"], principal.tenant_id, collection_id)
     return [
@@ -157,7 +157,7 @@ def _columns(rows: Sequence[tuple[Any, ...]], count: int) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(count)]
 
 
-async def unwritten(connection: Any, principal: Principal, collection_id: UUID, limit: int) -> list[UUID]:
+async def list_unwritten(connection: Any, principal: Principal, collection_id: UUID, limit: int) -> list[UUID]:
     """The largest communities that no model has summarised since their sources changed."""
     rows = await connection.fetch(SQL["unwritten"], principal.tenant_id, collection_id, limit)
     return [row["id"] for row in rows]
@@ -176,24 +176,23 @@ async def write_summary(
 # --- what others read -------------------------------------------------------------------------------------------------
 
 
-async def matching(
+async def find_matching(
     connection: Any,
     principal: Principal,
     collection_ids: Sequence[UUID],
-    entity_ids: Sequence[UUID],
     words: Sequence[str],
     *,
     per_word: int,
     limit: int,
 ) -> dict[UUID, float]:
-    """Communities with these entities, or with entities that have these words in their names; by how much they weigh."""
+    """Communities with entities that have these words in their names; by how much they weigh."""
     rows = await connection.fetch(
-        SQL["matching"], principal.tenant_id, list(collection_ids), list(entity_ids), list(words), per_word, limit
+        SQL["matching"], principal.tenant_id, list(collection_ids), list(words), per_word, limit
     )
     return {row["id"]: row["score"] for row in rows}
 
 
-async def largest(
+async def find_largest(
     connection: Any, principal: Principal, collection_ids: Sequence[UUID], limit: int
 ) -> dict[UUID, float]:
     """Communities that are not part of others, with score 0."""
@@ -201,7 +200,7 @@ async def largest(
     return {row["id"]: row["score"] for row in rows}
 
 
-async def listed(
+async def list_page(
     connection: Any,
     principal: Principal,
     collection_id: UUID,
@@ -216,7 +215,7 @@ async def listed(
     return [CommunityKey(row["level"], row["entity_count"], row["id"]) for row in rows]
 
 
-async def described(connection: Any, principal: Principal, scores: Mapping[UUID, float]) -> list[CommunitySummary]:
+async def load_summaries(connection: Any, principal: Principal, scores: Mapping[UUID, float]) -> list[CommunitySummary]:
     """Communities (with scores) as they are now, in the order given; those that are gone, or empty, are left out."""
     rows = await connection.fetch(SQL["described"], principal.tenant_id, list(scores), TITLE_NAMES)
     said: defaultdict[UUID, list[SummarySentence]] = defaultdict(list)

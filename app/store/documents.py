@@ -118,7 +118,7 @@ async def publish(
     """
     await _stage(connection, collection_id, model_id, document, vectors)
     source = document.source
-    version = await _published(
+    version = await _publish(
         connection,
         SQL["publish"],
         known.id,
@@ -158,10 +158,10 @@ async def republish(
     """
     await _stage(connection, collection_id, model_id, document, vectors)
     arguments = (stored.id, collection_id, model_id, stored.version, document.language)
-    return bool(await _published(connection, SQL["republish"], *arguments))
+    return bool(await _publish(connection, SQL["republish"], *arguments))
 
 
-async def _published(connection: Any, statement: str, *arguments: Any) -> Any:
+async def _publish(connection: Any, statement: str, *arguments: Any) -> Any:
     try:
         return await connection.fetchval(statement, *arguments)
     except Exception as error:
@@ -245,7 +245,7 @@ async def hold(connection: Any, principal: Principal, documents: Collection[UUID
     return {row["id"] for row in await connection.fetch(SQL["hold"], principal.tenant_id, list(documents))}
 
 
-async def stale(
+async def list_stale(
     connection: Any, principal: Principal, collection_id: UUID, *, after: UUID, before: datetime, limit: int
 ) -> list[StoredDocument]:
     """Indexed documents in order of id, after the given one, that were last written before an instant."""
@@ -253,7 +253,7 @@ async def stale(
     return [StoredDocument(**dict(row)) for row in rows]
 
 
-async def indexed_pieces(
+async def load_pieces(
     connection: Any, principal: Principal, document_id: UUID, model_id: int
 ) -> tuple[list[Any], list[Any]]:
     """Rows of passages and of chunks, in order; of chunks with the hash of what that model embedded, or None."""

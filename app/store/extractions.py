@@ -33,7 +33,7 @@ class ExtractionUsage:
     output_tokens: int
 
 
-async def pending(
+async def list_pending(
     connection: Any, principal: Principal, collection_id: UUID, extractor: str, *, after: UUID, limit: int
 ) -> list[PendingDocument]:
     """In order of id, after the given one."""
@@ -41,7 +41,7 @@ async def pending(
     return [PendingDocument(**dict(row)) for row in rows]
 
 
-async def left(connection: Any, principal: Principal, collection_id: UUID, extractor: str) -> int:
+async def count_pending(connection: Any, principal: Principal, collection_id: UUID, extractor: str) -> int:
     """How many documents wait."""
     return int(await connection.fetchval(SQL["left"], principal.tenant_id, collection_id, extractor))
 
@@ -52,7 +52,7 @@ async def passages(connection: Any, principal: Principal, document_id: UUID) -> 
     return found
 
 
-async def cached(
+async def load_cached(
     connection: Any, principal: Principal, extractor: str, hashes: Sequence[bytes]
 ) -> dict[bytes, Mapping[str, Any]]:
     """Results by hash of the passage, from any document of the tenant."""

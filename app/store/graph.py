@@ -59,13 +59,13 @@ async def unmerge(connection: Any, collection_id: UUID, merge_id: UUID) -> bool:
     return bool(await connection.fetchval(SQL["unmerge"], collection_id, merge_id))
 
 
-async def named(connection: Any, principal: Principal, ids: Sequence[UUID]) -> dict[UUID, EntitySummary]:
+async def load_entities(connection: Any, principal: Principal, ids: Sequence[UUID]) -> dict[UUID, EntitySummary]:
     """Entities by id; those that are gone are left out."""
     rows = await connection.fetch(SQL["named"], principal.tenant_id, list(ids))
     return {row["id"]: EntitySummary(**dict(row)) for row in rows}
 
 
-async def candidates(
+async def find_candidates(
     connection: Any,
     principal: Principal,
     collection_id: UUID,
@@ -91,7 +91,7 @@ async def passages(
     return found
 
 
-async def linked(
+async def find_linked(
     connection: Any,
     collections: Sequence[UUID],
     question: str,
@@ -107,12 +107,21 @@ async def linked(
     question names by `keys` or as `named` entities. See sql/functions/graph_leg.sql."""
     asked = conditions.as_json(filtered=bool(filters)) if conditions else None
     rows = await connection.fetch(
-        SQL["leg"], list(collections), list(seeds), list(keys), list(named), question, most, links, filters, asked
+        SQL["leg"],
+        list(collections),
+        list(seeds),
+        list(keys),
+        list(named),
+        question,
+        most,
+        links,
+        filters,
+        asked,
     )
     return _linkages(rows)
 
 
-async def linked_at(
+async def find_linked_at_epoch(
     connection: Any,
     principal: Principal,
     state: tuple[UUID, int],

@@ -51,7 +51,7 @@ class SymbolRelation:
     spot: SymbolSpan
 
 
-async def called(
+async def find_by_name(
     connection: Any, principal: Principal, collections: Sequence[UUID], forms: Sequence[str], path: str, limit: int
 ) -> list[NamedSymbol]:
     """Symbols by a form of their name, at most so many of each collection and form; definitions in files whose path has
@@ -60,7 +60,7 @@ async def called(
     return [NamedSymbol(*row.values()) for row in rows]
 
 
-async def similar(
+async def find_similar(
     connection: Any, principal: Principal, collections: Sequence[UUID], part: str, limit: int
 ) -> list[NamedSymbol]:
     """Definitions with a name that begins with a form; where there are none, with it anywhere in a name."""
@@ -71,7 +71,7 @@ async def similar(
     return [NamedSymbol(*row.values()) for row in rows]
 
 
-async def definitions(
+async def find_definitions(
     connection: Any, principal: Principal, ids: Sequence[UUID], limit: int
 ) -> list[tuple[UUID, SymbolSpan]]:
     """Where symbols are defined, at most so many places of each."""
@@ -79,7 +79,7 @@ async def definitions(
     return [(row["entity_id"], SymbolSpan(*list(row.values())[1:])) for row in rows]
 
 
-async def neighbours(
+async def find_neighbours(
     connection: Any, principal: Principal, ids: Sequence[UUID], limit: int
 ) -> tuple[list[SymbolRelation], bool]:
     """Relations of symbols, at most so many of each, and whether these are all."""
@@ -94,7 +94,7 @@ async def neighbours(
     return ties, all(row["relations"] <= limit for row in degrees)
 
 
-async def lines(
+async def line_numbers(
     connection: Any, principal: Principal, places: Iterable[tuple[UUID, int]]
 ) -> dict[tuple[UUID, int], int]:
     """The line, from 1, of each code point of a document. Counted here: in SQL every place would read its text anew."""

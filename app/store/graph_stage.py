@@ -48,7 +48,7 @@ async def stage(connection: Any, collection_id: UUID, graph: DocumentGraph, *, b
     )
 
 
-async def stored_rows(connection: Any, tenant_id: int, document_id: UUID) -> Rows:
+async def load_rows(connection: Any, tenant_id: int, document_id: UUID) -> Rows:
     """What is stored of a document as the rules found it, in any order: (ordinal of the passage, entity, name, kind,
     occurrences, start, end) and (ordinal, relation, strength, start, end)."""
     return (

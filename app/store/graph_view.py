@@ -40,7 +40,7 @@ async def entities(
     return [EntitySummary(**dict(row)) for row in rows]
 
 
-async def standing(connection: Any, principal: Principal, entity_id: UUID) -> Standing | None:
+async def load_standing(connection: Any, principal: Principal, entity_id: UUID) -> Standing | None:
     """The entity that stands for this one; None where it is gone."""
     row = await connection.fetchrow(SQL["standing"], principal.tenant_id, entity_id)
     if row is None:
@@ -61,7 +61,7 @@ async def counts(connection: Any, principal: Principal, entity_id: UUID) -> tupl
     return row["passages"], row["documents"], row["relations"]
 
 
-async def merged_into(connection: Any, principal: Principal, entity_id: UUID) -> list[Merge]:
+async def list_merged_into(connection: Any, principal: Principal, entity_id: UUID) -> list[Merge]:
     return [_merge(row) for row in await connection.fetch(SQL["merged_into"], principal.tenant_id, entity_id)]
 
 
@@ -83,13 +83,13 @@ def _merge(row: Any) -> Merge:
     return Merge(*row.values())
 
 
-async def strongest(connection: Any, principal: Principal, entity_id: UUID, limit: int) -> list[UUID]:
+async def find_strongest(connection: Any, principal: Principal, entity_id: UUID, limit: int) -> list[UUID]:
     """Relations of an entity, one for each neighbour."""
     rows = await connection.fetch(SQL["strongest"], principal.tenant_id, entity_id, limit)
     return [row["relation_id"] for row in rows]
 
 
-async def between(connection: Any, principal: Principal, pairs: Iterable[tuple[UUID, UUID]]) -> list[UUID]:
+async def find_between(connection: Any, principal: Principal, pairs: Iterable[tuple[UUID, UUID]]) -> list[UUID]:
     """For each pair of related entities the relation that says most, in order."""
     nodes, neighbours = zip(*pairs, strict=True) if (pairs := list(pairs)) else ((), ())
     rows = await connection.fetch(SQL["between"], principal.tenant_id, nodes, neighbours)

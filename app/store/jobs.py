@@ -15,8 +15,9 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
+from app.domain.document import Source
 from app.domain.ids import new_id
-from app.domain.job import Job, JobProgress, JobStatus, QueueState, Signal
+from app.domain.job import Job, JobProgress, JobStatus, QueueState, Signal, Upload
 from app.domain.principal import Principal
 from app.errors import ConflictError
 from app.language.text import normalise
@@ -151,7 +152,7 @@ async def park(connection: Any, principal: Principal, job: Job, error: str) -> b
     return await _end(connection, principal, job, "parked", error=error)
 
 
-async def cancelled(connection: Any, principal: Principal, job: Job) -> bool:
+async def end_cancelled(connection: Any, principal: Principal, job: Job) -> bool:
     return await _end(connection, principal, job, "cancelled")
 
 
@@ -207,3 +208,34 @@ async def wakeups(connection: Any) -> AsyncIterator[asyncio.Event]:
         yield news
     finally:
         await connection.remove_listener(CHANNEL, wake)
+
+
+# --- files that wait for a worker -------------------------------------------------------------------------------------
+
+_SOURCE = ("external_id", "name", "content", "title", "media_type", "metadata")
+
+
+async def add_upload(
+    connection: Any, principal: Principal, *, job_id: UUID, collection_id: UUID, source: Source
+) -> UUID:
+    """Keep the bytes for the job; in the transaction that enqueues it, so that neither exists without the other."""
+    upload_id = new_id()
+    texts = (source.external_id, source.name, source.title, source.media_type)
+    await connection.execute(
+        _SQL["add_upload"],
+        *(principal.tenant_id, upload_id, collection_id, job_id, *texts, dict(source.metadata), source.content),
+    )
+    return upload_id
+
+
+async def get_upload(connection: Any, principal: Principal, upload_id: UUID) -> Upload | None:
+    row = await connection.fetchrow(_SQL["get_upload"], principal.tenant_id, upload_id)
+    if row is None:
+        return None
+    source = Source(**{name: row[name] for name in _SOURCE})
+    return Upload(row["id"], row["job_id"], row["collection_id"], source)
+
+
+async def list_uploads(connection: Any, principal: Principal, job_id: UUID) -> list[UUID]:
+    """Ids of the files of the job, in order of arrival; without their bytes. They go when the job ends."""
+    return [row["id"] for row in await connection.fetch(_SQL["list_uploads"], principal.tenant_id, job_id)]

@@ -10,7 +10,7 @@ from uuid import UUID
 from app.db.queries import load_queries
 from app.domain.ids import new_id
 from app.domain.principal import Principal
-from app.domain.question import SourceRef, Turn
+from app.domain.question import SavedMessage, SourceRef, Turn
 from app.store import documents
 
 SQL = load_queries("memory")
@@ -27,15 +27,6 @@ class NewMessage:
     run_id: UUID
     sources: tuple[SourceRef, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SavedMessage:
-    """A message as history shows it, at `position` (from 1) of its conversation."""
-
-    position: int
-    turn: Turn
-    notes: Mapping[str, Any]
 
 
 async def add(

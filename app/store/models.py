@@ -46,12 +46,12 @@ async def all_models(connection: Any) -> list[EmbeddingModel]:
     return [EmbeddingModel(**row) for row in await connection.fetch(SQL["all"])]
 
 
-async def of_collections(connection: Any, principal: Principal, collection: str | None = None) -> list[CollectionModel]:
+async def list_models(connection: Any, principal: Principal, collection: str | None = None) -> list[CollectionModel]:
     rows = await connection.fetch(SQL["of_collections"], principal.tenant_id, collection)
     return [CollectionModel(**row) for row in rows]
 
 
-async def needed(connection: Any, principal: Principal, collection_id: UUID) -> list[EmbeddingModel]:
+async def list_needed(connection: Any, principal: Principal, collection_id: UUID) -> list[EmbeddingModel]:
     """Models that every new chunk needs a vector of, the serving one first; empty while none serves."""
     rows = await connection.fetch(SQL["needed"], principal.tenant_id, collection_id)
     return [EmbeddingModel(**row) for row in rows]
@@ -85,7 +85,7 @@ async def serve(connection: Any, principal: Principal, collection_id: UUID, old:
     await cache.forget(connection, collection_id)
 
 
-async def missing(connection: Any, principal: Principal, collection_id: UUID, model_id: int) -> int:
+async def count_missing(connection: Any, principal: Principal, collection_id: UUID, model_id: int) -> int:
     """Chunks without a vector of the model."""
     return int(await connection.fetchval(SQL["missing"], principal.tenant_id, collection_id, model_id))
 

@@ -11,8 +11,7 @@ from pgvector import HalfVector
 
 from app.db.queries import load_queries
 from app.domain.document import Landmark
-from app.domain.library import DocumentReading
-from app.domain.passage import Fused, Passage
+from app.domain.passage import DocumentReading, Fused, Passage
 from app.domain.principal import Principal
 
 SQL = load_queries("passages")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from functools import cache
+from typing import Any, Literal, get_args
 from uuid import UUID
+
+from pydantic import TypeAdapter
 
 from app.db.queries import load_queries
 from app.domain.event import (
@@ -14,17 +18,18 @@ from app.domain.event import (
     Cancelled,
     Event,
     Failed,
+    Judgement,
     Numbered,
     Progress,
     RunState,
     RunStatus,
+    SourcesFound,
     Surface,
 )
 from app.domain.principal import Principal
 from app.domain.question import Question
-from app.errors import RunLostError
+from app.errors import CairnError, RunLostError, TextDeletedError
 from app.store import documents
-from app.store.event_text import documents_of, read, written
 
 SQL = load_queries("runs")
 PAGE = 200
@@ -56,9 +61,9 @@ async def append(
 
     What they quote from a document that is gone by now is not kept.
     """
-    quoted = set().union(*map(documents_of, events))
+    quoted = set().union(*map(documents_in, events))
     gone = bool(quoted - await documents.hold(connection, principal, quoted))
-    texts = [written(event) for event in events]
+    texts = [event_to_text(event) for event in events]
     cancel = await connection.fetchval(
         SQL["append"], principal.tenant_id, run_id, owner, lease, stored, [kind for kind, _ in texts],
         [isinstance(event, TERMINAL) for event in events], [data for _, data in texts], _status(events), gone,
@@ -87,7 +92,7 @@ async def get(connection: Any, principal: Principal, run_id: UUID) -> RunState |
     row = await connection.fetchrow(SQL["get"], principal.tenant_id, run_id)
     if row is None:
         return None
-    progress = row["progress"] and read("Progress", row["progress"], terminal=False)
+    progress = row["progress"] and event_from_text("Progress", row["progress"], terminal=False)
     assert progress is None or isinstance(progress, Progress)
     return RunState(**{**dict(row), "progress": progress})
 
@@ -97,7 +102,7 @@ async def events(
 ) -> tuple[list[Numbered], int]:
     """The next events that still say something, and the place of the last one that was looked at."""
     rows = await connection.fetch(SQL["events"], principal.tenant_id, run_id, after, limit)
-    found = [(row["seq"], read(row["kind"], row["data"], terminal=row["terminal"])) for row in rows]
+    found = [(row["seq"], event_from_text(row["kind"], row["data"], terminal=row["terminal"])) for row in rows]
     return [Numbered(seq, event) for seq, event in found if event is not None], rows[-1]["seq"] if rows else after
 
 
@@ -108,10 +113,12 @@ async def request_cancel(connection: Any, principal: Principal, run_id: UUID) ->
 
 async def bury(connection: Any, principal: Principal, run_id: UUID | None = None) -> None:
     """End a run, or all of the tenant, whose process died: as failed, with a last event that says so."""
-    await connection.execute(SQL["bury"], principal.tenant_id, run_id, *written(LOST))
+    await connection.execute(SQL["bury"], principal.tenant_id, run_id, *event_to_text(LOST))
 
 
-async def known(connection: Any, principal: Principal, run_id: UUID) -> tuple[datetime, str | None, RunStatus] | None:
+async def find_run(
+    connection: Any, principal: Principal, run_id: UUID
+) -> tuple[datetime, str | None, RunStatus] | None:
     """When a run began, traced or resumable, its conversation, and what became of it; None where there is none."""
     row = await connection.fetchrow(SQL["known"], principal.tenant_id, run_id)
     return None if row is None else (row["started_at"], row["session_id"], row["status"])
@@ -121,3 +128,76 @@ async def expire(connection: Any, keep_days: int, keep_traces_days: int, limit: 
     """Of all tenants: delete up to `limit` runs that began more than `keep_days` ago, and feedback on runs whose traces
     are gone; how many runs."""
     return len(await connection.fetch(SQL["expire"], keep_days, keep_traces_days, limit))
+
+
+# --- events as text and back; kinds are the names of the classes in app/domain/event.py -------------------------------
+
+KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
+GONE = "a document that this run quotes, or its conversation, was deleted since, and its text with it; ask again"
+
+
+def event_to_text(event: Event) -> tuple[str, str]:
+    """Kind and fields. Plain ASCII, so that NUL and lone surrogates of a model's reply can be stored."""
+    if isinstance(event, Failed):
+        error = event.error
+        return "Failed", json.dumps({"code": error.code, "detail": error.detail, "extra": error.extra}, default=str)
+    kind = type(event).__name__
+    return kind, json.dumps(_adapter(kind).dump_python(event, mode="json"))
+
+
+def event_from_text(kind: str, data: str | None, *, terminal: bool) -> Event | None:
+    """The event; None where its text is gone, unless it ends the run: that it does is never lost."""
+    if data is None:
+        return Failed(TextDeletedError(GONE)) if terminal else None
+    fields = json.loads(data)
+    if kind == "Failed":
+        return Failed(_error(**fields))
+    event: Event = _adapter(kind).validate_python(fields)
+    return event
+
+
+def documents_in(event: Event) -> set[UUID]:
+    """Documents that an event shows or quotes."""
+    match event:
+        case SourcesFound(passages):
+            return {passage.document_id for passage in passages}
+        case Answered(answer):
+            return {source.document_id for source in answer.sources} | {cited.document_id for cited in answer.citations}
+        case Progress(documents=documents):
+            return set(documents)
+    return set()
+
+
+@cache
+def _adapter(kind: str) -> TypeAdapter[Any]:
+    return TypeAdapter(KINDS[kind])
+
+
+def _error(code: str, detail: str, extra: dict[str, Any]) -> CairnError:
+    """An error of the class that has the code."""
+    waiting = [CairnError]
+    while waiting:
+        kind = waiting.pop()
+        if kind.code == code:
+            return kind(detail, **extra)
+        waiting.extend(kind.__subclasses__())
+    return CairnError(detail, **extra)
+
+
+# --- what users think of answers --------------------------------------------------------------------------------------
+
+
+async def put_feedback(
+    connection: Any,
+    principal: Principal,
+    run_id: UUID,
+    started_at: datetime,
+    session_id: str | None,
+    rating: int,
+    comment: str | None,
+) -> Judgement:
+    """Judge a run, or replace what was said of it."""
+    row = await connection.fetchrow(
+        SQL["put_feedback"], principal.tenant_id, run_id, started_at, session_id, rating, comment
+    )
+    return Judgement(**dict(row))

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from app.db.queries import load_queries
-from app.domain.library import EntityCount, EntityMentionedIn
+from app.domain.graph_view import EntityCount, EntityMentionedIn
 from app.domain.principal import Principal
 
 SQL = load_queries("tools")

@@ -32,22 +32,22 @@ async def due(connection: Any, principal: Principal, collection_id: UUID, settin
     return bool(await connection.fetchval(SQL["due"], principal.tenant_id, collection_id, settings.dedicated_above))
 
 
-async def building(connection: Any, index: PlannedIndex) -> bool:
+async def mark_building(connection: Any, index: PlannedIndex) -> bool:
     """Note that it is being built; False when the collection is gone."""
     return bool(await connection.fetchval(SQL["building"], *_key(index), index.name))
 
 
-async def built(connection: Any, index: PlannedIndex) -> bool:
+async def mark_built(connection: Any, index: PlannedIndex) -> bool:
     """From now on searches use it; False when the collection is gone."""
     return bool(await connection.fetchval(SQL["built"], *_key(index)))
 
 
-async def dropping(connection: Any, index: PlannedIndex) -> None:
+async def mark_dropping(connection: Any, index: PlannedIndex) -> None:
     """From now on searches do without it."""
     await connection.execute(SQL["dropping"], *_key(index))
 
 
-async def dropped(connection: Any, index: PlannedIndex) -> None:
+async def mark_dropped(connection: Any, index: PlannedIndex) -> None:
     await connection.execute(SQL["dropped"], *_key(index))
 
 
@@ -87,6 +87,6 @@ async def latest_checks(connection: Any, principal: Principal, above: int, limit
     return {row["collection"]: row["recall"] for row in rows}
 
 
-async def unchecked(connection: Any, principal: Principal, above: int) -> list[UUID]:
+async def list_unchecked(connection: Any, principal: Principal, above: int) -> list[UUID]:
     """Collections with more than `above` chunks that were not checked for 20 hours."""
     return [row["id"] for row in await connection.fetch(SQL["unchecked"], principal.tenant_id, above)]

@@ -127,25 +127,22 @@ FROM (SELECT k.id, count(n.id) AS total FROM unnest($8::uuid[]) AS k (id)
 WHERE c.tenant_id = $1 AND c.id = n.id
 
 -- name: matching
--- Communities of the collections $2 in which entities $3, or entities with words $4 in their names ($5 of each at most),
--- weigh most for their size. A word counts the less, the more names have it.
+-- Communities of the collections $2 in which entities with words $3 in their names ($4 of each at most) weigh most for their
+-- size. A word counts the less, the more names have it.
 WITH asked AS (
-  SELECT id, max(worth) AS worth FROM (
-    SELECT e.canonical_id AS id, 1::float8 AS worth FROM rag.entities e WHERE e.tenant_id = $1 AND e.id = ANY ($3::uuid[])
-    UNION ALL
-    SELECT e.canonical_id, 1 / sqrt(h.holders)
-    FROM unnest($2::uuid[]) AS k (id) CROSS JOIN unnest($4::text[]) AS q (word) CROSS JOIN LATERAL (
-      SELECT l.entity_id, count(*) OVER () AS holders FROM (
-        SELECT w.entity_id FROM rag.entity_words w
-        WHERE w.tenant_id = $1 AND w.collection_id = k.id AND w.word = q.word LIMIT $5) AS l) AS h
-    JOIN rag.entities e ON e.tenant_id = $1 AND e.id = h.entity_id
-  ) AS found GROUP BY id
+  SELECT e.canonical_id AS id, max(1 / sqrt(h.holders)) AS worth
+  FROM unnest($2::uuid[]) AS k (id) CROSS JOIN unnest($3::text[]) AS q (word) CROSS JOIN LATERAL (
+    SELECT l.entity_id, count(*) OVER () AS holders FROM (
+      SELECT w.entity_id FROM rag.entity_words w
+      WHERE w.tenant_id = $1 AND w.collection_id = k.id AND w.word = q.word LIMIT $4) AS l) AS h
+  JOIN rag.entities e ON e.tenant_id = $1 AND e.id = h.entity_id
+  GROUP BY e.canonical_id
 )
 SELECT c.id, sum(m.weight * a.worth) / sqrt(greatest(c.entity_count, 1)) AS score
 FROM asked a
 JOIN rag.community_members m ON m.tenant_id = $1 AND m.entity_id = a.id
 JOIN rag.communities c ON c.tenant_id = $1 AND c.id = m.community_id AND c.collection_id = ANY ($2::uuid[])
-GROUP BY c.id, c.entity_count ORDER BY score DESC, c.id LIMIT $6
+GROUP BY c.id, c.entity_count ORDER BY score DESC, c.id LIMIT $5
 
 -- name: largest
 SELECT id, 0::float8 AS score FROM rag.communities

@@ -1,4 +1,4 @@
--- What a collection holds as such: answers to questions about the documents themselves.
+-- What a collection holds: its documents as such, their metadata, and the words of its passages.
 
 -- name: documents
 SELECT d.id, d.external_id, d.title, d.media_type, d.language, d.updated_at, (
@@ -23,3 +23,67 @@ GROUP BY 1, 2
 
 -- name: filled
 SELECT name FROM rag.collections WHERE tenant_id = $1 AND document_count > 0 ORDER BY document_count DESC, name LIMIT $2
+
+-- name: metadata_values
+-- Distinct values of the metadata keys $3 (lower case) in up to $4 indexed documents of collection $2 (by name).
+SELECT e.key, e.value
+FROM (
+  SELECT d.metadata FROM rag.collections c
+  JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
+  WHERE c.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed'
+  LIMIT $4
+) AS document
+CROSS JOIN LATERAL jsonb_each(document.metadata) AS e (key, value)
+WHERE lower(e.key) = ANY ($3::text[])
+GROUP BY e.key, e.value ORDER BY e.key, e.value LIMIT 5000
+
+-- name: documents_named
+-- Indexed documents of collection $2 (by name) that go by one of the names $3 (lower case): their id, the last part of it,
+-- or their title, with or without what stands after a full stop.
+SELECT d.external_id, n.name
+FROM rag.collections c
+JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
+CROSS JOIN LATERAL (
+  SELECT name FROM unnest($3::text[]) AS asked (name)
+  WHERE name IN (lower(d.external_id), lower(regexp_replace(d.external_id, '^.*/', '')), lower(d.title))
+    OR regexp_replace(name, '\.\w{1,5}$', '') = lower(d.title)
+) AS n
+WHERE c.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed'
+ORDER BY n.name, d.external_id LIMIT 50
+
+-- name: count_documents
+-- How many documents of collection $2 (by name) a metadata filter leaves.
+SELECT count(*) FROM rag.collections c
+CROSS JOIN LATERAL rag.filter_documents(ARRAY[c.id], $3::jsonb) AS d
+WHERE c.tenant_id = $1 AND c.name = $2
+
+-- name: frequencies
+-- From the statistics of BM25:
+-- Passages of collection $2 (by name) that hold each of the words $3, with the passages that there are and the language of
+-- most of them. Passages have one language each, so frequencies add up over languages. A word of several lexemes
+-- ("pg_stat_io") is as frequent as its rarest one; a stop word, which has none, stands in every passage of its language.
+WITH stats AS MATERIALIZED (
+  SELECT s.collection_id, s.regconfig, s.passage_count, c.lex_seed
+  FROM rag.collections c
+  JOIN rag.lexical_stats s ON s.tenant_id = $1 AND s.collection_id = c.id
+  WHERE c.tenant_id = $1 AND c.name = $2
+), found AS (
+  SELECT w.place, s.regconfig, s.passage_count, l.lexeme IS NULL AS stop_word,
+         min(coalesce(t.document_frequency, 0)) AS frequency
+  FROM unnest($3::text[]) WITH ORDINALITY AS w (word, place)
+  CROSS JOIN stats s
+  LEFT JOIN LATERAL unnest(to_tsvector(s.regconfig, w.word)) AS l ON true
+  LEFT JOIN LATERAL (
+    -- limited, so that each word is looked up by key: a join would read the vocabulary of the collection
+    SELECT t.document_frequency FROM rag.lexical_terms t
+    WHERE t.tenant_id = $1 AND t.collection_id = s.collection_id
+      AND t.key = rag.lexeme_key(s.lex_seed, s.regconfig::text, l.lexeme)
+    LIMIT 1
+  ) AS t ON true
+  GROUP BY w.place, s.regconfig, s.passage_count, stop_word
+)
+SELECT (SELECT coalesce(sum(passage_count), 0)::bigint FROM stats) AS passages,
+       (SELECT regconfig::text FROM stats ORDER BY passage_count DESC, regconfig::text LIMIT 1) AS language,
+       ARRAY(
+         SELECT sum(CASE WHEN stop_word THEN passage_count ELSE frequency END)::bigint FROM found GROUP BY place ORDER BY place
+       ) AS frequencies

@@ -104,3 +104,17 @@ SELECT queued, running, runnable, oldest_runnable_seconds FROM rag.queue_state()
 
 -- name: expire
 SELECT tenant_id, id FROM rag.expire_jobs($1, $2);
+
+-- name: add_upload
+-- A file that waits for a worker: it goes with its document's transaction, or when its job ends.
+INSERT INTO rag.uploads (tenant_id, id, collection_id, job_id, external_id, name, title, media_type, metadata, content)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+
+-- name: get_upload
+SELECT id, collection_id, job_id, external_id, name, title, media_type, metadata, content
+  FROM rag.uploads
+ WHERE tenant_id = $1 AND id = $2;
+
+-- name: list_uploads
+-- In order of arrival: ids are made one after the other by the process that took the files.
+SELECT id FROM rag.uploads WHERE tenant_id = $1 AND job_id = $2 ORDER BY id;

@@ -55,7 +55,7 @@ async def test_surfaces(dsn: str, tmp_path: Path) -> None:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         begun = time.perf_counter()
         with (tmp_path / "graph.graphml").open("w") as file:
-            nodes, edges = await graphml(graph_actions.exported(services, "graph"), file.write, "graph")
+            nodes, edges = await graphml(graph_actions.export_graph(services, "graph"), file.write, "graph")
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
         size = (tmp_path / "graph.graphml").stat().st_size / 2**20
         result["export"] = {

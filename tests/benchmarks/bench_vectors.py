@@ -158,8 +158,8 @@ async def measure(dsn: str) -> dict[str, Any]:
         for index in plan:
             await ddl.create(index)
             async with database.transaction(bench.principal) as connection:
-                await vector_indexes.building(connection, index)
-                await vector_indexes.built(connection, index)
+                await vector_indexes.mark_building(connection, index)
+                await vector_indexes.mark_built(connection, index)
     report["dedicated_build_s"] = round(time.perf_counter() - started, 1)
     await compare("dedicated", VectorSettings())
     await database.close()

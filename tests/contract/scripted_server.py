@@ -33,6 +33,8 @@ from typing import Any
 from rendering import flat, rendered
 from scripted_replies import Json, Reply, chat_reply, chunk_body, echo, embedding_reply, rerank_reply
 
+from tests.waiting import patience
+
 
 @dataclass(frozen=True, slots=True)
 class Received:
@@ -153,8 +155,8 @@ class _Handler(BaseHTTPRequestHandler):
         return True
 
     def _stall(self) -> None:
-        """Silence until the client hangs up, the test ends, or 30 s have gone."""
-        until = time.monotonic() + 30
+        """Silence until the client hangs up, the test ends, or longer than any test waits for a client that gives up."""
+        until = time.monotonic() + patience(60)
         while not self.scripted.released.wait(0.01) and time.monotonic() < until:
             if select.select([self.connection], [], [], 0)[0] and not self.connection.recv(1, socket.MSG_PEEK):
                 self.scripted.hung_up += 1

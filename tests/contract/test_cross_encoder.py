@@ -16,6 +16,7 @@ from tiny_cross_encoder import BIAS, make_cross_encoder
 from app.errors import ProviderError
 from app.providers.cross_encoder import CrossEncoder, find_cross_encoder, probabilities
 from app.providers.protocols import Ranked
+from tests.waiting import patience
 
 WORDS = ["lift", "of", "a", "thin", "wing", "drag", "flow", "over", "the", "plate", "at", "high", "speed"]
 QUERY = "lift of a wing"
@@ -161,7 +162,7 @@ def test_a_download_without_network_is_one_clear_line(tmp_path: Path) -> None:
     own = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(repo), "HF_HUB_OFFLINE": "1",
            "HF_ENDPOINT": "http://127.0.0.1:9"}  # fmt: skip
     done = subprocess.run(
-        [sys.executable, "-c", OFFLINE, str(tmp_path)], env=own, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", OFFLINE, str(tmp_path)], env=own, capture_output=True, text=True, timeout=patience(120)
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from app.errors import ProviderError
 from app.providers.minilm import BATCH_TEXTS, BATCH_TOKENS, MiniLM, batches, find_model
 from app.providers.minilm_build import Weights, read_weights
+from tests.waiting import patience
 
 PUBLISHED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """model.safetensors of sentence-transformers/all-MiniLM-L6-v2."""
@@ -63,7 +64,7 @@ def fp32_folder(weights: Path, tmp_path: Path) -> Path:
     """Built by the command line, as `make install` does."""
     folder = tmp_path / "built"
     command = [sys.executable, "-m", "app.providers.minilm_build", str(weights), str(folder), "--fp32"]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, check=True, capture_output=True, timeout=patience(120))
     return folder
 
 
@@ -154,7 +155,7 @@ asyncio.run(main())
 print(int(re.search(r"VmHWM:\\s+([0-9]+) kB", open("/proc/self/status").read())[1]) // 1024)
 """
     command = [sys.executable, "-c", program, str(model_folder)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=patience(120))
     assert int(done.stdout) < 300
 
 

@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from app.settings import Settings, SettingsStore, parse_settings
+from tests.waiting import patience
 
 Json = dict[str, Any]
 
@@ -30,7 +31,7 @@ class Extracting:
     def __call__(self, messages: list[Json]) -> str:
         passages = [json.loads(line) for line in str(messages[-1]["content"]).splitlines()]
         self.seen.append([one["text"] for one in passages])
-        self.gate.wait(20)
+        self.gate.wait(patience(20))
         reply = "\n".join(json.dumps({"passage": one["passage"], **said_of(one["text"])}) for one in passages)
         return self.spoil(reply, passages) if self.spoil else reply
 

@@ -33,6 +33,7 @@ from app.store import cache, collections, documents
 from app.wiring import Services, open_services
 from tests.db.test_documents import indexed, rows_that_mention
 from tests.documents import find, index_texts, text_source, unreachable_embedder
+from tests.waiting import hang_guard
 
 QUERY = "which stones mark the trail"
 TEXTS = {"cairns": "A cairn of granite stones marks the trail.", "bread": "Sourdough rises slowly."}
@@ -173,7 +174,7 @@ async def test_an_uncommitted_change_neither_blocks_nor_shows(library: Services)
     target = (await get_collection(library, "test")).id
     async with library.database.transaction(library.principal) as connection:
         await collections.touch(connection, library.principal, target)
-        async with asyncio.timeout(5):
+        async with hang_guard():
             assert (await find(library, QUERY)).from_cache
             assert not (await find(library, "slow bread")).from_cache
     assert not (await find(library, QUERY)).from_cache
@@ -232,7 +233,7 @@ async def test_a_result_is_not_stored_while_a_writer_is_at_work(library: Service
     target = (await get_collection(library, "test")).id
     async with library.database.transaction(library.principal) as connection:
         await collections.touch(connection, library.principal, target)
-        async with asyncio.timeout(5):
+        async with hang_guard():
             assert not await stored(library, where, result)
     assert not await stored(library, where, result), "its epoch is over"
 
@@ -491,7 +492,7 @@ async def test_a_locked_cache_does_not_hold_searches_up(library: Services) -> No
     async with library.database.transaction(library.principal) as connection:
         await connection.execute("RESET ROLE")
         await connection.execute("LOCK TABLE rag.retrieval_cache IN ACCESS EXCLUSIVE MODE")
-        async with asyncio.timeout(10):
+        async with hang_guard():
             result = await find(library, QUERY)
     assert (result.from_cache, result.passages[0].external_id) == (False, "cairns")
     assert any("look-up failed" in reason for reason in result.degraded)

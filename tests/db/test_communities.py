@@ -14,7 +14,7 @@ import pytest
 from app.domain.document import PreparedDocument
 from app.domain.graph import entity_id
 from app.domain.graph_view import CommunitySummary
-from app.graph.overview import communities_for
+from app.graph.overview import find_communities_about
 from app.graph.refresh import KIND, follow, refresh
 from app.service.documents import get_collection
 from app.service.jobs import get_job
@@ -57,7 +57,7 @@ async def refreshed(services: Services, collection_id: UUID, settings: Community
 
 async def summaries(services: Services, collection_id: UUID, **asked: Any) -> list[CommunitySummary]:
     async with services.database.transaction(services.principal, readonly=True) as connection:
-        return await communities_for(connection, services.principal, [collection_id], **asked)
+        return await find_communities_about(connection, services.principal, [collection_id], **asked)
 
 
 async def stored(services: Services, collection_id: UUID) -> dict[UUID, frozenset[str]]:

@@ -9,7 +9,7 @@ import pytest
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.graph.refresh import KIND, parsed
+from app.graph.refresh import KIND, parse_summary
 from app.service.jobs import get_job
 from app.settings import CommunitySettings, Environment, GraphSettings, JobsSettings, Settings, SettingsStore
 from app.store.jobs import enqueue
@@ -84,4 +84,4 @@ async def test_a_model_that_fails_leaves_the_sentences_and_is_told(environment: 
     ],
 )
 def test_replies_are_read_tolerantly(reply: str, expected: tuple[str, str]) -> None:
-    assert parsed(reply) == expected
+    assert parse_summary(reply) == expected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -18,6 +17,7 @@ from app.service.search import get_trace
 from app.settings import Environment, SettingsStore
 from app.wiring import Services, open_services
 from tests.db.runs import LEAVE, answer, change, events_of, fill
+from tests.waiting import hang_guard, patience
 
 TRUE = "Employees have 30 days of leave per year [1]."
 FALSE = "Employees have 45 days of leave per year and may sell them to colleagues [1]."
@@ -345,12 +345,12 @@ async def test_a_stalling_grader_ends_within_the_budget(
     services: Services, talking: Talking, scripted: ScriptedServer
 ) -> None:
     def stall(_: str) -> str:
-        scripted.released.wait(20)
+        scripted.released.wait(patience(60))
         return "[]"
 
     change(services, "agents", seconds=3.0)
     talking.reset(grade=stall, generate=[TRUE], ground=[GROUNDED])
-    async with asyncio.timeout(30):
+    async with hang_guard(30):
         made, _, _ = await corrected(services)
     assert made.route["found"]
     assert any(note.startswith("the run used up its time") for note in made.degraded)

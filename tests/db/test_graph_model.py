@@ -26,6 +26,7 @@ from app.wiring import Services, open_services
 from tests.db.extracting import MILL, TIN, Extracting, settings
 from tests.db.graphs import contents
 from tests.documents import find, index_texts
+from tests.waiting import hang_guard
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ async def _while_asking(services: Services, model: Extracting, scripted: Scripte
     """Change something while the model is thinking about the first document."""
     model.gate.clear()
     working = asyncio.create_task(services.worker().run_until_idle())
-    async with asyncio.timeout(20):
+    async with hang_guard(20):
         while not scripted.requests:
             await asyncio.sleep(0.01)
     try:

@@ -26,7 +26,8 @@ from app.jobs.context import Handler, JobCancelled, JobContext
 from app.jobs.outcome import MAX_RETRY_SECONDS, retry_delay
 from app.jobs.worker import Worker
 from app.settings import JobsSettings
-from app.store import jobs, uploads
+from app.store import jobs
+from tests.waiting import hang_guard, until
 
 OVER = timedelta(0)
 """A lease that is over at once, as if its worker had died long ago."""
@@ -78,15 +79,6 @@ async def world(database: str) -> AsyncIterator[World]:
     await serving.close()
 
 
-async def until(condition: Callable[[], Any], seconds: float = 10) -> Any:
-    """What `condition` answers as soon as it is true."""
-    async with asyncio.timeout(seconds):
-        while True:
-            if found := await condition():
-                return found
-            await asyncio.sleep(0.02)
-
-
 @contextlib.asynccontextmanager
 async def running(worker: Worker) -> AsyncIterator[asyncio.Event]:
     stop = asyncio.Event()
@@ -95,7 +87,7 @@ async def running(worker: Worker) -> AsyncIterator[asyncio.Event]:
         yield stop
     finally:
         stop.set()
-        async with asyncio.timeout(10):
+        async with hang_guard():
             await task
 
 
@@ -201,7 +193,7 @@ async def test_a_zombie_worker_changes_nothing(world: World) -> None:
     assert not await world.call(jobs.fail, zombie, "no", retry_in=OVER)
     assert not await world.call(jobs.fail, zombie, "no")
     assert not await world.call(jobs.park, zombie, "no")
-    assert not await world.call(jobs.cancelled, zombie)
+    assert not await world.call(jobs.end_cancelled, zombie)
     assert not await world.call(jobs.release, zombie)
     assert await world.get(job) == before
     assert await world.call(jobs.finish, owner, {"by": "owner"})
@@ -249,7 +241,7 @@ async def test_a_claim_reads_no_ended_jobs(world: World) -> None:
 
 async def test_t33_no_statement_takes_an_instant_from_the_app(world: World) -> None:
     owner = await asyncpg.connect(world.dsn)
-    statements = {**load_queries("jobs"), **load_queries("uploads")}
+    statements = load_queries("jobs")
     for name, text in statements.items():
         types = {kind.name for kind in (await owner.prepare(text)).get_parameters()}
         assert not types & {"timestamptz", "timestamp", "date", "time"}, name
@@ -287,20 +279,16 @@ async def add_upload(world: World, job: Job, content: bytes = b"bytes") -> UUID:
             *(world.ours.tenant_id, new_id(), str(new_id())),
         )
         source = Source("docs/a.txt", "a.txt", content, title="A", metadata={"year": 2026})
-        return await uploads.add(connection, world.ours, job_id=job.id, collection_id=collection, source=source)
+        return await jobs.add_upload(connection, world.ours, job_id=job.id, collection_id=collection, source=source)
 
 
 async def test_uploads_come_back_as_they_were(world: World) -> None:
     job = await world.enqueue()
     first, second = await add_upload(world, job, b"\x00\xff"), await add_upload(world, job)
-    assert await world.call(uploads.of_job, job.id) == [first, second]
-    found: Upload = await world.call(uploads.get, first)
+    assert await world.call(jobs.list_uploads, job.id) == [first, second]
+    found: Upload = await world.call(jobs.get_upload, first)
     assert found.source == Source("docs/a.txt", "a.txt", b"\x00\xff", title="A", metadata={"year": 2026})
     assert (found.id, found.job_id) == (first, job.id)
-    assert await world.call(uploads.delete, first)
-    assert not await world.call(uploads.delete, first)
-    assert await world.call(uploads.get, first) is None
-    assert await world.call(uploads.of_job, job.id) == [second]
 
 
 @pytest.mark.parametrize(
@@ -308,7 +296,7 @@ async def test_uploads_come_back_as_they_were(world: World) -> None:
     [
         (lambda world, job: world.call(jobs.finish, job, {}), False),
         (lambda world, job: world.call(jobs.fail, job, "unreadable"), True),
-        (lambda world, job: world.call(jobs.cancelled, job), False),
+        (lambda world, job: world.call(jobs.end_cancelled, job), False),
         (lambda world, job: world.call(jobs.park, job, "3 times"), True),
         (lambda world, job: world.call(jobs.fail, job, "later", retry_in=LEASE), True),
         (lambda world, job: world.call(jobs.release, job), True),
@@ -320,8 +308,8 @@ async def test_uploads_are_kept_until_the_job_is_done(world: World, end: Any, ke
     bystander = await add_upload(world, await world.enqueue("other"))
     upload = await add_upload(world, job)
     assert await end(world, await world.claim())
-    assert (await world.call(uploads.get, upload) is not None) is kept
-    assert await world.call(uploads.get, bystander) is not None
+    assert (await world.call(jobs.get_upload, upload) is not None) is kept
+    assert await world.call(jobs.get_upload, bystander) is not None
 
 
 @pytest.mark.parametrize("end", ["parked", "failed"])
@@ -337,11 +325,11 @@ async def test_a_parked_or_failed_job_is_revived_with_its_files(world: World, en
     again = await world.claim()
     assert again is not None
     assert (again.id, again.attempts, again.cancel_requested) == (job.id, 1, False)
-    assert await world.call(uploads.get, upload) is not None
+    assert await world.call(jobs.get_upload, upload) is not None
     assert await world.call(jobs.revive, job.id) is None, "a running job is left alone"
     assert await world.call(jobs.finish, again, {})
     assert await world.call(jobs.revive, job.id) is None
-    assert await world.call(uploads.get, upload) is None
+    assert await world.call(jobs.get_upload, upload) is None
 
 
 async def test_a_job_is_not_revived_beside_one_that_does_the_same(world: World) -> None:
@@ -377,7 +365,7 @@ async def test_ended_jobs_go_after_their_days(world: World) -> None:
     left = {row["id"] for row in await owner.fetch("SELECT id FROM rag.jobs")}
     await owner.close()
     assert left == {waiting.id, young.id}
-    assert await world.call(uploads.get, upload) is None
+    assert await world.call(jobs.get_upload, upload) is None
 
 
 async def test_cancel_of_a_queued_job_ends_it_at_once(world: World) -> None:
@@ -387,7 +375,7 @@ async def test_cancel_of_a_queued_job_ends_it_at_once(world: World) -> None:
     assert (ended.status, ended.cancel_requested) == ("cancelled", True)
     assert ended.finished_at is not None
     assert await world.claim() is None
-    assert await world.call(uploads.get, upload) is None
+    assert await world.call(jobs.get_upload, upload) is None
 
 
 async def test_cancel_of_a_running_job_reaches_its_heartbeat(world: World) -> None:
@@ -406,7 +394,7 @@ async def test_cancel_outlives_the_worker(world: World) -> None:
     await world.claim(lease=OVER)
     await world.call(jobs.request_cancel, job.id)
     assert await world.claim() is None
-    assert ((await world.get(job)).status, await world.call(uploads.get, upload)) == ("cancelled", None)
+    assert ((await world.get(job)).status, await world.call(jobs.get_upload, upload)) == ("cancelled", None)
 
 
 async def test_cancel_of_an_ended_job_changes_nothing(world: World) -> None:
@@ -440,8 +428,7 @@ async def test_another_tenant_neither_sees_nor_touches_a_job(world: World) -> No
             assert await jobs.request_cancel(connection, claimed_id, job.id) is None
             assert not await jobs.finish(connection, claimed_id, mine, {})
             assert await jobs.heartbeat(connection, claimed_id, mine, LEASE) == "lost"
-            assert await uploads.get(connection, claimed_id, upload) is None
-            assert not await uploads.delete(connection, claimed_id, upload)
+            assert await jobs.get_upload(connection, claimed_id, upload) is None
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         async with world.database.transaction(world.theirs) as connection:
             await jobs.enqueue(connection, world.ours, "work", {}, max_attempts=3)

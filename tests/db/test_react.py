@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from typing import Any
@@ -18,6 +17,7 @@ from app.service.search import get_trace
 from app.settings import Environment, SettingsStore
 from app.wiring import Services, open_services
 from tests.db.runs import LEAVE, answer, change, events_of, fill
+from tests.waiting import hang_guard
 
 TRUE = "Employees have 30 days of leave per year [1]."
 FALSE = "Employees have 45 days of leave per year and may sell them to colleagues [1]."
@@ -341,7 +341,7 @@ async def test_a_stalled_provider_does_not_hold_a_run_beyond_its_time(
     change(services, "agents", seconds=2.0)
     talking.reset(think=[SEARCH])
     scripted.script(Reply(), Reply("stall"), Reply("stall"), Reply("stall"), Reply("stall"))
-    async with asyncio.timeout(20):
+    async with hang_guard(20):
         made = await asked(services)
     assert made.route["budget_exceeded"] == "its time (2 s)"
     assert "30 days" in made.answer

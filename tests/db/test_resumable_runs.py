@@ -21,7 +21,7 @@ from app.runs.journal import merged
 from app.runs.registry import Runs
 from app.settings import RunSettings
 from app.store import runs
-from app.store.event_text import KINDS, read, written
+from app.store.runs import KINDS, event_from_text, event_to_text
 from app.store.session import Database
 
 LEASE = timedelta(seconds=30)
@@ -74,22 +74,22 @@ def test_text_of_every_kind_comes_back_as_it_was() -> None:
     ]  # fmt: skip
     assert {type(event).__name__ for event in samples} | {"Answered", "Failed"} <= set(KINDS)
     for event in samples:
-        kind, data = written(event)
-        assert read(kind, data, terminal=False) == event
+        kind, data = event_to_text(event)
+        assert event_from_text(kind, data, terminal=False) == event
         assert data.isascii()
 
 
 def test_errors_keep_code_status_and_extra() -> None:
     error = ProviderTimeoutError("too late", retry_after=3)
-    found = read(*written(Failed(error)), terminal=True)
+    found = event_from_text(*event_to_text(Failed(error)), terminal=True)
     assert isinstance(found, Failed)
     assert type(found.error) is ProviderTimeoutError
     assert (found.error.detail, found.error.extra, found.error.status) == ("too late", {"retry_after": 3}, 504)
 
 
 def test_blanked_events_are_skipped_but_for_the_end() -> None:
-    assert read("Token", None, terminal=False) is None
-    gone = read("Answered", None, terminal=True)
+    assert event_from_text("Token", None, terminal=False) is None
+    gone = event_from_text("Answered", None, terminal=True)
     assert isinstance(gone, Failed)
     assert gone.error.code == "text-deleted"
 

@@ -20,6 +20,7 @@ from app.service.ask import ask
 from app.service.search import get_trace
 from app.wiring import Services
 from tests.db.runs import LEAVE, answer, answered, change, events_of, fill
+from tests.waiting import hang_guard
 
 TRUE = "Employees have 30 days of leave per year [1]."
 FALSE = "Employees have 45 days of leave per year and may sell them to colleagues [1]."
@@ -185,7 +186,7 @@ async def test_w7_a_stream_that_breaks_off_fails_the_run(
 async def test_w7_a_stalled_model_is_given_up_in_time(services: Services, scripted: ScriptedServer) -> None:
     change(services, "answer", timeout_seconds=0.5)
     scripted.script(*["stall"] * 4)
-    async with asyncio.timeout(20):
+    async with hang_guard(20):
         made = await answered(services, LEAVE)
     assert made.route["answerer"] == "extractive"
     assert any("provider-timeout" in note for note in made.degraded)
@@ -226,7 +227,7 @@ async def test_cancelling_the_reader_ends_with_cancelled_and_is_traced(
                 spoken.set()
 
     task = asyncio.create_task(read())
-    async with asyncio.timeout(20):
+    async with hang_guard(20):
         await spoken.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -247,7 +248,7 @@ async def test_a_stream_that_is_closed_early_is_traced_as_cancelled(
     async for event in stream:
         if isinstance(event, Token):
             break
-    async with asyncio.timeout(5):
+    async with hang_guard():
         await stream.aclose()
     assert (await get_trace(services, question.run_id)).outcome == "cancelled"
 

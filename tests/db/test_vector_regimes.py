@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -30,6 +29,7 @@ from app.store.vectors import EmbeddingModel
 from app.wiring import Services
 from tests.conftest import REPO
 from tests.documents import find, text_source
+from tests.waiting import hang_guard, until
 
 SMALL = VectorSettings(exact_below=50, dedicated_above=100, max_dedicated_indexes=2, recall_sample=20)
 
@@ -229,7 +229,7 @@ async def test_an_invalid_index_is_built_again(services: Services) -> None:
     await owner.execute(f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'rag.{index.name}'::regclass")
     await owner.close()
     async with small.database.transaction(small.principal) as connection:
-        await vector_indexes.building(connection, index)
+        await vector_indexes.mark_building(connection, index)
     assert await catalog(small) == {index.name: False}
     await small.worker().run_until_idle()
     assert await catalog(small) == {index.name: True}
@@ -275,9 +275,8 @@ async def test_a_killed_builder_is_followed_by_another(services: Services) -> No
     builder.wait()
     await transaction.rollback()
     await blocker.close()
-    started = time.monotonic()
-    await small.worker().run_until_idle()
-    assert time.monotonic() - started < 30
+    async with hang_guard(30):
+        await small.worker().run_until_idle()
     assert await catalog(small) == {index.name: True}
     assert await states(small) == {"large": "ready"}
 
@@ -291,21 +290,14 @@ async def invalid(services: Services, name: str) -> bool:
     return bool(found)
 
 
-async def until(true: Any, seconds: float = 15) -> None:
-    end = time.monotonic() + seconds
-    while not await true():
-        assert time.monotonic() < end
-        await asyncio.sleep(0.05)
-
-
 async def test_two_workers_take_turns(services: Services, other_tenant: Services) -> None:
-    """Waiting in an advisory lock would hang with a concurrent build for ever (facts), so turns are asked for."""
+    """Waiting in an advisory lock would hang with a concurrent build for ever, so turns are asked for."""
     small = scaled(services)
     await fill(small, "large", 120)
     for tenant in (services, other_tenant):
         async with tenant.database.transaction(tenant.principal) as connection:
             await handlers.enqueue_plan(connection, tenant.principal)
-    async with asyncio.timeout(60):
+    async with hang_guard(60):
         attempts = await asyncio.gather(*(scaled(s).worker().run_until_idle() for s in (services, other_tenant)))
     assert sum(attempts) == 3  # two plans and one check
     assert list((await catalog(small)).values()) == [True]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.domain.document import Source
 from app.domain.plan import Vocabulary
 from app.service.documents import index_now
-from app.store.vocabulary import MAX_WORDS, vocabulary
+from app.store.holdings import MAX_WORDS, look_up_words
 from app.wiring import Services
 
 DOCUMENTS = {
@@ -18,7 +18,7 @@ DOCUMENTS = {
 
 async def known(services: Services, *words: str, collection: str = "rocks") -> Vocabulary:
     async with services.database.transaction(services.principal, readonly=True) as connection:
-        return await vocabulary(connection, services.principal, collection, words)
+        return await look_up_words(connection, services.principal, collection, words)
 
 
 async def fill(services: Services) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from app.db import supervisor
 from app.db.embedded import EmbeddedServer, ensure_running
+from tests.waiting import patience, wait_until
 
 pytestmark = pytest.mark.fault
 
@@ -52,16 +53,7 @@ def home(used_home: Path) -> Iterator[Path]:
         owner.kill()
         owner.communicate()
     _owners.clear()
-    assert wait_until(lambda: not left_over(home)), f"left behind: {left_over(home)}"
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
+    wait_until(lambda: not left_over(home), told=lambda: f"left behind: {left_over(home)}")
 
 
 def supervisors(home: Path) -> list[int]:
@@ -92,7 +84,7 @@ def kill(*pids: int) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    assert wait_until(lambda: not any(alive(pid) for pid in pids))
+    wait_until(lambda: not any(alive(pid) for pid in pids))
 
 
 def alive(pid: int) -> bool:
@@ -126,7 +118,7 @@ def test_killing_the_only_owner_stops_the_server(home: Path) -> None:
     assert supervisors(home)
     owner.kill()
     owner.wait()
-    assert wait_until(lambda: not left_over(home), 10)
+    wait_until(lambda: not left_over(home))
 
 
 def test_killing_one_of_two_owners_leaves_the_other_its_server(home: Path) -> None:
@@ -146,7 +138,7 @@ def test_a_killed_postmaster_comes_back_under_its_users_with_what_was_committed(
         before = postmaster(home)
         os.kill(before, signal.SIGKILL)
         data = home / "postgres/data"
-        assert wait_until(lambda: postmaster(home) not in (0, before) and supervisor.ready_socket(data) is not None)
+        wait_until(lambda: postmaster(home) not in (0, before) and supervisor.ready_socket(data) is not None)
         assert run(server, "SELECT n FROM kept") == 42
 
 
@@ -156,7 +148,7 @@ def test_a_killed_postmaster_is_no_hindrance_for_the_next_start(home: Path) -> N
     with ensure_running(home, durable=False) as server:
         query = subprocess.Popen([sys.executable, "-c", BUSY, server.dsn()], stderr=subprocess.DEVNULL)
         active = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%generate_series(1, 1%'"
-        assert wait_until(lambda: run(server, active) == 2), "the long query and this one"
+        wait_until(lambda: run(server, active) == 2)  # the long query and this one
         for pid in supervisors(home):
             os.kill(pid, signal.SIGSTOP)  # it would start the server again
         kill(postmaster(home))
@@ -164,14 +156,14 @@ def test_a_killed_postmaster_is_no_hindrance_for_the_next_start(home: Path) -> N
         assert supervisor.servers_on(home / "postgres/data"), "the busy backend has not noticed yet"
         with ensure_running(home, durable=False) as again:
             assert run(again, "SELECT 1") == 1
-        query.wait(10)
+        query.wait(patience())
         owner.wait()
 
 
 def test_a_killed_supervisor_takes_the_server_along_and_the_next_start_copes(home: Path) -> None:
     owner = start_owner(home)
     kill(*supervisors(home))
-    assert wait_until(lambda: not left_over(home)), "without a supervisor nobody would stop the server later"
+    wait_until(lambda: not left_over(home))  # without a supervisor nobody would stop the server later
     with ensure_running(home, durable=False) as server:
         assert run(server, "SELECT 1") == 1
     owner.kill()
@@ -217,7 +209,7 @@ def test_a_starter_killed_at_any_moment_of_the_first_start(make_home: Callable[[
         starter.kill()
         starter.wait()
         ensure_running(home, durable=False).release()
-        assert wait_until(lambda home=home: not left_over(home))  # type: ignore[misc]
+        wait_until(lambda home=home: not left_over(home))  # type: ignore[misc]
 
 
 def test_twenty_processes_start_at_once_and_share_one_server(make_home: Callable[[], Path]) -> None:

@@ -22,6 +22,7 @@ import httpx2
 import pytest
 
 from app.db.embedded import ensure_running
+from tests.waiting import patience, wait_until
 
 pytestmark = pytest.mark.fault
 
@@ -83,22 +84,17 @@ class Server:
             [sys.executable, "-m", "app.cli", "serve"], cwd=REPO, env=environment, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        assert wait_until(lambda: httpx2.get(f"{self.url}/health/ready", timeout=5).status_code == 200, 60)
+        wait_until(self.ready, 60)
+
+    def ready(self) -> bool:
+        with contextlib.suppress(httpx2.HTTPError):
+            return bool(httpx2.get(f"{self.url}/health/ready", timeout=patience()).status_code == 200)
+        return False
 
     def kill(self) -> None:
         assert self.process is not None
         self.process.kill()
-        self.process.wait(10)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with contextlib.suppress(httpx2.HTTPError):
-            if condition():
-                return True
-        time.sleep(0.1)
-    return False
+        self.process.wait(patience())
 
 
 @pytest.fixture
@@ -126,7 +122,7 @@ class Writers:
             text = f"version {turn} of {name}: " + " ".join(chance.choices(WORDS, k=chance.randint(20, 900)))
             body = {"collection": "kill", "documents": [{"id": name, "text": text}]}
             try:
-                answer = httpx2.post(f"{self.url}/index", json=body, timeout=30)
+                answer = httpx2.post(f"{self.url}/index", json=body, timeout=patience(30))
                 if answer.status_code == 200 and answer.json()["indexed"]:
                     self.acknowledged[name] = text
                     continue
@@ -138,7 +134,7 @@ class Writers:
     def stop(self) -> dict[str, str]:
         self.stopping.set()
         for thread in self.threads:
-            thread.join(40)
+            thread.join(patience(40))
         return self.acknowledged
 
 
@@ -160,7 +156,7 @@ def test_kill_the_server_while_it_indexes(server: Server) -> None:
     chance = random.Random(5)
     for _ in range(3):
         writers = Writers(server.url)
-        assert wait_until(lambda w=writers: len(w.acknowledged) > 3, 60)
+        wait_until(lambda w=writers: len(w.acknowledged) > 3, 60)
         time.sleep(chance.random())
         server.kill()
         acknowledged = writers.stop()
@@ -174,7 +170,7 @@ def test_kill_postgresql_while_it_indexes(server: Server) -> None:
     chance = random.Random(6)
     for _ in range(2):
         writers = Writers(server.url)
-        assert wait_until(lambda w=writers: len(w.acknowledged) > 3, 60)
+        wait_until(lambda w=writers: len(w.acknowledged) > 3, 60)
         time.sleep(chance.random())
         postmaster = int((server.home / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
         os.kill(postmaster, signal.SIGKILL)

@@ -12,6 +12,7 @@ import pytest
 
 from app.db.migrate import migrate
 from tests.migration_support import Release
+from tests.waiting import patience
 
 pytestmark = pytest.mark.fault
 
@@ -41,9 +42,9 @@ def in_sql_files(release: Release) -> str:
 
 
 async def until(connection: Any, query: str, *arguments: Any, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + patience(seconds)
     while not await connection.fetchval(query, *arguments):
-        assert time.monotonic() < deadline, f"not within {seconds} s: {query} {arguments}"
+        assert time.monotonic() < deadline, f"not within {patience(seconds)} s: {query} {arguments}"
         await asyncio.sleep(0.05)
 
 
@@ -69,7 +70,7 @@ async def test_a_killed_migration_is_finished_by_the_next_start(step: Any, datab
         await until(admin, GONE, seconds=10)
         await admin.execute("CREATE TABLE public.go_on ()")
         await snapshot.rollback()
-        assert (await migrate(database, source=release.source, lock_seconds=30)).action == "migrated"
+        assert (await migrate(database, source=release.source, lock_seconds=patience(30))).action == "migrated"
         assert await admin.fetchval("SELECT version_num FROM rag.alembic_version") == "t1"
         assert await admin.fetchval("SELECT count(*) FROM pg_index WHERE NOT indisvalid") == 0
         assert await admin.fetchval("SELECT to_regclass('rag.half') IS NOT NULL")

@@ -30,6 +30,7 @@ from app.settings import SettingsStore, parse_settings, read_environment
 from app.wiring import Services, open_services
 from tests.conftest import REPO
 from tests.documents import find, index_texts, text_source
+from tests.waiting import hang_guard
 
 pytestmark = pytest.mark.fault
 
@@ -76,7 +77,7 @@ class Yard:
             await connection.close()
 
     async def until(self, true: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
-        async with asyncio.timeout(seconds):
+        async with hang_guard(seconds):
             while not await true():
                 await asyncio.sleep(0.02)
 
@@ -169,7 +170,7 @@ async def test_t9_backfill_survives_the_death_of_its_workers(yard: Yard, provide
         "LEFT JOIN rag.chunks c ON c.id = e.chunk_id GROUP BY 1"
     )
     assert {tuple(row) for row in rows} == {(LOCAL, total, total, total), (OTHER, total, total, total)}
-    await model_actions.flip(services, "test", OTHER)
+    await model_actions.flip_model(services, "test", OTHER)
     found = await find(services, "stone 7", legs=("vector",), cache=False, top_k=200)
     assert len(found.passages) == 200
     await yard.until(lambda: _nothing_left(yard))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from app.db.migrate import LOCK_KEY, migrate
 from app.db.schema import SchemaSource
 from app.errors import DatabaseAheadError, DatabaseUnavailableError, MigrationError
 from tests.migration_support import Release
+from tests.waiting import patience
 
 HEAD = SchemaSource.installed().head
 VIEW = "CREATE OR REPLACE VIEW analyst.sample AS SELECT {columns} FROM rag.collections"
@@ -49,7 +49,7 @@ async def test_an_empty_database_is_migrated_once(empty_database: str) -> None:
 
 def test_a_start_with_nothing_to_do_does_not_import_alembic(database: str, release: Release) -> None:
     process = release.start(database)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=patience(60))
     assert (process.returncode, out.splitlines()[-1:]) == (0, ["none False"]), err
 
 
@@ -151,12 +151,10 @@ async def test_a_lock_that_is_not_given_back_is_named(empty_database: str) -> No
     holder = await asyncpg.connect(empty_database, server_settings={"application_name": "stuck"})
     try:
         await holder.execute(f"SELECT pg_advisory_lock({LOCK_KEY})")
-        began = time.monotonic()
         with pytest.raises(
             MigrationError, match=rf"0.5 s \(process {holder.get_server_pid()}, stuck, since .*PgBouncer"
         ):
             await migrate(empty_database, lock_seconds=0.5)
-        assert time.monotonic() - began < 10
     finally:
         await holder.close()
     assert (await migrate(empty_database)).action == "migrated"

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from app.db.migrate import PARTITIONS_AHEAD, migrate
+from tests.waiting import patience
 
 INSERT = """
 INSERT INTO rag.run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
@@ -93,5 +94,5 @@ async def test_retention_does_not_wait_for_readers(admin: Any, app: Any) -> None
     await admin.execute(f"SELECT rag.add_partition('rag.runs', ({TODAY}) - 9)")
     async with admin.transaction():
         await admin.execute("SELECT count(*) FROM rag.runs")
-        assert await app.fetchval("SELECT rag.drop_trace_partitions(5)", timeout=20) == 0
+        assert await app.fetchval("SELECT rag.drop_trace_partitions(5)", timeout=patience(20)) == 0
     assert await app.fetchval("SELECT rag.drop_trace_partitions(5)") == 1

@@ -11,6 +11,7 @@ import asyncpg
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate
 from tests.migration_support import Release
+from tests.waiting import patience
 
 
 async def test_twenty_starts_leave_one_migrated_database(empty_database: str, tmp_path: Path) -> None:
@@ -19,7 +20,9 @@ async def test_twenty_starts_leave_one_migrated_database(empty_database: str, tm
         "t1", concurrently=("CREATE INDEX CONCURRENTLY IF NOT EXISTS t1_idx ON rag.passages (page)",)
     )
     processes = [release.start(empty_database) for _ in range(20)]
-    outputs = await asyncio.gather(*(asyncio.to_thread(process.communicate, timeout=120) for process in processes))
+    outputs = await asyncio.gather(
+        *(asyncio.to_thread(process.communicate, timeout=patience(120)) for process in processes)
+    )
     assert [process.returncode for process in processes] == [0] * 20, outputs
     actions = [out.splitlines()[-1].split()[0] for out, _ in outputs]
     assert sorted(set(actions)) == ["migrated", "none"]

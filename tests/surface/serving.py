@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +17,10 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from app.main import EXIT_SECONDS
+from tests.waiting import patience, wait_until
+
 REPO = Path(__file__).resolve().parents[2]
-START_SECONDS = 60.0
 
 
 @dataclass
@@ -61,11 +62,8 @@ class Api:
         return revision
 
     def await_until(self, true: Callable[[], object], seconds: float = 10) -> None:
-        """Wait until it is true; fails with the log after so many seconds."""
-        until = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < until, self.log[-3000:]
-            time.sleep(0.02)
+        """Wait until it is true; fails with the log where that takes longer than patience(seconds)."""
+        wait_until(true, seconds, told=lambda: self.log[-3000:])
 
     def index(self, collection: str, **texts: str) -> None:
         documents = [{"id": name, "text": text} for name, text in texts.items()]
@@ -73,12 +71,10 @@ class Api:
         assert answer.status_code == 200, answer.text
         assert not answer.json()["failed"]
 
-    def terminate(self, seconds: float = 20) -> float:
-        """SIGTERM; how many seconds it took to end."""
-        started = time.monotonic()
+    def terminate(self) -> None:
+        """SIGTERM, and wait for the end, which the process itself brings about after EXIT_SECONDS at the latest."""
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(seconds)
-        return time.monotonic() - started
+        self.process.wait(patience(EXIT_SECONDS))
 
 
 @contextlib.contextmanager
@@ -99,7 +95,7 @@ def serving(
         process = subprocess.Popen(
             [sys.executable, __file__], env={**os.environ, **own, **environment}, stdout=log, stderr=log
         )
-    client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False)
+    client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=patience(60), trust_env=False)
     api = Api(process, port, dsn, folder, client)
     try:
         if wait:
@@ -110,20 +106,19 @@ def serving(
         if process.poll() is None:
             process.terminate()
             try:
-                process.wait(15)
+                process.wait(patience(15))
             except subprocess.TimeoutExpired:
                 process.kill()
 
 
 def _await_live(api: Api) -> None:
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until:
+    def live() -> bool:
         assert api.process.poll() is None, api.log
         with contextlib.suppress(httpx2.TransportError):
-            if api.client.get("/health/live").status_code == 200:
-                return
-        time.sleep(0.05)
-    raise AssertionError(f"not live within {START_SECONDS} s:\n{api.log}")
+            return api.client.get("/health/live").status_code == 200
+        return False
+
+    api.await_until(live, 60)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ import pytest
 from scripted_server import ScriptedServer
 from serving import REPO, Api, serving
 
+from tests.waiting import patience
+
 COLLECTION = "circles"
 CIRCLES = {
     "stones": ("Granite Hill", "Basalt Bay", "Marble Arch", "Slate Ridge"),
@@ -49,7 +51,7 @@ def cairn(api: Api, *arguments: str) -> subprocess.CompletedProcess[str]:
     }
     return subprocess.run(
         [sys.executable, "-m", "app.cli", *arguments], env={**os.environ, **own}, cwd=api.folder, capture_output=True, text=True,
-        check=False, timeout=120,
+        check=False, timeout=patience(120),
     )  # fmt: skip
 
 

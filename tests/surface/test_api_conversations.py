@@ -23,6 +23,7 @@ from serving import Api, read_events, serving
 from app.settings import SettingsStore, read_environment
 from app.wiring import open_services
 from tests.db.runs import HANDBOOK, fill
+from tests.waiting import patience
 
 Json = dict[str, Any]
 
@@ -30,7 +31,7 @@ SEEDS: Final = range(*map(int, os.environ.get("CAIRN_CONVERSATIONS", "12").split
 STRATEGIES: Final = ("react", "planned", "iterative", "corrective")
 SECONDS: Final = 4.0
 CALLS: Final = 14
-SLOW: Final = 15.0
+SLOW: Final = patience(15)
 """Seconds over the budget that a busy machine may need."""
 SECRET: Final = "The vault code is 8831-XK."
 EVIL: Final = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
@@ -151,10 +150,7 @@ def test_upload_is_a_job_whose_events_end_in_one_done(api: Api) -> None:
 
 def test_events_of_an_ended_job_are_one_done_also_after_a_reconnect(api: Api) -> None:
     job = api.client.post("/collections/ended/documents", files=[("files", ("a.txt", b"Stones."))]).json()
-    until = time.monotonic() + 30
-    while api.client.get(job["status_url"]).json()["status"] != "succeeded":
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    api.await_until(lambda: api.client.get(job["status_url"]).json()["status"] == "succeeded", 30)
     headers = {"Last-Event-ID": "7"}
     with api.client.stream("GET", job["status_url"] + "/events", headers=headers) as stream:
         assert [event.event for event in read_events(stream)] == ["done"]

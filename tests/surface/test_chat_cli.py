@@ -19,6 +19,7 @@ import pytest
 import structlog
 
 from app.cli import run
+from tests.waiting import patience
 
 REPO = Path(__file__).resolve().parents[2]
 GUIDE = "A cairn is a pile of stones that marks a trail. Wash ropes in cold water without soap."
@@ -142,7 +143,7 @@ def test_at_a_terminal_there_is_a_prompt_and_ctrl_c_ends_it(
         answer = read_until(ours, "\n> ")
         assert "pile of stones" in answer
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
+        assert process.wait(patience(20)) == 130
     finally:
         process.kill()
         os.close(ours)
@@ -150,7 +151,7 @@ def test_at_a_terminal_there_is_a_prompt_and_ctrl_c_ends_it(
 
 
 def read_until(descriptor: int, end: str, seconds: float = 60) -> str:
-    seen, until = "", time.monotonic() + seconds
+    seen, until = "", time.monotonic() + patience(seconds)
     while not seen.replace("\r", "").endswith(end):
         assert time.monotonic() < until, seen
         with contextlib.suppress(OSError):

@@ -16,6 +16,8 @@ import pytest
 from graph_library import COLLECTION, TEXTS
 from lxml import etree
 
+from tests.waiting import patience
+
 REPO = Path(__file__).resolve().parents[2]
 GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
@@ -30,7 +32,7 @@ class Cairn:
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "app.cli", *arguments], env=self.environment, cwd=self.folder, capture_output=True, text=True,
-            check=False, timeout=120,
+            check=False, timeout=patience(120),
         )  # fmt: skip
 
     def json(self, *arguments: str) -> Any:

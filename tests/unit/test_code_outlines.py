@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.domain.code import Outline
 from app.graph.code.outline import MOST_DEFINITIONS, outline_of
+from tests.waiting import patience
 
 PYTHON = '''\
 """Ünïcode before everything: 長い."""
@@ -255,7 +256,7 @@ def test_damaged_files_are_read_and_spans_stay_inside(language: str, seed: int, 
 def test_deep_nesting_ends(language: str, what: str) -> None:
     began = time.monotonic()
     assert outline_of(what * 10_000, language, "a") is not None
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < patience(60, least=0)
 
 
 def test_a_generated_file_of_megabytes_ends() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.query.decompose import split
+from tests.waiting import patience
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_long_messages_take_bounded_time(piece: str) -> None:
     split((piece * 2000)[:2000], "en")
     split("What is " + (piece * 2000)[:1900], "en")
     split((piece * 20_000)[:20_000], "en")
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < patience(5, least=0)
 
 
 def test_what_is_named_together_has_no_sides() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from app.query.filters import Wish, choose, scoped, wishes
 from app.query.summarize import wants_summary
+from tests.waiting import patience
 
 
 def said(message: str) -> set[tuple[str, str]]:
@@ -153,4 +154,4 @@ def test_long_messages_take_bounded_time(piece: str) -> None:
     started = time.perf_counter()
     wishes((piece * 20_000)[:20_000], "en")
     wants_summary((piece * 20_000)[:20_000])
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < patience(5, least=0)

@@ -16,6 +16,7 @@ from app.graph.keys import (
     key_of,
 )
 from app.graph.relations import MOST_RELATIONS, sentences
+from tests.waiting import patience
 
 
 def read(text: str, title: str = "", language: str = "en", headings: tuple[str, ...] = ()) -> Extraction:
@@ -148,7 +149,7 @@ def test_long_texts_of_one_kind_are_read_in_linear_time(text: str) -> None:
     began = time.perf_counter()
     spans = [PassageSpan(at, min(at + 2000, len(text))) for at in range(0, len(text), 1800)]
     extract(text, spans, language="en")
-    assert time.perf_counter() - began < 60
+    assert time.perf_counter() - began < patience(60, least=0)
 
 
 def test_sentences_end_neither_at_initials_nor_at_abbreviations() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from app.domain.plan import Intent, Vocabulary
 from app.query.intent import INTENTS, hard_rules, read_intent
+from tests.waiting import patience
 
 NOTHING = Vocabulary(1000, {})
 
@@ -267,7 +268,7 @@ def test_every_message_is_answered(message: str, history: bool) -> None:
 def test_long_messages_take_bounded_time(unit: str) -> None:
     started = time.perf_counter()
     hard_rules((unit * 20000)[:20000], has_history=True, vocabulary=NOTHING)
-    assert time.perf_counter() - started < 2  # a runaway expression takes minutes
+    assert time.perf_counter() - started < patience(2, least=0)  # a runaway expression takes minutes
 
 
 # --- layer 2 ----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from app.domain.graph_view import (
     SourcePassage,
     StoredCommunity,
 )
-from app.graph.communities import choose_sentences, find_communities, identified
+from app.graph.communities import choose_sentences, find_communities, identify_communities
 
 
 def planted(groups: int, size: int, *, noise: int = 0, seed: int = 1) -> Relations:
@@ -84,11 +84,11 @@ def test_ids_follow_what_they_stood_for() -> None:
     groups = find_communities(planted(5, 8), max_size=50, min_size=3)
     known = known_as(groups)
     fewer = [Group(g.level, None, dict(list(g.members.items())[1:]), g.fingerprint) for g in reversed(groups)]
-    assert identified(fewer, known) == [one.id for one in reversed(known)]
+    assert identify_communities(fewer, known) == [one.id for one in reversed(known)]
     strange = Group(0, None, {UUID(int=999): 1.0, next(iter(groups[0].members)): 1.0}, b"")
-    [fresh] = identified([strange], known)
+    [fresh] = identify_communities([strange], known)
     assert fresh not in {one.id for one in known}
-    twice = identified([groups[0], groups[0]], known)
+    twice = identify_communities([groups[0], groups[0]], known)
     assert twice[0] == known[0].id != twice[1]
 
 

@@ -8,6 +8,8 @@ import socket
 
 import pytest
 
+from tests.waiting import patience
+
 
 def test_an_outside_address_is_refused() -> None:
     with socket.socket() as sock, pytest.raises(OSError, match="network is closed"):
@@ -34,7 +36,7 @@ async def test_loopback_works() -> None:
     listener = await asyncio.start_server(lambda reader, writer: answered.set(), "127.0.0.1", 0)
     async with listener:
         _, writer = await asyncio.open_connection("localhost", listener.sockets[0].getsockname()[1])
-        await asyncio.wait_for(answered.wait(), 5)
+        await asyncio.wait_for(answered.wait(), patience())
         writer.close()
 
 

@@ -16,6 +16,7 @@ from app.agents.react_parse import (
     concludes,
     read_decision,
 )
+from tests.waiting import patience
 
 
 def acts(reply: str) -> list[tuple[str, dict[str, Any]]]:
@@ -137,4 +138,4 @@ def test_long_nonsense_is_read_in_no_time(piece: str) -> None:
     began = time.monotonic()
     for start in ("", "ACTION: final_answer\nARGUMENTS: {", 'ACTION: retrieve_vector\nARGUMENTS: {"query": '):
         read_decision(start + piece * 20_000 + "x")
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < patience(20, least=0)

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from app.errors import SettingsError
 from app.settings import Settings, SettingsStore, parse_settings, read_environment
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -115,12 +116,6 @@ def test_what_a_file_asks_for_in_vain_is_said(tmp_path: Path) -> None:
     assert store.notes == ()
 
 
-async def wait_until(condition: Any, seconds: float = 10) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.02)
-
-
 async def test_a15_01_changes_are_followed_also_atomic_renames_and_removal(tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text("{}")
@@ -132,12 +127,12 @@ async def test_a15_01_changes_are_followed_also_atomic_renames_and_removal(tmp_p
             fresh = tmp_path / "settings.json.new"
             fresh.write_text(json.dumps({"rag": {"topK": top_k}}))
             os.replace(fresh, file)
-            await wait_until(lambda expected=top_k: store.current.rag.top_k == expected)
+            await until(lambda expected=top_k: store.current.rag.top_k == expected)
         file.unlink()
-        await wait_until(lambda: store.problem)
+        await until(lambda: store.problem)
         assert store.current.rag.top_k == 8
         file.write_text('{"rag": {"topK": 12}}')
-        await wait_until(lambda: store.current.rag.top_k == 12)
+        await until(lambda: store.current.rag.top_k == 12)
         assert store.problem is None
     finally:
         watcher.cancel()

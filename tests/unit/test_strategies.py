@@ -20,7 +20,7 @@ from app.answering.naming import named, topic
 from app.answering.notes import HEADER_TOKENS, batches
 from app.answering.replies import question_back
 from app.domain.answer import Citation, Draft
-from app.domain.library import Holdings, Listed
+from app.domain.document import Holdings, ListedDocument
 from app.domain.passage import Passage
 
 
@@ -31,9 +31,9 @@ def passage(number: int, tokens: int = 100) -> Passage:
     )  # fmt: skip
 
 
-def listed(external_id: str, title: str = "", pages: int | None = None) -> Listed:
+def listed(external_id: str, title: str = "", pages: int | None = None) -> ListedDocument:
     at = datetime(2026, 11, 22, tzinfo=UTC)
-    return Listed(UUID(int=1), external_id, title or external_id, "text/markdown", "en", pages, at)
+    return ListedDocument(UUID(int=1), external_id, title or external_id, "text/markdown", "en", pages, at)
 
 
 def cited(quote: str, start: int = 0) -> Citation:

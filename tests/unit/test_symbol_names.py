@@ -11,7 +11,7 @@ from app.graph.code.matching import (
     Meeting,
     fits,
     is_entry,
-    qualified,
+    qualify_name,
 )
 from app.store.graph_code import NamedSymbol
 
@@ -36,7 +36,7 @@ def named(normal: str, family: str = "code", kind: str = "function") -> NamedSym
     ],
 )
 def test_full_names(normal: str, parts: tuple[str, ...]) -> None:
-    assert qualified(normal) == parts
+    assert qualify_name(normal) == parts
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from app.domain.document import PassageDraft, PreparedDocument, PreparedPassage, Source
 from app.ingest.turns import WAITING, Embedded, Turns
+from tests.waiting import hang_guard
 
 
 def embedded(identity: str, mark: str, *configurations: str) -> Embedded:
@@ -42,7 +43,7 @@ async def stored(items: Sequence[Embedded], workers: int = 2, slow: str = "") ->
             await turns.put(item)
         await turns.close()
 
-    async with asyncio.timeout(20):
+    async with hang_guard(20):
         await asyncio.gather(put_all(), *(turns.work(store) for _ in range(workers)))
     return log
 

@@ -82,7 +82,7 @@ async def known(toolbox: Toolbox, text: str, *, seeds: int = SEEDS) -> Known:
         around = await traverse(
             connection, collection.id, {one.entity_id: one.score for one in links}, _limits(settings)
         )
-        names = await graph.named(connection, library.principal, [one.entity_id for one in around.entities])
+        names = await graph.load_entities(connection, library.principal, [one.entity_id for one in around.entities])
         edges = [edge for reached in around.entities for edge in reached.path]
         kinds = await tools.relation_kinds(connection, library.principal, [edge.relation_id for edge in edges])
         said = await graph.passages(connection, library.principal, [one.entity_id for one in links], PASSAGES)

@@ -38,7 +38,7 @@ class Meeting:
         """`named`: everything by the same name; `offered`: other full names of the definition."""
         named = list(named)
         others = {one.id for one in named if one.family == "code"} - {definition.id}
-        names = [qualified(definition.normal), *offered]
+        names = [qualify_name(definition.normal), *offered]
         met, unsure = [], []
         for one in {one.id: one for one in named if one.family == "reference"}.values():
             how = _means(one.normal, names, definition.kind)
@@ -67,7 +67,7 @@ def _common_end(one: Parts, other: Parts) -> int:
 
 
 @lru_cache(maxsize=8192)
-def qualified(normal: str) -> Parts:
+def qualify_name(normal: str) -> Parts:
     """The full name of a definition, or of a file."""
     path, separator, name = normal.rpartition(SEPARATOR)
     pure = PurePosixPath((path if separator else normal).replace("\\", "/"))
@@ -94,6 +94,6 @@ def fits(normal: str, query: SymbolQuery) -> bool:
     if f"/{path}".endswith(f"/{fold(query.name)}"):
         return not separator
     wanted = tuple(fold(query.name).split("."))
-    have = tuple(fold(part) for part in qualified(normal))
+    have = tuple(fold(part) for part in qualify_name(normal))
     common = _common_end(wanted, have)
     return common == len(wanted) or common > 1

@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from app.domain.code import CodeReference, Definition, Outline, SymbolKind
-from app.graph.code.languages import Language, language_of, written
+from app.graph.code.languages import Language, language_of, text_of
 from app.graph.code.names import NameResolver, Scope, parts_of
 
 MOST_DEFINITIONS: Final = 20_000
@@ -49,14 +49,14 @@ def outline_of(text: str, language: str, path: str) -> Outline | None:
         if "import" in match:
             names.bring(known.imports(match["import"][0], file))
         elif "variable" in match:
-            variable, spelled = match["variable"][0], written(match["type"][0])
-            names.declare(_inside(variable.start_byte, scopes, starts), written(variable), spelled)
+            variable, spelled = match["variable"][0], text_of(match["type"][0])
+            names.declare(_inside(variable.start_byte, scopes, starts), text_of(variable), spelled)
         elif "base" in match:
             base = match["base"][0]
-            names.inherit(_inside(base.start_byte, scopes, starts), written(base), (base.start_byte, base.end_byte))
-    found = [*_contained(scopes, data), *_imported(matches, known, file), *names.bases()]
-    found += _calls(matches, scopes, starts, names)
-    return _in_code_points(text, data, language, _definitions(scopes), found)
+            names.inherit(_inside(base.start_byte, scopes, starts), text_of(base), (base.start_byte, base.end_byte))
+    found = [*_find_containment(scopes, data), *_find_imports(matches, known, file), *names.bases()]
+    found += _find_calls(matches, scopes, starts, names)
+    return _in_code_points(text, data, language, _find_definitions(scopes), found)
 
 
 def file_parts(path: str) -> tuple[str, ...]:
@@ -112,14 +112,14 @@ def _scopes(matches: Iterable[Match], language: Language) -> list[Scope]:
 
 
 def _name(match: Match) -> str:
-    raw = written(match["name"][0]) if match.get("name") else ""
+    raw = text_of(match["name"][0]) if match.get("name") else ""
     bare = re.sub(r"<.*>", "", _CLEAN.sub("", "".join(raw.split())), flags=re.DOTALL)
     return bare.replace("::", ".").strip("\"'.[]*&")
 
 
 def _scope(node: Any, what: str, name: str, parent: int, scopes: Sequence[Scope], match: Match) -> Scope:
     holder = scopes[parent] if parent >= 0 else None
-    receiver = _RECEIVER.match(written(match["receiver"][0])) if "receiver" in match else None
+    receiver = _RECEIVER.match(text_of(match["receiver"][0])) if "receiver" in match else None
     if receiver:
         name = f"{receiver[2]}.{name}"
     qualified = f"{holder.name}.{name}" if holder else name
@@ -137,7 +137,7 @@ def _first_parameter(node: Any) -> str:
     """`self` or `cls` of a method of Python: a loop may call something else `cls`."""
     parameters = node.child_by_field_name("parameters")
     first = parameters.named_children[0] if parameters is not None and parameters.named_children else None
-    name = written(first).partition(":")[0].strip() if first is not None else ""
+    name = text_of(first).partition(":")[0].strip() if first is not None else ""
     return name if name in ("self", "cls") else ""
 
 
@@ -149,11 +149,11 @@ def _inside(at: int, scopes: Sequence[Scope], starts: Sequence[int]) -> int:
     return found
 
 
-def _definitions(scopes: Iterable[Scope]) -> list[Definition]:
+def _find_definitions(scopes: Iterable[Scope]) -> list[Definition]:
     return [Definition(scope.name, scope.kind, scope.start, scope.end) for scope in scopes if scope.defined]
 
 
-def _contained(scopes: Sequence[Scope], data: bytes) -> Iterator[CodeReference]:
+def _find_containment(scopes: Sequence[Scope], data: bytes) -> Iterator[CodeReference]:
     """Of each definition the nearest one around it, by name where that stands elsewhere (Go, Rust), else the file."""
     known = {scope.name for scope in scopes if scope.defined}
     for scope in scopes:
@@ -168,7 +168,7 @@ def _contained(scopes: Sequence[Scope], data: bytes) -> Iterator[CodeReference]:
             )
 
 
-def _imported(matches: Iterable[Match], language: Language, file: tuple[str, ...]) -> Iterator[CodeReference]:
+def _find_imports(matches: Iterable[Match], language: Language, file: tuple[str, ...]) -> Iterator[CodeReference]:
     for match in matches:
         for node in match.get("import", ()):
             for one in language.imports(node, file):
@@ -180,7 +180,7 @@ def _capital(target: str) -> bool:
     return target.rpartition(".")[2].lstrip("_")[:1].isupper()
 
 
-def _calls(
+def _find_calls(
     matches: Iterable[Match], scopes: Sequence[Scope], starts: Sequence[int], names: NameResolver
 ) -> Iterator[CodeReference]:
     made = 0
@@ -188,9 +188,9 @@ def _calls(
         if "call" not in match or made >= MOST_REFERENCES:
             continue
         callee = match["callee"][0]
-        spelled = written(callee)
+        spelled = text_of(callee)
         if "object" in match:
-            spelled = f"{written(match['object'][0])}.{spelled}"
+            spelled = f"{text_of(match['object'][0])}.{spelled}"
         if not (parts := parts_of(spelled)):
             continue
         place = _inside(callee.start_byte, scopes, starts)

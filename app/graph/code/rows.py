@@ -47,7 +47,7 @@ def code_graph(outline: Outline, passages: Sequence[PreparedPassage], path: str)
 
     module = Definition("", "module", passages[0].draft.start, passages[-1].draft.end)
     for defined in (module, *outline.definitions):
-        for row in _defined(passage_at(defined.start), path, defined):
+        for row in _definition_rows(passage_at(defined.start), path, defined):
             found.setdefault((row.passage_id, row.entity, row.name, row.kind), row)
     evidence: dict[tuple[UUID, EntityKey, str, EntityKey], EvidenceRow] = {}
     for one in outline.references:
@@ -80,7 +80,7 @@ def names_of(path: str, name: str) -> Iterator[str]:
         yield "/".join(pure.parts[-length:])
 
 
-def _defined(passage_id: UUID, path: str, one: Definition) -> Iterator[MentionRow]:
+def _definition_rows(passage_id: UUID, path: str, one: Definition) -> Iterator[MentionRow]:
     key = symbol_key(path, one.name)
     if len(key.normal) > LONGEST_NAME:
         return

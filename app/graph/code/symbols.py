@@ -22,7 +22,7 @@ from app.graph.code.matching import (
     Parts,
     fits,
     is_entry,
-    qualified,
+    qualify_name,
 )
 from app.graph.code.questions import is_file, wanted_symbols
 from app.graph.keys import key_of
@@ -103,7 +103,7 @@ class _Reader:
         forms = {key_of(name) or name for name in names if name}
         if not forms:
             return []
-        return await graph_code.called(
+        return await graph_code.find_by_name(
             self.connection, self.principal, self.collections, sorted(forms), path, MOST_NAMED
         )
 
@@ -111,7 +111,7 @@ class _Reader:
         wanted = list(ids)
         if not wanted:
             return [], True
-        return await graph_code.neighbours(self.connection, self.principal, wanted, MOST_TIES)
+        return await graph_code.find_neighbours(self.connection, self.principal, wanted, MOST_TIES)
 
 
 async def _find(reader: _Reader, query: SymbolQuery, limit: int, partial: bool) -> list[Symbol]:
@@ -124,11 +124,11 @@ async def _find(reader: _Reader, query: SymbolQuery, limit: int, partial: bool) 
         chosen = outside if "." in query.name else []
     if not chosen and partial and len(bare) > 2:
         match = "partial"
-        similar = await graph_code.similar(
+        similar = await graph_code.find_similar(
             reader.connection, reader.principal, reader.collections, key_of(bare) or bare, MOST_NAMED
         )
         chosen = [one for one in similar if fits(one.normal, replace(query, name=""))]
-    spelled = [one for one in chosen if f".{'.'.join(qualified(one.normal))}".endswith(f".{query.name}")]
+    spelled = [one for one in chosen if f".{'.'.join(qualify_name(one.normal))}".endswith(f".{query.name}")]
     unique = list({one.id: one for one in spelled or chosen}.values())
     unique.sort(key=lambda one: (one.normal.rpartition(SEPARATOR)[2].count("."), len(one.normal), one.normal))
     return [await _symbol(reader, one, named, match) for one in unique[:limit]]
@@ -140,7 +140,7 @@ async def _symbol(reader: _Reader, one: NamedSymbol, named: Sequence[NamedSymbol
     ties, complete = await reader.neighbours([one.id, *(met.id for met in meeting.met)])
     # a reference says nothing itself
     ties = [tie for tie in ties if tie.symbol_id == one.id or tie.incoming]
-    defined = await graph_code.definitions(reader.connection, reader.principal, [one.id], MOST_SYMBOLS)
+    defined = await graph_code.find_definitions(reader.connection, reader.principal, [one.id], MOST_SYMBOLS)
     outgoing = [tie for tie in ties if not tie.incoming and tie.family == "reference"]
     met = await _resolved(reader, outgoing)
     spots = [spot for _, spot in defined] + [tie.spot for tie in ties]
@@ -156,7 +156,7 @@ async def _symbol(reader: _Reader, one: NamedSymbol, named: Sequence[NamedSymbol
 
 async def _meeting(reader: _Reader, one: NamedSymbol, named: Sequence[NamedSymbol]) -> Meeting:
     """References that mean a definition, under all of its names."""
-    bare = qualified(one.normal)[-1]
+    bare = qualify_name(one.normal)[-1]
     same = [other for other in named if other.form == (key_of(bare) or bare)] or await reader.called([bare])
     if one.family != "code" or not any(other.family == "reference" for other in same):
         return Meeting(())
@@ -171,17 +171,17 @@ async def _offered(reader: _Reader, one: NamedSymbol) -> list[Parts]:
     path, separator, name = one.normal.rpartition(SEPARATOR)
     if not separator:
         return []
-    found = await reader.called(qualified(path)[-1:])
+    found = await reader.called(qualify_name(path)[-1:])
     modules = Meeting.of(replace(one, normal=path, kind="module"), found)
     importers, _ = await reader.neighbours(met.id for met in modules.met)
     entries = {tie.normal for tie in importers if tie.incoming and tie.relation == "imports" and is_entry(tie.normal)}
-    return [(*qualified(entry), *name.split(".")) for entry in sorted(entries)]
+    return [(*qualify_name(entry), *name.split(".")) for entry in sorted(entries)]
 
 
 async def _inherited(reader: _Reader, method: NamedSymbol, known: set[str]) -> list[Parts]:
     """Names of a method as a member of classes that inherit it, `known` definitions aside."""
     owner, _, bare = method.normal.rpartition(".")
-    called = await reader.called([qualified(owner)[-1]])
+    called = await reader.called([qualify_name(owner)[-1]])
     holder = next((one for one in called if one.family == "code" and one.normal == owner), None)
     if holder is None:
         return []
@@ -191,7 +191,7 @@ async def _inherited(reader: _Reader, method: NamedSymbol, known: set[str]) -> l
     for tie in [tie for tie in ties if tie.incoming and tie.relation == "inherits"][:MOST_HEIRS]:
         if f"{tie.normal}.{bare}" not in known:
             heir = replace(holder, id=tie.neighbour_id, normal=tie.normal)
-            names += [(*name, bare) for name in (qualified(tie.normal), *await _offered(reader, heir))]
+            names += [(*name, bare) for name in (qualify_name(tie.normal), *await _offered(reader, heir))]
     return names
 
 
@@ -215,7 +215,7 @@ async def _resolved(reader: _Reader, ties: Sequence[SymbolRelation]) -> dict[UUI
 async def _places(reader: _Reader, spots: Sequence[SymbolSpan]) -> dict[SymbolSpan, SymbolPlace]:
     last = {spot: max(spot.end - 1, spot.start) for spot in spots}
     at = [(spot.document_id, place) for spot in spots for place in (spot.start, last[spot])]
-    lines = await graph_code.lines(reader.connection, reader.principal, at)
+    lines = await graph_code.line_numbers(reader.connection, reader.principal, at)
 
     def place(spot: SymbolSpan) -> SymbolPlace:
         first, end = lines[spot.document_id, spot.start], lines[spot.document_id, last[spot]]

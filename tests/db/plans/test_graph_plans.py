@@ -227,7 +227,7 @@ async def test_rows_that_the_graph_leg_touches_are_bounded(connection: Any, big_
     spoken = await connection.fetchval("SELECT count(*) FROM rag.mentions WHERE passage_id = ANY ($1)", seeds)
     tables, most, links = ("mentions", "entities", "lexical_index", "passages"), 10, 100
     before = {table: await touched(connection, table) for table in tables}
-    [found] = await graph.linked(connection, [collection], "x", seeds, ["entity 0"], [], most, links, None, None)
+    [found] = await graph.find_linked(connection, [collection], "x", seeds, ["entity 0"], [], most, links, None, None)
     after = {table: await touched(connection, table) for table in tables}
     read = {table: after[table][1] - before[table][1] for table in tables}
     assert degree > 500, "or it is no hub"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from app.db.queries import load_queries
@@ -14,7 +13,7 @@ WORDS = ["w1", "w2", "w300", "w7000", "the", "what", "nowhere", "pg_stat_io"]
 
 
 async def test_vocabulary_reads_terms_by_key(connection: Any) -> None:
-    statement = load_queries("vocabulary")["frequencies"]
+    statement = load_queries("holdings")["frequencies"]
     nodes = await plan(connection, statement, tenant(), "c1", WORDS)
     assert "lexical_terms_pkey" in indexes(nodes)
     assert not scans(nodes) & {"lexical_terms", "passages", "lexical_index"}
@@ -22,23 +21,10 @@ async def test_vocabulary_reads_terms_by_key(connection: Any) -> None:
 
 
 async def test_vocabulary_equals_the_passages_that_hold_the_word(connection: Any) -> None:
-    row = await connection.fetchrow(
-        load_queries("vocabulary")["frequencies"], tenant(), "c1", ["w300", "the", "nowhere"]
-    )
+    row = await connection.fetchrow(load_queries("holdings")["frequencies"], tenant(), "c1", ["w300", "the", "nowhere"])
     expected = await connection.fetchval(
         "SELECT count(*) FROM rag.passages p JOIN rag.collections c ON c.id = p.collection_id "
         "WHERE c.name = 'c1' AND p.search_vector @@ 'w300'::tsquery"
     )
     assert list(row["frequencies"]) == [expected, row["passages"], 0]
     assert row["language"] == "english"
-
-
-async def test_vocabulary_is_no_slower_than_a_runaway(connection: Any) -> None:
-    """A guard against a scan that the plan does not show; the real time is about a millisecond."""
-    statement = await connection.prepare(load_queries("vocabulary")["frequencies"])
-    await statement.fetch(tenant(), "c1", WORDS)
-    started = time.perf_counter()
-    for _ in range(20):
-        await statement.fetch(tenant(), "c1", WORDS)
-    print(f"vocabulary: {(time.perf_counter() - started) * 50:.2f} ms")
-    assert time.perf_counter() - started < 5

@@ -72,7 +72,7 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def written(node: Any) -> str:
+def text_of(node: Any) -> str:
     """The text of a node."""
     return (node.text or b"").decode("utf-8", "replace")
 

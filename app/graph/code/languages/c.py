@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.graph.code.languages import Imported, Language, words, written
+from app.graph.code.languages import Imported, Language, text_of, words
 
 _COMMON = """
 (function_definition declarator: (function_declarator declarator: (_) @name)) @function
@@ -41,7 +41,7 @@ _IS_CPP = re.compile(r"^\s*(?:class\s+\w+|namespace\b|template\s*<|using\s+\w+|p
 
 def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
     """`#include "a/b.h"`: the module a.b."""
-    if found := _HEADER.search(written(node)):
+    if found := _HEADER.search(text_of(node)):
         parts = [part for part in re.sub(r"\.\w+$", "", found[1]).split("/") if part not in ("", ".", "..")]
         yield Imported("", ".".join(parts), module=True)
 

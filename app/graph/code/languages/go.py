@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.code.languages import Imported, Language, words, written
+from app.graph.code.languages import Imported, Language, text_of, words
 
 QUERY = """
 (function_declaration name: (_) @name) @function
@@ -28,14 +28,14 @@ QUERY = """
 
 def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
     """`import "a/b"` is called b, whatever version stands behind it; `import c "a/b"` is called c."""
-    path = written(node.child_by_field_name("path")).strip('"`')
+    path = text_of(node.child_by_field_name("path")).strip('"`')
     parts = [part for part in path.split("/") if not re.fullmatch(r"v\d+", part)]
     if not parts:
         return
     name = node.child_by_field_name("name")
     target = ".".join(part.replace(".", "_") if i == 0 else part for i, part in enumerate(parts))
     yield Imported("", target, module=True)
-    yield Imported(written(name) if name is not None else re.sub(r"^go-|[.-]go$", "", parts[-1]), target)
+    yield Imported(text_of(name) if name is not None else re.sub(r"^go-|[.-]go$", "", parts[-1]), target)
 
 
 _LANGUAGE = Language(

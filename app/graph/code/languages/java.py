@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.code.languages import Imported, Language, words, written
+from app.graph.code.languages import Imported, Language, text_of, words
 
 QUERY = """
 (class_declaration name: (_) @name) @class
@@ -32,7 +32,7 @@ _NAME = re.compile(r"import\s+(?:static\s+)?([\w.]+?)(\.\*)?\s*;")
 
 def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
     """`import a.b.C`, `import static a.b.C.d`; * brings the package alone."""
-    if found := _NAME.search(written(node)):
+    if found := _NAME.search(text_of(node)):
         target = found[1]
         yield Imported("", target, module=True)
         if not found[2]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.graph.code.languages import Imported, Language, words, written
+from app.graph.code.languages import Imported, Language, text_of, words
 
 _COMMON = """
 (function_declaration name: (_) @name) @function
@@ -54,7 +54,7 @@ _ENDING = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$|\.vue$")
 
 def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
     """`import a, {b as c} from "./m"`, `import * as a`, `export {b} from`, `const {a, b: c} = require("./m")`."""
-    statement = written(node)
+    statement = text_of(node)
     source = re.search(r"""(?:from|import|require\s*\()\s*["'`]([^"'`\n]+)["'`]""", statement)
     if not source:
         return

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.code.languages import Imported, Language, written
+from app.graph.code.languages import Imported, Language, text_of
 
 QUERY = """
 (class_definition name: (identifier) @name) @class
@@ -44,15 +44,15 @@ def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
 
 def _aliased(node: Any) -> tuple[str, str]:
     if node.type == "aliased_import":
-        return written(node.child_by_field_name("name")), written(node.child_by_field_name("alias"))
-    return written(node), ""
+        return text_of(node.child_by_field_name("name")), text_of(node.child_by_field_name("alias"))
+    return text_of(node), ""
 
 
 def _module(node: Any, here: tuple[str, ...]) -> str:
     """A dot is the folder of the file."""
     if node is None:
         return ""
-    name = written(node).replace(" ", "")
+    name = text_of(node).replace(" ", "")
     dots = len(name) - len(name.lstrip("."))
     if not dots:
         return name

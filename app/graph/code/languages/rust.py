@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.code.languages import Imported, Language, words, written
+from app.graph.code.languages import Imported, Language, text_of, words
 
 QUERY = """
 (struct_item name: (_) @name) @class
@@ -37,7 +37,7 @@ def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
     if argument is None:
         return
     here = here[:-1] if here[-1] in ENTRIES else here
-    for number, (path, name) in enumerate(_names(written(argument), here)):
+    for number, (path, name) in enumerate(_names(text_of(argument), here)):
         if number > _MOST_NAMES:
             return
         if len(path) > 1:

@@ -1,0 +1,261 @@
+"""Cairn as a library: what `import cairn` gives (docs/library.md). Five verbs, over the same services as CLI and HTTP.
+
+    async with cairn.open() as rag:
+        await rag.ingest("papers/")
+        answer = await rag.ask("What limits the recall of the index?")
+
+Needs no model service: an embedding model runs in the process, and PostgreSQL is started under the home where no other is
+named. Every expected error is a CairnError.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+from uuid import UUID
+
+import structlog
+
+from app.domain.answer import Answer, Citation
+from app.domain.document import Indexed, Rejected, Source
+from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
+from app.domain.ids import new_id
+from app.domain.passage import Mode, Passage, SearchResult
+from app.domain.question import Question, Strategy
+from app.errors import CairnError, ConflictError, InputError, NotFoundError, ProviderError, SettingsError
+from app.service.conversations import checked_session
+from app.service.documents import checked_name, checked_source, index_now
+from app.service.files import IngestReport, Skipped, ingest_files, select
+from app.service.runs import begin, cancel_run
+from app.service.search import checked_text, make_request, run_search
+from app.settings import Environment, SettingsStore, parse_settings, read_environment
+from app.wiring import Services, open_services
+
+__all__ = [
+    "Answer",
+    "Answered",
+    "Asking",
+    "Cairn",
+    "CairnError",
+    "Cancelled",
+    "Citation",
+    "ConflictError",
+    "Event",
+    "Indexed",
+    "IngestReport",
+    "InputError",
+    "NotFoundError",
+    "Passage",
+    "Progress",
+    "ProviderError",
+    "Rejected",
+    "RunStarted",
+    "SearchResult",
+    "SettingsError",
+    "Skipped",
+    "Source",
+    "SourcesFound",
+    "Token",
+    "open",
+]
+
+OnProgress = Callable[[int, int, str], None]
+"""Documents that are done, of how many, and the name of the last one."""
+
+
+@asynccontextmanager
+async def open(
+    home: str | PathLike[str] | None = None,
+    *,
+    database_url: str | None = None,
+    tenant: str | None = None,
+    settings: str | PathLike[str] | Mapping[str, Any] | None = None,
+) -> AsyncIterator[Cairn]:
+    """Open the database, migrated to this release, and the models; closed in reverse order.
+
+    What is left out comes from the environment, as for the commands: CAIRN_HOME, CAIRN_DATABASE_URL (without it a PostgreSQL of
+    its own under the home), CAIRN_TENANT, CAIRN_SETTINGS, OPENAI_API_KEY and OPENAI_BASE_URL. `settings`: a file like
+    settings.json, or its content. Raises SettingsError, MigrationError, EmbeddedServerError, ProviderError.
+    """
+    _quiet_logs()
+    environment = _environment(home, database_url, tenant)
+    if isinstance(settings, Mapping):
+        store = SettingsStore(initial=parse_settings(json.dumps(settings).encode()))
+    else:
+        store = SettingsStore(Path(settings) if settings is not None else environment.settings_path)
+    async with open_services(environment, store) as services:
+        yield Cairn(services)
+
+
+def _environment(home: str | PathLike[str] | None, database_url: str | None, tenant: str | None) -> Environment:
+    environment = read_environment()
+    if home is not None:
+        environment = replace(environment, home=Path(home).expanduser().absolute())
+    if database_url is not None:
+        environment = replace(environment, database_url=database_url, app_database_url=None)
+    return environment if tenant is None else replace(environment, tenant=tenant)
+
+
+class Cairn:
+    """One tenant's documents, and what can be done with them. Made by `open`; its methods may run at the same time."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def ingest(
+        self,
+        what: str | PathLike[str] | Source | Sequence[str | PathLike[str] | Source],
+        *,
+        collection: str | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> IngestReport:
+        """Make files, folders with all below them, and documents given as `Source` searchable; searchable when it returns.
+
+        What is indexed already costs nothing. A file that cannot be read stands in `failed`, and the others go on. The
+        collection is created if need be; without a name it is that of the settings. Raises InputError for a path that does not
+        exist and for a name that cannot be one, ProviderError when the embedding model fails.
+        """
+        given = [what] if isinstance(what, str | PathLike | Source) else list(what)
+        name = self._collection(collection)
+        sources = [self._checked(one) for one in given if isinstance(one, Source)]
+        selection = select([Path(one) for one in given if not isinstance(one, Source)])
+        step = _counting(on_progress, len(sources) + len(selection.files))
+        report = await ingest_files(self._services, name, selection, step)
+        if not sources:
+            return report
+        started = time.monotonic()
+        outcomes = await index_now(self._services, name, sources, lambda outcome: step(outcome.external_id))
+        return replace(
+            report,
+            indexed=(*report.indexed, *(one for one in outcomes if isinstance(one, Indexed))),
+            failed=(*report.failed, *(one for one in outcomes if isinstance(one, Rejected))),
+            seconds=report.seconds + time.monotonic() - started,
+        )
+
+    async def search(
+        self,
+        query: str,
+        *,
+        collection: str | Sequence[str] | None = None,
+        top_k: int = 10,
+        mode: Mode | None = None,
+        filters: Mapping[str, Any] | None = None,
+        rerank: bool | None = None,
+        group_by: Literal["passage", "document"] = "passage",
+    ) -> SearchResult:
+        """Passages, best first; `degraded` says what did not work as asked.
+
+        `mode`: hybrid, text (without the graph), vector, lexical or graph. `filters`: only documents whose metadata contain
+        this object. `rerank` None: as the settings say. Raises NotFoundError for an unknown collection, InputError.
+        """
+        names = [self._collection(collection)] if isinstance(collection, str | None) else list(collection)
+        request = make_request(
+            self._services.settings.current, query, names, top_k=top_k, mode=mode, filters=filters, rerank=rerank,
+            group_by=group_by,
+        )  # fmt: skip
+        return await run_search(self._services, request)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        collection: str | None = None,
+        strategy: Strategy = "auto",
+        session: str | None = None,
+        filters: Mapping[str, Any] | None = None,
+    ) -> Asking:
+        """A question about the documents: `await` it for the answer, or iterate over it for the events on the way.
+
+        `session`: the conversation that it belongs to, which is remembered. `strategy`: auto chooses by the question. A
+        collection that does not exist is an empty one: the answer says that nothing was found. Raises InputError.
+        """
+        text = checked_text(question, self._services.settings.current)
+        asked = Question(
+            text, self._collection(collection), new_id(), strategy=strategy, filters=filters,
+            session_id=None if session is None else checked_session(session),
+        )  # fmt: skip
+        return Asking(self._services, asked)
+
+    async def cancel(self, run_id: UUID) -> None:
+        """End a run, `Asking.run_id`, of this process; who waits for it learns of it. One that has ended stays as it is. Raises
+        NotFoundError."""
+        await cancel_run(self._services, run_id)
+
+    def _collection(self, name: str | None) -> str:
+        return checked_name(name if name is not None else self._services.settings.current.rag.collection_name)
+
+    def _checked(self, source: Source) -> Source:
+        return checked_source(source, self._services.settings.current)
+
+
+class Asking:
+    """A question that is answered when it is awaited or iterated over, once.
+
+        answer = await rag.ask("...")               # Raises the CairnError that ended the run
+        async for event in rag.ask("..."): ...      # RunStarted, Progress, SourcesFound, Token; the last one is Answered
+
+    The text of Answered is the checked one and replaces the tokens. Iterating raises the error that ended the run, too; of a
+    run that was cancelled the last event is Cancelled, and awaiting it raises ConflictError.
+    """
+
+    def __init__(self, services: Services, question: Question) -> None:
+        self._services = services
+        self._question = question
+
+    @property
+    def run_id(self) -> UUID:
+        """For `Cairn.cancel`, GET /traces/{run_id}, and feedback."""
+        return self._question.run_id
+
+    def __await__(self) -> Generator[Any, None, Answer]:
+        return self._answer().__await__()
+
+    def __aiter__(self) -> AsyncGenerator[Event]:
+        return self._events()
+
+    async def _answer(self) -> Answer:
+        async with aclosing(self._events()) as events:
+            async for event in events:
+                if isinstance(event, Answered):
+                    return event.answer
+        raise ConflictError(f"the run {self.run_id} was cancelled")
+
+    async def _events(self) -> AsyncGenerator[Event]:
+        numbered = await begin(self._services, self._question, resumable=False, surface="query", named=False)
+        async with aclosing(numbered) as events:
+            async for item in events:
+                if isinstance(item.event, Failed):
+                    raise item.event.error
+                yield item.event
+
+
+def _counting(on_progress: OnProgress | None, total: int) -> Callable[[str], None]:
+    done = 0
+
+    def step(name: str) -> None:
+        nonlocal done
+        done += 1
+        if on_progress:
+            on_progress(done, total, name)
+
+    return step
+
+
+def _quiet_logs() -> None:
+    """Logs go where those of the program go, by the standard `logging`; what the program has configured stays."""
+    if not structlog.is_configured():
+        structlog.configure(
+            processors=[
+                structlog.stdlib.filter_by_level,
+                structlog.processors.format_exc_info,
+                structlog.processors.KeyValueRenderer(key_order=["event"]),
+            ],
+            wrapper_class=structlog.stdlib.BoundLogger,
+            logger_factory=structlog.stdlib.LoggerFactory(),
+        )

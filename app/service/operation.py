@@ -1,0 +1,118 @@
+"""Operating Cairn: is it well, its daily upkeep, and its worker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+import structlog
+
+from app.domain.job import QueueState
+from app.extensions import broken_extensions
+from app.jobs.outcome import describe
+from app.providers.circuit import Circuit
+from app.service.jobs import expire_jobs, order_upkeep
+from app.service.runs import tidy_runs
+from app.store import jobs, upkeep
+from app.wiring import Services
+
+log = structlog.get_logger(__name__)
+
+ANSWER_SECONDS = 5.0
+"""A database that takes longer than this to answer a trivial statement does not serve."""
+PARTITION_DAYS = 7
+"""Trace partitions are made so many days ahead, so that a week without maintenance does no harm."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseState:
+    """What real statements on a real connection said. `problem`: why the database cannot serve; None where it can. The other
+    fields are None where it did not answer. `scan`: hnsw.iterative_scan in force; `revision` of the tables."""
+
+    problem: str | None
+    answer_ms: float | None = None
+    scan: str | None = None
+    revision: str | None = None
+    queue: QueueState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceState:
+    """What this process works with. `warnings`: what is degraded, in words. `estimated_tokens`: the embedding model's own
+    tokenizer could not be had."""
+
+    embedding_model: str
+    chat_model: str | None
+    reranker: str | None
+    circuits: tuple[Circuit, ...]
+    warnings: tuple[str, ...]
+    traces_dropped: int
+    estimated_tokens: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What one daily upkeep did."""
+
+    partitions_made: int
+    partitions_dropped: int
+    jobs_expired: int
+
+
+async def check_database(services: Services) -> DatabaseState:
+    """Never raises."""
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS), services.database.connection() as connection:
+            queue = await jobs.queue_state(connection)
+            scan = await upkeep.iterative_scan(connection)
+            revision = await upkeep.schema_revision(connection)
+    except Exception as error:  # whatever it is, this process cannot serve
+        reason = describe(error) or type(error).__name__
+        log.warning("database.unready", problem=reason)
+        return DatabaseState(f"the database does not answer: {reason}")
+    wrong_scan = f"hnsw.iterative_scan is {scan}, not {upkeep.EXPECTED_SCAN}: vector search would miss rows"
+    problem = None if scan == upkeep.EXPECTED_SCAN else wrong_scan
+    return DatabaseState(problem, round((time.monotonic() - started) * 1000, 1), scan, revision, queue)
+
+
+def describe_service(services: Services) -> ServiceState:
+    """Asks nobody."""
+    settings, search = services.settings, services.search_deps
+    chat, circuits = services.chat_for(settings.current), tuple(services.circuits.all())
+    warnings = [f"settings: {one}" for one in ([settings.problem] if settings.problem else []) + list(settings.notes)]
+    warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
+    warnings += [str(broken) for broken in broken_extensions()]
+    return ServiceState(
+        search.model.name,
+        chat.name if chat else None,
+        search.reranker.name,
+        circuits,
+        tuple(warnings),
+        services.traces.dropped,
+        search.embedder.tokens.name == "estimate-v1",
+    )
+
+
+async def do_upkeep(services: Services) -> Upkeep:
+    """What is to be done once a day, for all tenants. Raises CairnError when the database is away."""
+    async with services.database.connection() as connection:
+        made = await upkeep.ensure_partitions(connection, PARTITION_DAYS)
+        dropped = await upkeep.drop_partitions(connection, services.settings.current.trace.retention_days)
+    expired = await expire_jobs(services)
+    await tidy_runs(services)
+    await order_upkeep(services)
+    return Upkeep(made, dropped, expired)
+
+
+async def run_worker(services: Services, stop: asyncio.Event) -> None:
+    """Run jobs, with settings as their file changes, until told to stop; the current job gets time to end."""
+    watching = asyncio.create_task(services.settings.watch())
+    worker = services.worker()
+    log.info("worker.started", worker=worker.name)
+    try:
+        await worker.run(stop)
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
