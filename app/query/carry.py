@@ -46,17 +46,19 @@ NEW_FOCUS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """`text` is what to retrieve by; `terms` of it came from the conversation, none where the message stands alone."""
+    """`text` is what to retrieve by; `terms` of it came from the conversation, none where the message stands alone. `refers`: a
+    word of the message stands for them ("how much is that?"), so that something else is asked of what was spoken of."""
 
     text: str
     terms: tuple[str, ...] = ()
     reason: str = "stands alone"
+    refers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
     """What was last spoken of. `question` stands alone already; `names` are its own; `answered`: names that only the answer has;
-    `items`: what the answer lists, else what the question names beside each other; `titles` of its sources."""
+    `items`: what the answer lists, else what the question names beside each other; `titles`: of the sources it cites."""
 
     question: str
     names: tuple[str, ...]
@@ -174,8 +176,9 @@ _ANYTHING: Final = "something"
 def _topic(question: str, language: str, answer: Turn | None, names: Names) -> Topic:
     text = _answer_text(answer)
     own = _own_names(question, language, names)
-    sources = sorted(answer.sources, key=lambda source: (not source.cited, source.n)) if answer else []
-    titles = dict.fromkeys(source.title or source.filename for source in sources if not source.deleted)
+    sources = [source for source in answer.sources if not source.deleted] if answer else []
+    cited = [source for source in sources if source.cited] or sources
+    titles = dict.fromkeys(source.title or source.filename for source in sorted(cited, key=lambda source: source.n))
     beside = own if len(own) > 1 and _BESIDE.search(question) else ()
     return Topic(question, own, _answer_names(text, question, language, names), listed(text) or beside, tuple(titles))
 
@@ -424,8 +427,8 @@ def _referred(message: str, word: Word, topic: Topic, found: _Message) -> Carrie
     if len(terms) == 1 and word.folded in found.rules.replaced:
         owner = "'s" if word.folded in found.rules.owners and word is not found.words[-1] else ""
         text = f"{message[: word.start]}{terms[0]}{owner}{message[word.end :]}"
-        return Carried(text[:MAX_TEXT], tuple(terms), reason)
-    return _behind(message, terms or topic.words, reason)
+        return Carried(text[:MAX_TEXT], tuple(terms), reason, refers=True)
+    return replace(_behind(message, terms or topic.words, reason), refers=True)
 
 
 def _meant(word: Word, topic: Topic, rules: _Rules) -> Sequence[str]:

@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -31,7 +31,7 @@ from app.query.decompose import split
 from app.query.entities import entities
 from app.query.exemplars import Exemplars
 from app.query.filters import Restrictions, Wish, wishes
-from app.query.intent import MALFORMED, by_model, hard_rules
+from app.query.intent import MALFORMED, ONLY_STOP_WORDS, by_model, hard_rules
 from app.query.summarize import wants_summary
 from app.settings import Settings
 
@@ -87,6 +87,8 @@ async def _understood(
     language = await _language(run, known)
     intent = await _intent(run, intent, known, vector, chat, exemplars)
     carried, parts, by = await _carried(run, intent, language, chat)
+    if carried.refers and intent.reason == ONLY_STOP_WORDS:
+        intent = replace(intent, intent="question", reason="it asks something else of what was spoken of")
     found = await _restrictions(run, carried.text, language, find)
     return _plan(run, intent, carried, parts, known, language, has_graph, by, found)
 
