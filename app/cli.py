@@ -183,7 +183,7 @@ def feedback(
     comment: Annotated[str | None, typer.Option(help="In your own words.")] = None,
 ) -> int:
     """Say what you think of an answer; replaces what was said of it before."""
-    from app.commands.feedback import feedback as judge
+    from app.commands.ask import feedback as judge
 
     return _run(judge(run, rating, comment))
 

@@ -72,6 +72,11 @@ def instance_of(kind: type[Part]) -> Callable[[str, object], Part]:
     return check
 
 
+def declared(group: Group) -> list[str]:
+    """Names in `cairn.<group>`, whether or not they can be used: nothing is imported."""
+    return sorted({entry.name for entry in _entries(group)})
+
+
 def once(make: Callable[[], Part]) -> Callable[[], Part]:
     """What is made of extensions, made once in a process."""
     made = cache(make)
@@ -85,12 +90,17 @@ def broken_extensions() -> list[BrokenExtension]:
 
 
 @cache
+def _entries(group: Group) -> list[EntryPoint]:
+    """Once in a process: reading the metadata of all installed packages takes tens of milliseconds."""
+    found = sorted(entry_points(group=f"cairn.{group}"), key=lambda one: (one.name, _package(one), one.value))
+    return list(dict.fromkeys(found))  # a package may be seen twice, by two entries of sys.path
+
+
+@cache
 def _loaded(group: Group) -> list[tuple[str, str, Any]]:
-    """(name, package, object) of the entry points that can be imported. Once in a process: reading the metadata of all
-    installed packages takes tens of milliseconds."""
-    declared = sorted(entry_points(group=f"cairn.{group}"), key=lambda one: (one.name, _package(one), one.value))
+    """(name, package, object) of the entry points that can be imported."""
     loaded = []
-    for entry in dict.fromkeys(declared):  # a package may be seen twice, by two entries of sys.path
+    for entry in _entries(group):
         try:
             if not _NAME.fullmatch(entry.name):
                 raise ValueError(
@@ -102,7 +112,7 @@ def _loaded(group: Group) -> list[tuple[str, str, Any]]:
     return loaded
 
 
-_forget.append(_loaded.cache_clear)
+_forget.extend([_entries.cache_clear, _loaded.cache_clear])
 
 
 def _package(entry: EntryPoint) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -29,11 +29,12 @@ from app.domain.ids import new_id
 from app.domain.passage import Mode, Passage, SearchResult
 from app.domain.question import Question, Strategy
 from app.errors import CairnError, ConflictError, InputError, NotFoundError, ProviderError, SettingsError
-from app.service.conversations import checked_session
-from app.service.documents import checked_name, checked_source, index_now
-from app.service.files import IngestReport, Skipped, ingest_files, select
-from app.service.runs import begin, cancel_run
-from app.service.search import checked_text, make_request, run_search
+from app.service.ask import ask, held, start
+from app.service.conversations import check_session_id
+from app.service.documents import check_collection_name, check_source, index_now
+from app.service.files import IngestReport, Skipped, ingest_files, select_files
+from app.service.runs import cancel_run
+from app.service.search import check_query, make_request, run_search
 from app.settings import Environment, SettingsStore, parse_settings, read_environment
 from app.wiring import Services, open_services
 
@@ -124,7 +125,7 @@ class Cairn:
         given = [what] if isinstance(what, str | PathLike | Source) else list(what)
         name = self._collection(collection)
         sources = [self._checked(one) for one in given if isinstance(one, Source)]
-        selection = select([Path(one) for one in given if not isinstance(one, Source)])
+        selection = select_files([Path(one) for one in given if not isinstance(one, Source)])
         step = _counting(on_progress, len(sources) + len(selection.files))
         report = await ingest_files(self._services, name, selection, step)
         if not sources:
@@ -175,10 +176,10 @@ class Cairn:
         `session`: the conversation that it belongs to, which is remembered. `strategy`: auto chooses by the question. A
         collection that does not exist is an empty one: the answer says that nothing was found. Raises InputError.
         """
-        text = checked_text(question, self._services.settings.current)
+        text = check_query(question, self._services.settings.current)
         asked = Question(
             text, self._collection(collection), new_id(), strategy=strategy, filters=filters,
-            session_id=None if session is None else checked_session(session),
+            session_id=None if session is None else check_session_id(session),
         )  # fmt: skip
         return Asking(self._services, asked)
 
@@ -188,10 +189,10 @@ class Cairn:
         await cancel_run(self._services, run_id)
 
     def _collection(self, name: str | None) -> str:
-        return checked_name(name if name is not None else self._services.settings.current.rag.collection_name)
+        return check_collection_name(name if name is not None else self._services.settings.current.rag.collection_name)
 
     def _checked(self, source: Source) -> Source:
-        return checked_source(source, self._services.settings.current)
+        return check_source(source, self._services.settings.current)
 
 
 class Asking:
@@ -220,16 +221,11 @@ class Asking:
         return self._events()
 
     async def _answer(self) -> Answer:
-        async with aclosing(self._events()) as events:
-            async for event in events:
-                if isinstance(event, Answered):
-                    return event.answer
-        raise ConflictError(f"the run {self.run_id} was cancelled")
+        return await ask(self._services, self._question)
 
     async def _events(self) -> AsyncGenerator[Event]:
-        numbered = await begin(self._services, self._question, resumable=False, surface="query", named=False)
-        async with aclosing(numbered) as events:
-            async for item in events:
+        async with held(await start(self._services, self._question)) as task:
+            async for item in task.events():
                 if isinstance(item.event, Failed):
                     raise item.event.error
                 yield item.event

@@ -56,6 +56,8 @@ GRACEFUL_SECONDS = 4
 """For requests in flight after SIGTERM. With WORKER_SECONDS it keeps the exit within 10 s."""
 RUN_SECONDS = 1.5
 """For resumable runs after SIGTERM; then they end as failed, while their readers are still there (api.sse)."""
+PLAIN_SECONDS = 3.5
+"""The same for other runs: a request in flight may get its answer."""
 WORKER_SECONDS = 3.0
 """For the worker's job to be handed back after that; then its lease decides."""
 KEEP_ALIVE_SECONDS = 15
@@ -162,7 +164,7 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
         asyncio.create_task(_keep_on(lambda: services.settings.watch())),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
     ]
-    ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS))
+    ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS, PLAIN_SECONDS))
     working: asyncio.Task[None] | None = None
     if worker:
         work = services.worker(grace_seconds=WORKER_SECONDS)

@@ -19,17 +19,19 @@ from app.db.vector_indexes import ensure_model, vector_ddl
 from app.domain.principal import Principal
 from app.errors import MigrationError
 from app.graph.refresh import KIND as COMMUNITIES
+from app.ingest.chunkers import find_chunkers
 from app.ingest.chunkers import warm as warm_splitters
 from app.ingest.embed import Target
+from app.ingest.loaders import find_loaders
 from app.ingest.reweight import KIND as REWEIGHT
 from app.jobs import graph_model, reindex, vector_indexes
 from app.jobs.communities import refresh_communities
 from app.jobs.context import JobContext
-from app.jobs.index_uploads import KIND, index_uploads
-from app.jobs.reweight import reweight
+from app.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
 from app.jobs.worker import Worker
 from app.language import identify
 from app.prompts import prompt
+from app.providers.added import find_providers
 from app.providers.circuit import Circuits, Limits
 from app.providers.configured import (
     LOCAL_MODEL,
@@ -44,7 +46,7 @@ from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.protocols import ChatModel, Embedder
 from app.query.exemplars import Exemplars
 from app.retrieve.context import SearchDeps
-from app.runs.registry import Runs
+from app.runs.task import Runs
 from app.settings import Environment, Settings, SettingsStore
 from app.store import vectors
 from app.store.cache_ledger import CacheLedger
@@ -87,7 +89,7 @@ class Services:
         be had is tried again when it is needed."""
         self.chat_for(self.settings.current)
         # a daemon: a process that is told to stop meanwhile does not wait for it
-        threading.Thread(target=identify.warm, name="langid", daemon=True).start()
+        threading.Thread(target=_load_tables, name="tables", daemon=True).start()
         if isinstance(self.search_deps.embedder, MiniLM):
             await self.search_deps.embedder.warm()
             await self.exemplars.warm()
@@ -111,7 +113,7 @@ class Services:
             return self.target(context.principal, collection_id)
 
         handlers = {
-            KIND: index_uploads(self.database, target),
+            INDEX_UPLOADS: index_uploads(self.database, target),
             REWEIGHT: reweight(self.database, lambda: self.settings.current.lexical),
             graph_model.KIND: graph_model.extract_with_model(
                 self.database, lambda: self.settings.current, self.extracting_chat
@@ -175,8 +177,21 @@ async def open_services(
         )
 
 
-def _load_for_ingestion() -> None:
+def _load_tables() -> None:
+    """Of languages, and of what other packages add: readiness tells which of these are broken."""
     identify.warm()
+    find_extensions()
+
+
+def find_extensions() -> None:
+    """Ask for the parts of other packages now; `broken_extensions` has those that cannot be used."""
+    find_loaders()
+    find_chunkers()
+    find_providers()
+
+
+def _load_for_ingestion() -> None:
+    _load_tables()
     warm_splitters()
 
 

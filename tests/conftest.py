@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import ipaddress
 import itertools
 import os
@@ -21,6 +20,7 @@ from hypothesis import settings
 
 from app.db import runtime
 from app.db.embedded import EmbeddedServer, ensure_running
+from app.db.migrate import migrate
 from app.extensions import forget_extensions
 
 REPO = Path(__file__).resolve().parent.parent
@@ -138,10 +138,6 @@ def psql(server: EmbeddedServer) -> Psql:
 @pytest.fixture(scope="session")
 def template(server: EmbeddedServer, psql: Psql) -> str:
     """A database that the product's own migration has made; tests get clones of it."""
-    if importlib.util.find_spec("app.db.migrate") is None:
-        pytest.skip("app.db.migrate does not exist yet")
-    from app.db.migrate import migrate
-
     psql("CREATE DATABASE cairn_template")
     asyncio.run(migrate(server.dsn("cairn_template")))
     return "cairn_template"

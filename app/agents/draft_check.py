@@ -6,13 +6,13 @@ from app.agents.tools.tool import LONGEST_ANSWER
 from app.answer.cite import cite, unmarked
 from app.answer.refusal import is_refusal
 from app.answer.reply import complete_part, loop_start, tidy
-from app.answering.check import Checked, check, note
+from app.answering.check import Checked, check, note_attempt
 from app.answering.context import Run
 from app.answering.draft import Material
 from app.domain.answer import Draft
 
 
-def drafted(text: str, material: Material) -> Draft:
+def cite_draft(text: str, material: Material) -> Draft:
     """The text with citations of `material.passages`, of which `[n]` means the n-th; numbers of nothing are taken out. Facts
     of SQL need no citation."""
     said, ends = _ended(tidy(text))
@@ -37,8 +37,8 @@ def _ended(text: str) -> tuple[str, tuple[str, ...]]:
     return text, ()
 
 
-async def checked(run: Run, text: str, material: Material) -> Checked:
+async def check_answer(run: Run, text: str, material: Material) -> Checked:
     """The draft with its check, noted in the record as an attempt."""
-    found = await check(run, drafted(text, material), material.passages, material.confidence)
-    note(run, len(run.record.attempts) + 1, found)
+    found = await check(run, cite_draft(text, material), material.passages, material.confidence)
+    note_attempt(run, len(run.record.attempts) + 1, found)
     return found

@@ -32,7 +32,7 @@ class Graded:
     degraded: tuple[str, ...] = ()
 
 
-async def graded(run: Run, passages: Sequence[Passage], *, by_model: bool) -> Graded:
+async def grade_passages(run: Run, passages: Sequence[Passage], *, by_model: bool) -> Graded:
     """A grade for each passage: whether it helps to answer the question of the plan, or one of its parts."""
     batches = [passages[at : at + BATCH] for at in range(0, len(passages), BATCH)]
     if run.deps.chat is None or not by_model:

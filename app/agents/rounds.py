@@ -8,16 +8,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-from app.agents.grading import graded
-from app.agents.rewrite_query import requery
+from app.agents.grading import grade_passages
 from app.answer.grade import Grade
 from app.answering.context import Run
-from app.answering.gather import Part, gather, merge
+from app.answering.gather import SubquestionPassages, gather, merge
 from app.domain.event import Progress
 from app.domain.passage import Passage
 from app.domain.trace import LegTrace
-from app.errors import CairnError
+from app.errors import CairnError, ProviderError
+from app.query.by_model import rewrite_query_by_model
 from app.query.hops import multi_hop
+from app.query.rewrite_after import rewrite_after
+from app.retrieve.operators import parse_operators
 
 CANDIDATES: Final = 20
 """Passages of one round that are graded."""
@@ -26,7 +28,7 @@ NEEDED_BY_HOPS: Final = 2
 
 
 @dataclass(slots=True)
-class Hunt:
+class Rounds:
     """`retries`: rewrites that are left, of grading and of checking together. `query`: what is looked for now. `lists`: what
     each round found. `by_model`: whether the model grades; not any more once it has failed for a whole round."""
 
@@ -35,7 +37,7 @@ class Hunt:
     query: str
     tried: list[str] = field(default_factory=list)
     lists: list[tuple[Passage, ...]] = field(default_factory=list)
-    parts: tuple[Part, ...] = ()
+    parts: tuple[SubquestionPassages, ...] = ()
     grades: dict[UUID, Grade] = field(default_factory=dict)
     scored: int = 0
     by_model: bool = True
@@ -44,26 +46,23 @@ class Hunt:
     rewrites: int = 0
     degraded: list[str] = field(default_factory=list)
 
-    async def rounds(self) -> None:
-        """Retrieve and grade; while too little is relevant, and retries and budget are left, with another query. Nothing
-        where the query was tried already. Raises CairnError when the first search fails."""
-        while self.query not in self.tried:
-            self.run.emit(Progress("retrieve", 40))
-            await self._retrieve()
-            fresh = [passage for passage in self.lists[-1] if passage.passage_id not in self.grades]
-            if fresh and self._grading:
-                self.run.emit(Progress("grade", 55))
-                await self._grade(fresh)
-            budget = self.run.record.budget
-            if self.enough or not self.retries or (budget and budget.out()):
-                return
-            self.run.emit(Progress("rewrite", 60))
-            await self.rewrite()
+    async def look(self) -> bool:
+        """Search for the query and grade what is found. False where it was tried already, and nothing is done. Raises
+        CairnError when the first search fails."""
+        if self.query in self.tried:
+            return False
+        self.run.emit(Progress("retrieve", 40))
+        await self._retrieve()
+        fresh = [passage for passage in self.lists[-1] if passage.passage_id not in self.grades]
+        if fresh and self._grading:
+            self.run.emit(Progress("grade", 55))
+            await self._grade(fresh)
+        return True
 
     async def rewrite(self) -> None:
         """Another query out of what was found, for the next round; where there is nothing new to try, the same."""
         self.retries -= 1
-        found = await requery(self.run, self.relevant, self.irrelevant, self.tried)
+        found = await rewrite_query(self.run, self.relevant, self.irrelevant, self.tried)
         if found is not None:
             self.query = found
             self.rewrites += 1
@@ -182,8 +181,29 @@ class Hunt:
         self.visible, self.confidence = found.visible, max(self.confidence, found.confidence)
 
     async def _grade(self, passages: list[Passage]) -> None:
-        done = await graded(self.run, passages, by_model=self.by_model)
+        done = await grade_passages(self.run, passages, by_model=self.by_model)
         self.grades |= done.grades
         self.scored += done.scored
         self.by_model = self.by_model and done.scored < len(passages)
         self.degraded += done.degraded
+
+
+# --- the next query -----------------------------------------------------------------------------------------------------
+
+
+async def rewrite_query(
+    run: Run, relevant: Sequence[Passage], irrelevant: Sequence[Passage], tried: Sequence[str]
+) -> str | None:
+    """The next query after a round that was not good enough, out of what it did find: by the chat model, else by rules. One
+    that was not tried; None where there is nothing new to try. A model that fails is reported."""
+    question = parse_operators(run.plan.text).text  # what the message excludes is not looked for
+    if run.deps.chat is not None and run.settings.rewrite.model:
+        chat = run.record.metered("rewrite_query", run.deps.chat, run.settings)
+        try:
+            return await rewrite_query_by_model(question, relevant, irrelevant, tried, chat, run.settings.rewrite)
+        except ProviderError as error:
+            run.record.degraded.append(
+                f"rewriting by the model failed ({error.code}: {error.detail}): rewritten by rules"
+            )
+    found = rewrite_after(question, relevant, irrelevant, tried)
+    return None if found in (question, *tried) else found

@@ -27,7 +27,8 @@ from app.answer.cite import citation
 from app.answer.refusal import refusal
 from app.domain.answer import Citation, Draft
 from app.domain.passage import Passage
-from app.language.identify import language_of
+from app.language.identify import likely_language
+from app.language.lexicon import DEFAULT
 from app.language.sentences import Kind, Span
 from app.providers.protocols import Embedder, Vectors
 from app.settings import AnswerSettings
@@ -86,7 +87,7 @@ async def extract(
     cosines = vectors[1:] @ vectors[0]
     scored = [_score(c, e, float(cosine)) for (c, e), cosine in zip(shortlist, cosines, strict=True)]
     best = max(scored, key=lambda s: s.score)
-    confidence = probability(best.evidence, best.cosine, terms, english=language_of(question) == "en")
+    confidence = probability(best.evidence, best.cosine, terms, english=likely_language(question) == DEFAULT)
     if confidence < enough:
         return not_found(question, passages, terms, confidence)
     chosen = _choose(scored, vectors[1:], settings.max_sentences)

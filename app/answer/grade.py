@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from app.domain.passage import Passage
 from app.errors import ProviderResponseError
-from app.language.identify import language_of
+from app.language.identify import likely_language
+from app.language.lexicon import DEFAULT
 from app.language.tokens import alike, spelled_terms, terms
 from app.prompts import prompt
 from app.providers.protocols import ChatModel, Message
@@ -129,7 +130,7 @@ def relevance(question: str, passage: Passage, cosine: float | None) -> float:
     share = share_of_words(question, passage)
     if cosine is None:
         return share
-    other = language_of(question) != "en"
+    other = likely_language(question) != DEFAULT
     return 1 / (1 + math.exp(-(_INTERCEPT[other] + _COSINE[other] * cosine + _SHARE * share)))
 
 

@@ -6,7 +6,7 @@ A strategy is a coroutine: it is given a `Run`, tells how it goes by `run.emit(e
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,18 +14,18 @@ from uuid import UUID
 
 from app.answering.budget import ANSWERING, Budget
 from app.answering.choose import Route
-from app.answering.library import Library
+from app.answering.library import Library, Searcher
 from app.domain.answer import Draft, Grounding
 from app.domain.code import Symbol
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Leg, Passage, SearchRequest, SearchResult
 from app.domain.plan import QueryPlan
-from app.domain.question import Question, Turn
+from app.domain.question import Question
 from app.domain.trace import LegTrace, Spend
 from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel, Embedder
+from app.query.exemplars import Exemplars
 from app.retrieve.plan import default_legs
-from app.retrieve.rerank import Reranked
 from app.settings import Settings
 
 StepEvent = Progress | SourcesFound | Token
@@ -35,17 +35,11 @@ Report = Callable[[StepEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What runs are made with, for one caller and one state of the settings. Without `chat` answers are extracted.
+    """What runs are made with, for one caller and one state of the settings. Without `chat` answers are extracted."""
 
-    `retrieve` takes a search and the name of the strategy; it raises CairnError, and so do the others. `rerank` never
-    raises: it tells what went wrong, and its `reranker` is None where the order is the one it was given.
-    """
-
-    recall: Callable[[str], Awaitable[tuple[Turn, ...]]]
-    understand: Callable[[Question], Awaitable[QueryPlan]]
-    retrieve: Callable[[SearchRequest, str], Awaitable[SearchResult]]
-    rerank: Callable[[str, Sequence[Passage]], Awaitable[Reranked]]
+    searcher: Searcher
     library: Library
+    exemplars: Exemplars
     embedder: Embedder
     chat: ChatModel | None
     settings: Settings
@@ -53,7 +47,7 @@ class Deps:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class DoneSearch:
     """`purpose`: question, subquestion, expansion, document (one that is named, or was cited), mentions, without conditions,
     rewrite (after what was found was not good enough)."""
 
@@ -75,7 +69,7 @@ class Record:
     question: Question
     plan: QueryPlan | None = None
     route: Route | None = None
-    searches: list[Searched] = field(default_factory=list)
+    searches: list[DoneSearch] = field(default_factory=list)
     merged: LegTrace | None = None
     models: list[tuple[str, MeteredChat]] = field(default_factory=list)
     attempts: list[Mapping[str, Any]] = field(default_factory=list)
@@ -180,8 +174,8 @@ class Run:
             weights=self.plan.weights if self.settings.graph.routing == "type" else None,
         )  # fmt: skip
         with self.record.searching():
-            result = await self.deps.retrieve(request, self.route.strategy)
-        self.record.searches.append(Searched(purpose, query, result))
+            result = await self.deps.searcher.search(request, self.question, self.route.strategy)
+        self.record.searches.append(DoneSearch(purpose, query, result))
         return result
 
 
@@ -206,7 +200,7 @@ Strategy = Callable[[Run], Awaitable[Outcome]]
 """Raises CairnError."""
 
 
-def coverage(read: int, visible: int) -> str:
+def describe_coverage(read: int, visible: int) -> str:
     """How much of the collection the answer has seen."""
     kind = "complete" if read >= visible else "sampled"
     return f"{kind}: {read} of {visible} passages"

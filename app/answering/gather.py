@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
@@ -17,8 +17,11 @@ from app.answering.context import Run, half_up
 from app.domain.graph import GraphContext, joined_contexts
 from app.domain.passage import Passage, SearchResult
 from app.domain.trace import LegTrace
-from app.errors import CairnError
+from app.errors import CairnError, ProviderError
+from app.providers.protocols import ChatModel
+from app.query.by_model import expand_by_model, split_by_model
 from app.query.filters import scoped
+from app.settings import RewriteSettings
 
 WIDE: Final = frozenset({"enhanced", "corrective"})
 """Strategies that search for the parts and phrasings of a question too."""
@@ -29,7 +32,7 @@ AT_ONCE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubquestionPassages:
     """A sub-question and what was found for it."""
 
     question: str
@@ -37,7 +40,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Gathered:
     """Passages to read, best first. `confidence` is the best leg's of the search for the question, or the mean of those
     for its parts if that is more. `visible`: passages in the collection."""
 
@@ -45,12 +48,14 @@ class Found:
     confidence: float
     visible: int
     effective_top_k: int
-    parts: tuple[Part, ...] = ()
+    parts: tuple[SubquestionPassages, ...] = ()
     degraded: tuple[str, ...] = ()
     graph: GraphContext | None = None
 
 
-async def gather(run: Run, *, factor: float | None = None, read: int | None = None, purpose: str = "question") -> Found:
+async def gather(
+    run: Run, *, factor: float | None = None, read: int | None = None, purpose: str = "question"
+) -> Gathered:
     """`factor`: how much more than usual is retrieved and read; by default as the strategy says. `read`: passages to read
     instead. `purpose`: "rewrite" for a query that is searched alone. Raises CairnError when the search for the question
     itself fails; other searches that fail are reported."""
@@ -61,18 +66,18 @@ async def gather(run: Run, *, factor: float | None = None, read: int | None = No
     asked = _further(run) if main.visible_passages and purpose == "question" else []
     if not asked:
         passages = main.passages[:read]
-        parts = tuple(Part(text, passages) for text in run.plan.subquestions)
-        return Found(passages, best(main), main.visible_passages, top_k, parts, degraded, main.graph)
+        parts = tuple(SubquestionPassages(text, passages) for text in run.plan.subquestions)
+        return Gathered(passages, best_confidence(main), main.visible_passages, top_k, parts, degraded, main.graph)
     done, failed = await _more(run, asked, top_k)
     parts = tuple(
-        Part(text, result.passages[: run.settings.rag.top_k])
+        SubquestionPassages(text, result.passages[: run.settings.rag.top_k])
         for (purpose, text), result in done if purpose == "subquestion"
     )  # fmt: skip
-    sure = [best(result) for (purpose, _), result in done if purpose == "subquestion"]
+    sure = [best_confidence(result) for (purpose, _), result in done if purpose == "subquestion"]
     passages, run.record.merged = merge([main.passages, *(result.passages for _, result in done)], read)
-    confidence = max(best(main), fmean(sure) if sure else 0.0)
+    confidence = max(best_confidence(main), fmean(sure) if sure else 0.0)
     graph = joined_contexts([main.graph, *(result.graph for _, result in done)])
-    return Found(passages, confidence, main.visible_passages, top_k, parts, (*degraded, *failed), graph)
+    return Gathered(passages, confidence, main.visible_passages, top_k, parts, (*degraded, *failed), graph)
 
 
 def _further(run: Run) -> list[tuple[str, str]]:
@@ -126,7 +131,7 @@ async def _more(
     return done, failed
 
 
-def best(result: SearchResult) -> float:
+def best_confidence(result: SearchResult) -> float:
     """Confidence of the best leg; 0 where none has any."""
     return max(result.confidence.values(), default=0.0)
 
@@ -156,3 +161,41 @@ def merge(lists: Sequence[Sequence[Passage]], limit: int, *, k: int = 60) -> tup
         fates=tuple("kept" if place < limit else "below top_k" for place in range(len(order))),
     )
     return kept, trace
+
+
+# --- More ways to look for what an enhanced question asks, by a chat model: its parts and other phrasings ---
+
+ByModel = Callable[[str, ChatModel, RewriteSettings], Awaitable[tuple[str, ...]]]
+
+
+def can_widen(run: Run) -> bool:
+    """Whether a model is asked at all."""
+    return run.route.strategy == "enhanced" and run.deps.chat is not None and run.settings.rewrite.model
+
+
+async def widen(run: Run, *, split: bool = True, expand: bool = True) -> Run:
+    """The run with what the model added to its plan; parts that rules have found are kept. Without `split` the question is
+    one, whatever the rules found; without `expand` it has no other phrasings."""
+    ruled = run.plan.subquestions if split else ()
+    asks = run.deps.chat is not None and run.settings.rewrite.model
+    parts, phrasings = await asyncio.gather(
+        _asked(run, "decompose", split_by_model) if asks and split and not ruled else _nothing(),
+        _asked(run, "expand", expand_by_model) if asks and expand else _nothing(),
+    )
+    plan = replace(run.plan, subquestions=ruled or parts, expansions=phrasings)
+    run.record.plan = plan
+    return replace(run, plan=plan)
+
+
+async def _nothing() -> tuple[str, ...]:
+    return ()
+
+
+async def _asked(run: Run, purpose: str, ask: ByModel) -> tuple[str, ...]:
+    assert run.deps.chat is not None
+    chat = run.record.metered(purpose, run.deps.chat, run.settings)
+    try:
+        return await ask(run.plan.text, chat, run.settings.rewrite)
+    except ProviderError as error:
+        run.record.degraded.append(f"{purpose} by the model failed ({error.code}: {error.detail})")
+        return ()

@@ -1,4 +1,4 @@
-"""What strategies read besides searching: passages by id or in order, and what a collection holds."""
+"""What runs read of collections and conversations: by searching, by id, in order, and by counting."""
 
 from __future__ import annotations
 
@@ -10,13 +10,27 @@ from uuid import UUID
 from app.domain.code import Symbol, SymbolQuery
 from app.domain.document import Holdings, ListedDocument
 from app.domain.graph_view import CommunitySummary, Way
-from app.domain.passage import DocumentReading, Passage
+from app.domain.passage import DocumentReading, Passage, SearchRequest, SearchResult
+from app.domain.plan import Vocabulary
 from app.domain.principal import Principal
+from app.domain.question import Question, Turn
+from app.errors import NotFoundError
 from app.graph.code.symbols import find_symbols
 from app.graph.overview import find_communities_about
 from app.graph.resolve import find_entity
 from app.graph.walk import find_ways
+from app.memory.recall import recall
+from app.providers.protocols import Vectors
+from app.query.filters import Found, Wish
+from app.query.restrict import restrict
+from app.retrieve.cache import cached_search
+from app.retrieve.context import SearchDeps
+from app.retrieve.embed import query_vectors
+from app.retrieve.rerank import Reranked, rerank, wants_reranking
+from app.retrieve.search import nothing_found
+from app.settings import Settings
 from app.store import collections, holdings, passages, tools
+from app.store.holdings import look_up_words
 from app.store.passages import ChunkVector
 from app.store.session import Database
 
@@ -30,11 +44,62 @@ MOST_PASSAGES: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
+class Searcher:
+    """Searches for one caller, with one snapshot of the settings, each text embedded once."""
+
+    deps: SearchDeps
+    principal: Principal
+    settings: Settings
+
+    async def search(self, request: SearchRequest, question: Question, strategy: str) -> SearchResult:
+        """A search for the answer to a question; a collection that does not exist is an empty one. Raises CairnError."""
+        try:
+            return await cached_search(
+                self.deps, self.principal, request, self.settings, question.run_id, answering=True, strategy=strategy
+            )
+        except NotFoundError:
+            return nothing_found(request, question.run_id)
+
+    async def rerank(self, text: str, passages: Sequence[Passage]) -> Reranked:
+        """Never raises: `problem` tells what went wrong, and `reranker` is None where the order is the one it was given."""
+        choice = self.deps.reranker.get(self.settings)
+        if not wants_reranking(choice, self.settings, answering=True):
+            return Reranked(list(passages))
+        return await rerank(choice, text, passages, self.settings.retrieve)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What understanding a message looks up in the collection that is asked."""
+
+    searcher: Searcher
+    collection: str
+
+    async def vocabulary(self, words: Sequence[str]) -> Vocabulary:
+        """How common these words are there."""
+        principal = self.searcher.principal
+        async with self.searcher.deps.database.transaction(principal, readonly=True) as connection:
+            return await look_up_words(connection, principal, self.collection, words)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of texts; searching for the same texts does not make them again. Raises ProviderError."""
+        return await query_vectors(self.searcher.deps, self.searcher.principal, texts, self.searcher.settings)
+
+    async def find(self, wishes: Sequence[Wish]) -> Found:
+        """Which documents have what a message asks to be restricted to."""
+        return await restrict(self.searcher.deps.database, self.searcher.principal, self.collection, wishes)
+
+
+@dataclass(frozen=True, slots=True)
 class Library:
     """Reads for one caller; a collection that is gone holds nothing."""
 
     database: Database
     principal: Principal
+
+    async def recall(self, session_id: str, limit: int) -> tuple[Turn, ...]:
+        """The last messages of a conversation, oldest first."""
+        return await recall(self.database, self.principal, session_id, limit)
 
     async def passages(self, ids: Sequence[UUID]) -> list[Passage]:
         """In the order of the ids, without those that are gone."""

@@ -8,37 +8,12 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from app.domain.document import ListedDocument
+from app.language.lexicon import every
 from app.language.text import fold
 from app.language.tokens import alike, spelled_terms, terms
 
-_SAID: Final = """
-    summarize summarise summarized summary summaries overview recap outline digest gist tldr synopsis brief abstract
-    résumer résume résumez résumé résumés synthèse synthétiser aperçu récapituler récapitulatif resumir resume resuma
-    resumen resúmenes síntesis sintetizar sinopsis panorama zusammenfassen zusammenfassung fasse fass zusammen
-    überblick übersicht kurzfassung show count number total amount list enumerate display contains contain include
-    available stored uploaded indexed combien nombre liste lister affiche afficher montre montrer disponibles stockés
-    chargés indexés contient cuántos cuántas número lista listar muestra mostrar enumera cargados indexados contiene
-    hay anzahl viele zeige zeig auflisten aufzählen vorhanden gespeichert hochgeladen indexiert enthält gibt main key
-    important points point ideas idea essential principal principaux principales clés idées puntos clave wichtigsten
-    wichtigste punkte hauptpunkte kernaussagen kurz short brièvement brevemente quick please merci favor bitte
-    sentences paragraph phrases frases sätzen about talk talks mention mentions mentioned concern concerns deal deals
-    discuss discusses cover covers refer refers related regarding parlent parle mentionnent mentionne concernent
-    traitent évoquent abordent sujet hablan habla mencionan menciona tratan tema erwähnen erwähnt handeln behandeln
-    betreffen sprechen thema themen hauptthemen theme themes topic topics subject subjects thème thèmes sujets temas word
-    words term terms phrase mot mots palabra palabras wort wörter kommt kommen
-"""
-"""What one does with documents as such."""
-_CALLED: Final = """
-    document documents doc docs file files paper papers text texts collection collections database corpus knowledge
-    base library content contents everything all whole entire pdf pdfs page pages fichier fichiers textes données
-    bibliothèque contenu contenus tout tous toute toutes entier ensemble documento documentos archivo archivos fichero
-    ficheros texto textos colección colecciones datos biblioteca contenido contenidos todo todos toda todas entero
-    conjunto dokument dokumente dokumenten datei dateien texte sammlung datenbank bibliothek inhalt inhalte alles alle
-    allen gesamte gesamten ganze ganzen unterlagen korpus
-"""
-"""What documents and collections of them are called."""
-_DOCUMENT: Final = frozenset(fold(word) for word in _CALLED.split())
-_META: Final = frozenset(fold(word) for word in (_SAID + _CALLED).split())
+_DOCUMENT: Final = every(lambda one: one.documents.called)
+_META: Final = _DOCUMENT | every(lambda one: one.documents.verbs)
 SHORTEST_NAME: Final = 3
 """Letters of a title or file name that is looked for in a message."""
 
@@ -48,7 +23,7 @@ def topic(message: str) -> list[str]:
     return [raw for raw, word in spelled_terms(message) if word not in _META]
 
 
-def named(message: str, documents: Sequence[ListedDocument]) -> list[ListedDocument]:
+def find_named_documents(message: str, documents: Sequence[ListedDocument]) -> list[ListedDocument]:
     """Documents whose title, identity or file name stands in the message; else those whose name holds all words of its
     topic, if these are not most of them. Empty where it names none.
 

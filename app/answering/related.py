@@ -20,7 +20,7 @@ from app.answering.choose import Means, by_complexity
 from app.answering.context import Outcome, Run
 from app.answering.draft import Material, write_answer, write_or_quote
 from app.answering.fast import fast
-from app.answering.widen import can_widen, widen
+from app.answering.gather import can_widen, widen
 from app.domain.answer import Citation, Draft
 from app.domain.event import Progress, SourcesFound
 from app.domain.graph_view import Relation, Way

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from app.answer.advice import join_or, known_language
+from app.answer.advice import join_or
 from app.answering.context import Outcome, Run
 from app.domain.answer import Draft
 from app.domain.event import Token
 from app.domain.plan import Intent
-from app.language.tokens import Language, terms
+from app.language.lexicon import replies
+from app.language.tokens import terms
 
 REPLIES: Final[Mapping[Intent, str]] = {
     "greeting": "Hello! How can I help you with your documents today?",
@@ -24,24 +25,6 @@ REPLIES: Final[Mapping[Intent, str]] = {
 SHOWN: Final = 3
 """Documents that a question back names."""
 
-_SUBJECT: Final[Mapping[Language, str]] = {
-    "en": "What is your question about? Please name the subject",
-    "fr": "Sur quoi porte votre question ? Merci de préciser le sujet",
-    "es": "¿Sobre qué trata su pregunta? Indique el tema",
-    "de": "Worum geht es in Ihrer Frage? Bitte nennen Sie das Thema",
-}
-_WHICH: Final[Mapping[Language, str]] = {
-    "en": "What exactly would you like to know about “{said}”? Please ask in a full sentence",
-    "fr": "Que souhaitez-vous savoir exactement à propos de « {said} » ? Merci de poser une question complète",
-    "es": "¿Qué desea saber exactamente sobre «{said}»? Formule una pregunta completa",
-    "de": "Was genau möchten Sie über „{said}“ wissen? Bitte stellen Sie eine ganze Frage",
-}
-_FOR_EXAMPLE: Final[Mapping[Language, str]] = {
-    "en": ", for example about {titles}.",
-    "fr": ", par exemple à propos de {titles}.",
-    "es": ", por ejemplo sobre {titles}.",
-    "de": ", zum Beispiel zu {titles}.",
-}
 LONGEST_SAID: Final = 80
 
 
@@ -63,7 +46,7 @@ async def clarify(run: Run) -> Outcome:
 
 def question_back(message: str, language: str, titles: Sequence[str]) -> str:
     """What to ask somebody whose message does not say enough."""
-    spoken = known_language(language)
+    say = replies(language)
     said = " ".join(message.split())
-    about = _WHICH[spoken].format(said=said) if terms(said) and len(said) <= LONGEST_SAID else _SUBJECT[spoken]
-    return about + (_FOR_EXAMPLE[spoken].format(titles=join_or(titles, spoken)) if titles else ".")
+    about = say.which.format(said=said) if terms(said) and len(said) <= LONGEST_SAID else say.subject
+    return about + (say.for_example.format(titles=join_or(titles, language)) if titles else ".")

@@ -3,15 +3,18 @@
 A message that names documents is about these; one that names a subject instead is answered from what a search finds about
 it. What fits into one prompt is summarised at once; more is read in parts, notes are taken of each, and the summary is
 written from the notes. Of a collection that does not fit into the budget, passages of its communities are read
-(app/answering/overview.py). Without a model the most representative sentences are quoted.
+instead. Without a model the most representative sentences are quoted.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 from uuid import UUID
 
 import numpy as np
@@ -19,18 +22,19 @@ import numpy as np
 from app.answer.context import rendered
 from app.answer.digest import digest, representative
 from app.answer.extract import not_found
-from app.answering.context import Outcome, Run, coverage
+from app.answering.context import Outcome, Run, describe_coverage
 from app.answering.draft import Material, answer_from, write_answer, write_or_quote
 from app.answering.fast import answer_empty
 from app.answering.gather import gather
-from app.answering.naming import named, topic
-from app.answering.notes import batches, take_notes
-from app.answering.overview import Overview, overview
+from app.answering.naming import find_named_documents, topic
 from app.domain.document import ListedDocument
 from app.domain.event import Progress, SourcesFound
-from app.domain.passage import DocumentReading
+from app.domain.graph_view import CommunitySummary
+from app.domain.passage import DocumentReading, Passage
+from app.errors import ProviderError
 from app.language.sentences import Span
-from app.prompts import prompt_part
+from app.prompts import prompt, prompt_part
+from app.providers.protocols import Message
 
 CENTRAL_CHUNKS = 24
 """Chunks whose sentences an extractive summary chooses from."""
@@ -49,7 +53,7 @@ async def summarize(run: Run) -> Outcome:
     if not documents:
         return await answer_empty(run)
     chosen = [item for item in documents if item.external_id in run.plan.documents]
-    chosen = chosen or named(question.text, documents) or named(run.plan.text, documents)
+    chosen = chosen or find_named_documents(question.text, documents) or find_named_documents(run.plan.text, documents)
     if not chosen and not run.plan.summarize and (subject := topic(run.plan.text)):
         return await _summarize_subject(run, " ".join(subject))
     ids = [item.id for item in chosen] or None
@@ -81,7 +85,7 @@ async def _summarize_reading(
     run: Run, reading: DocumentReading, documents: list[ListedDocument], view: Overview | None = None
 ) -> Outcome:
     passages = reading.passages
-    read = f"{coverage(len(passages), reading.total)} in {len(documents)} documents"
+    read = f"{describe_coverage(len(passages), reading.total)} in {len(documents)} documents"
     material = Material(
         question=run.plan.text,
         passages=passages,
@@ -139,3 +143,125 @@ async def _central(run: Run, material: Material) -> dict[UUID, list[Span]]:
         for at in representative(vectors, CENTRAL_CHUNKS):
             places.setdefault(chunks[at].passage_id, []).append((chunks[at].start, chunks[at].end))
     return places
+
+
+# --- Notes of a text that is too long to be read at once: one model call for each part, two at a time ---
+
+AT_ONCE: Final = 2
+SENTENCES: Final = 8
+"""Of notes for each part."""
+MAX_TOKENS: Final = 700
+HEADER_TOKENS: Final = 30
+"""What the header of a source takes, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """`text`: the notes in order, with numbers of the passages in all parts together. `passages_lost`: those of parts of
+    which no notes could be taken."""
+
+    text: str
+    passages_lost: int
+    degraded: tuple[str, ...]
+
+
+def batches(passages: Sequence[Passage], max_tokens: int) -> list[list[Passage]]:
+    """Passages in order, in parts of at most `max_tokens` (at least one passage each)."""
+    parts: list[list[Passage]] = []
+    room = 0
+    for passage in passages:
+        size = passage.token_count + HEADER_TOKENS
+        if not parts or size > room:
+            parts.append([])
+            room = max_tokens
+        parts[-1].append(passage)
+        room -= size
+    return parts
+
+
+async def take_notes(run: Run, parts: Sequence[Sequence[Passage]], question: str) -> Noted:
+    """Tells the progress as parts are read. Raises ProviderError when no part could be read."""
+    gate = asyncio.Semaphore(AT_ONCE)
+    firsts = [1 + sum(map(len, parts[:at])) for at in range(len(parts))]
+
+    async def take(part: Sequence[Passage], first: int) -> str | ProviderError:
+        async with gate:
+            try:
+                return await _note(run, part, first, question)
+            except ProviderError as error:
+                return error
+
+    tasks = [asyncio.create_task(take(part, first)) for part, first in zip(parts, firsts, strict=True)]
+    try:
+        for done, finished in enumerate(asyncio.as_completed(tasks), start=1):
+            await finished
+            run.emit(Progress("summarize", 40 + 40 * done // len(tasks)))
+        return _noted([task.result() for task in tasks], parts)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _note(run: Run, part: Sequence[Passage], first: int, question: str) -> str:
+    assert run.deps.chat is not None
+    asked = json.dumps(question, ensure_ascii=False)
+    filled = prompt("summarize", context=rendered(part, first).text, question=asked, sentences=str(SENTENCES))
+    reply = await run.record.metered("notes", run.deps.chat, run.settings).complete(
+        [Message("system", filled.system), Message("user", filled.user)],
+        temperature=run.settings.rag.qa.temperature,
+        max_tokens=MAX_TOKENS,
+        timeout=run.settings.answer.timeout_seconds,
+    )
+    return reply.text.strip()
+
+
+def _noted(taken: Sequence[str | ProviderError], parts: Sequence[Sequence[Passage]]) -> Noted:
+    failed = [(part, reply) for part, reply in zip(parts, taken, strict=True) if isinstance(reply, ProviderError)]
+    if len(failed) == len(parts):
+        raise failed[0][1]
+    text = "\n\n".join(f"Part {n}:\n{reply}" for n, reply in enumerate(taken, 1) if isinstance(reply, str))
+    degraded = tuple(f"no notes of {len(part)} passages ({error.code}: {error.detail})" for part, error in failed)
+    return Noted(text, sum(len(part) for part, _ in failed), degraded)
+
+
+# --- What to read for an overview of a collection that is too large to be read: passages of its communities ---
+
+COMMUNITIES: Final = 40
+"""At most."""
+FEWEST: Final = 3
+"""Communities that make an overview; of fewer, passages evenly spread over the collection say more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Passages, those of a community side by side. `places`: the sentences that sum up the communities, by passage."""
+
+    passages: tuple[Passage, ...]
+    places: Mapping[UUID, Sequence[Span]]
+    communities: int
+
+
+async def overview(run: Run, max_tokens: int) -> Overview | None:
+    """None where the collection has too few communities."""
+    found = await run.deps.library.largest_communities(run.question.collection, limit=COMMUNITIES)
+    found = [one for one in found if one.sentences]
+    if len(found) < FEWEST:
+        return None
+    wanted = list(dict.fromkeys(_in_turns(found)))
+    passages: dict[UUID, Passage] = {}
+    for passage in await run.deps.library.passages(wanted):
+        max_tokens -= passage.token_count
+        if max_tokens < 0 and passages:
+            break
+        passages[passage.passage_id] = passage
+    places: dict[UUID, list[Span]] = {}
+    for sentence in (sentence for one in found for sentence in one.sentences):
+        if sentence.passage_id in passages:
+            places.setdefault(sentence.passage_id, []).append((sentence.start, sentence.end))
+    return Overview(tuple(passages[one] for one in places), places, len(found))
+
+
+def _in_turns(found: Sequence[CommunitySummary]) -> Iterator[UUID]:
+    for turn in range(max(len(one.sentences) for one in found)):
+        yield from (one.sentences[turn].passage_id for one in found if turn < len(one.sentences))

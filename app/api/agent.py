@@ -5,8 +5,7 @@ The same run as `POST /query` with `strategy: "planned"`; only its rendering dif
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 from uuid import UUID
 
@@ -16,17 +15,18 @@ from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
 from app.api import problems
-from app.api.asking import asked
+from app.api.asking import RUN_HEADER, begin, finish
+from app.api.asking import stream as stream_run
 from app.api.models import ID_EXAMPLE, Body, example
-from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_gone
-from app.api.sse import Frame, describe, error_frame, event_stream
+from app.api.running import RunningDep, ServicesDep, TypedRoute
+from app.api.sse import Frame, describe, error_frame
 from app.domain.answer import Answer
-from app.domain.event import Answered, Cancelled, Failed, Progress
+from app.domain.event import Answered, Cancelled, Event, Failed, Progress
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.errors import CairnError, ConflictError, InputError
+from app.errors import ConflictError, InputError
 from app.service.documents import get_collection
-from app.service.search import checked_text
+from app.service.search import check_query
 from app.wiring import Services
 
 router = APIRouter(prefix="/api/agent", tags=["agent"], route_class=TypedRoute)
@@ -44,6 +44,7 @@ class AgentBody(Body):
     mode: Literal["agent"] = "agent"
     return_trace: bool = Field(False, description="Whether the response has the trace.")
     collection: str | None = Field(None, description="Default: the setting rag.collectionName.")
+    run_id: UUID | None = Field(None, description="Names the run, for GET /runs/{run_id}; made if not given.")
 
 
 class Camel(BaseModel):
@@ -103,9 +104,12 @@ _STREAM_EXAMPLE = (
 async def run(body: AgentBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
     """The answer in one piece. Leaving cancels the run."""
     question = await _question(body, services)
-    response = await until_gone(request, _finished(running, services, question))
-    shown = response if body.return_trace else response.model_copy(update={"trace": []})
-    return Response(shown.model_dump_json(by_alias=True), media_type="application/json")
+    task, view = await begin(running, services, question, named=body.run_id is not None), AgentView(request)
+    answered = await finish(request, task, view.see)
+    shown = view.response(answered.answer, trace=body.return_trace)
+    return Response(
+        shown.model_dump_json(by_alias=True), media_type="application/json", headers={RUN_HEADER: str(task.id)}
+    )
 
 
 @router.post(
@@ -119,12 +123,15 @@ async def run(body: AgentBody, request: Request, services: ServicesDep, running:
 async def stream(body: AgentBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
     """`trace` for each step, then `complete`; or `error` as the last event. Leaving cancels the run."""
     question = await _question(body, services)
-    return event_stream(request, _frames(request, running, services, question))
+    task = await begin(running, services, question, named=body.run_id is not None)
+    response = stream_run(request, task, AgentView(request).frames)
+    response.headers[RUN_HEADER] = str(task.id)
+    return response
 
 
 async def _question(body: AgentBody, services: Services) -> Question:
     settings = services.settings.current
-    text = checked_text(body.question, settings)
+    text = check_query(body.question, settings)
     if len(text) > settings.planned.question_chars:
         most = settings.planned.question_chars
         raise InputError(
@@ -132,52 +139,46 @@ async def _question(body: AgentBody, services: Services) -> Question:
         )
     name = body.collection if body.collection is not None else settings.rag.collection_name
     await get_collection(services, name)
-    return Question(text=text, collection=name, run_id=new_id(), strategy="planned")
+    return Question(text=text, collection=name, run_id=body.run_id or new_id(), strategy="planned")
 
 
-async def _finished(running: Running, services: Services, question: Question) -> AgentResponse:
-    trace: list[Mapping[str, Any]] = []
-    events = await asked(running, services, question, "query", resumable=False, named=False)
-    async with aclosing(events) as run:
-        async for item in run:
-            match item.event:
-                case Progress() as step if step.detail:
-                    trace.append(_item(step))
-                case Answered(answer):
-                    return _response(answer, trace)
-                case Failed(error):
-                    raise error
-                case Cancelled():
-                    raise ConflictError("the run was cancelled")
-    raise CairnError("the run ended without a result; report this with the request id")
+class AgentView:
+    """One run as this contract shows it: its steps as a trace, then the answer."""
 
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._trace: list[Mapping[str, Any]] = []
 
-async def _frames(
-    request: Request, running: Running, services: Services, question: Question
-) -> AsyncGenerator[Frame, None]:
-    trace: list[Mapping[str, Any]] = []
-    events = await asked(running, services, question, "query", resumable=False, named=False)
-    async with aclosing(events) as run:
-        async for item in run:
-            match item.event:
-                case Progress() as step if step.detail:
-                    trace.append(_item(step))
-                    yield Frame("trace", dict(trace[-1]))
-                case Answered(answer):
-                    response = _response(answer, trace)
-                    yield Frame("complete", response.model_dump(mode="json", by_alias=True), terminal=True)
-                case Failed(error):
-                    yield Frame("trace", {"type": "error", "notes": error.detail})
-                    yield error_frame(request, error)
-                case Cancelled():
-                    yield error_frame(request, ConflictError("the run was cancelled"))
+    def see(self, event: Event) -> None:
+        """Keep a step for the answer."""
+        if isinstance(event, Progress) and event.detail:
+            self._trace.append(_item(event))
+
+    def frames(self, event: Event) -> list[Frame]:
+        """What is streamed of an event."""
+        self.see(event)
+        match event:
+            case Progress() if event.detail:
+                return [Frame("trace", dict(self._trace[-1]))]
+            case Answered(answer):
+                body = self.response(answer).model_dump(mode="json", by_alias=True)
+                return [Frame("complete", body, terminal=True)]
+            case Failed(error):
+                return [Frame("trace", {"type": "error", "notes": error.detail}), error_frame(self._request, error)]
+            case Cancelled():
+                return [error_frame(self._request, ConflictError("the run was cancelled"))]
+        return []
+
+    def response(self, answer: Answer, *, trace: bool = True) -> AgentResponse:
+        """The answer, with the steps that led to it."""
+        return _response(answer, self._trace if trace else None)
 
 
 def _item(event: Progress) -> dict[str, Any]:
     return {name: value for name, value in event.detail.items() if value not in ("", None)}
 
 
-def _response(answer: Answer, trace: list[Mapping[str, Any]]) -> AgentResponse:
+def _response(answer: Answer, trace: Sequence[Mapping[str, Any]] | None) -> AgentResponse:
     """What ran otherwise than asked stands in the trace, which is all that this contract has for it."""
     lacks = [AgentInsufficiency(**item) for item in answer.route.get("insufficiencies", ())]
     named = {f"{one.section}: {one.missing}" if one.section else one.missing for one in lacks}
@@ -193,5 +194,5 @@ def _response(answer: Answer, trace: list[Mapping[str, Any]]) -> AgentResponse:
             for one in answer.citations
         ],
         insufficiencies=lacks,
-        trace=[*map(dict, trace), *notes],
+        trace=[] if trace is None else [*map(dict, trace), *notes],
     )

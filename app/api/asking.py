@@ -1,58 +1,66 @@
-"""Runs as the edges read them: to the last event, or rendered one by one."""
+"""Runs as the edges begin and read them: in one piece, or event by event."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-from app.api.running import Running
-from app.api.sse import Frame
-from app.domain.event import Answered, Cancelled, Event, Failed, Numbered, Surface
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.api.running import Running, until_gone
+from app.api.sse import Frame, event_stream
+from app.domain.event import Answered, Event, Numbered, Surface
 from app.domain.question import Question
-from app.errors import CairnError, ConflictError
-from app.service import runs as run_actions
+from app.service.ask import Task, final, start
 from app.wiring import Services
 
-Render = Callable[[Event], list[Frame]]
+FramesOf = Callable[[Event], list[Frame]]
 """What a surface shows of an event; nothing of some."""
 
-
-async def asked(
-    running: Running, services: Services, question: Question, surface: Surface, *, resumable: bool, named: bool
-) -> AsyncGenerator[Numbered]:
-    """The events of a question, measured. `named`: the client chose the run id. Raises ConflictError where it is in use."""
-    events = await run_actions.begin(services, question, resumable=resumable, surface=surface, named=named)
-    return _measured(running, events)
+RUN_HEADER = "X-Run-ID"
 
 
-async def _measured(running: Running, events: AsyncGenerator[Numbered]) -> AsyncGenerator[Numbered]:
-    async with aclosing(events) as run:
-        async for item in run:
-            if isinstance(item.event, Answered):
-                running.metrics.stages(item.event.answer.timings_ms)
-            yield item
+async def begin(
+    running: Running,
+    services: Services,
+    question: Question,
+    surface: Surface = "query",
+    *,
+    resumable: bool = False,
+    named: bool = False,
+) -> Task:
+    """A run, measured. `named`: the client chose the run id. Raises ConflictError where that is in use."""
+    return await start(
+        services, question, surface=surface, resumable=resumable, named=named, on_end=partial(measure, running)
+    )
 
 
-async def finished(events: AsyncGenerator[Numbered]) -> Answered:
-    """The last event. Raises what a failed run failed with."""
-    async with aclosing(events) as run:
-        async for item in run:
-            match item.event:
-                case Answered():
-                    return item.event
-                case Failed(error):
-                    raise error
-                case Cancelled():
-                    raise ConflictError("the run was cancelled")
-    raise CairnError("the run ended without a result; report this with the request id")
+def measure(running: Running, end: Event) -> None:
+    """Count what the stages of a run took, once it has ended."""
+    if isinstance(end, Answered):
+        running.metrics.stages(end.answer.timings_ms)
 
 
-async def rendered(events: AsyncGenerator[Numbered], render: Render, *, numbered: bool) -> AsyncGenerator[Frame]:
-    """Frames of a run. `numbered`: with the places of the events as ids, to go on from; of several frames of one event
-    only the last has its place, so that none is lost between them."""
-    async with aclosing(events) as run:
-        async for item in run:
-            frames = render(item.event)
-            for left, frame in zip(reversed(range(len(frames))), frames, strict=True):
-                yield replace(frame, id=item.seq - (left > 0)) if numbered else frame
+async def finish(request: Request, task: Task, each: Callable[[Event], None] = lambda event: None) -> Answered:
+    """The answer in one piece; `each` sees all events on the way. A client that leaves cancels a run that is not resumable.
+    Raises what the run failed with."""
+    answered: Answered = await until_gone(request, final(task, each))
+    return answered
+
+
+def stream(request: Request, task: Task, frames_of: FramesOf) -> Response:
+    """The run event by event. A client that leaves cancels a run that is not resumable."""
+    frames = partial(render, frames_of, numbered=task.resumable)
+    on_close = None if task.resumable else task.stop
+    return event_stream(request, task.events(), frames, own_ids=task.resumable, on_close=on_close)
+
+
+def render(frames_of: FramesOf, item: Numbered, *, numbered: bool) -> list[Frame]:
+    """The frames of an event. `numbered`: with its place as id, to go on from; of several frames of one event only the last
+    has its place, so that none is lost between them."""
+    frames = frames_of(item.event)
+    if not numbered:
+        return frames
+    return [replace(frame, id=item.seq - (n < len(frames))) for n, frame in enumerate(frames, 1)]

@@ -44,7 +44,7 @@ class ClearedOut(BaseModel):
 @router.get("/cache", summary="What the retrieval cache did")
 async def get_cache(services: ServicesDep) -> CacheOut:
     """Counts of the tenant over all processes and restarts; those of other processes are up to a second old."""
-    settings, stats = services.settings.current.cache, await search.cache_stats(services)
+    settings, stats = services.settings.current.cache, await search.get_cache_stats(services)
     return CacheOut(
         enabled=settings.enabled,
         size=stats.size,

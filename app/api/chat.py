@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -12,26 +11,26 @@ from fastapi import APIRouter, Header, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
-from app.api import problems
-from app.api.asking import asked, finished, rendered
+from app.api import asking, problems
+from app.api.asking import RUN_HEADER
 from app.api.chat_frames import SOURCE_EXAMPLE, ChatSource, chat_frames, chat_source
 from app.api.models import ID_EXAMPLE, Body, example
-from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, until_gone
-from app.api.sse import describe, event_stream
-from app.domain.event import Answered, Numbered
+from app.api.running import Running, RunningDep, ServicesDep, TypedRoute
+from app.api.sse import describe
+from app.domain.event import Answered
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import InputError
 from app.memory.sources import sources_of
-from app.service import conversations as chat_actions
-from app.service.documents import checked_name
-from app.service.search import checked_text
+from app.service import conversations as conversation_service
+from app.service.ask import Task
+from app.service.documents import check_collection_name
+from app.service.search import check_query
 from app.wiring import Services
 
 router = APIRouter(tags=["chat"], route_class=TypedRoute)
 
 SESSION_HEADER = "X-Session-ID"
-RUN_HEADER = "X-Run-ID"
 _IN_HEADER = re.compile(r"[!-~]+")
 ChatId = Annotated[
     str, Path(description="Id of a chat; its documents are in the collection chat_{chat_id}.", examples=["leave-2026"])
@@ -97,7 +96,7 @@ async def chat(
     """The answer, in one piece. Leaving cancels the run."""
     began = time.perf_counter()
     question = _question(body, services, session)
-    answered = await until_gone(request, finished(await _asked(body, running, services, question)))
+    answered = await asking.finish(request, await _begin(body, running, services, question))
     response = _response(answered, question, (time.perf_counter() - began) * 1000)
     return Response(response.model_dump_json(), media_type="application/json", headers=_headers(question))
 
@@ -124,28 +123,26 @@ async def chat_stream(
     session: SessionHeader = None,
 ) -> Response:
     """`token`, then `sources`, then `done`; or `error` as the last event. Leaving cancels the run."""
-    collection = chat_actions.chat_collection(chat_id)
+    collection = conversation_service.chat_collection(chat_id)
     return await _streamed(body, request, running, services, _question(body, services, session, collection))
 
 
 def _question(body: ChatRequest, services: Services, header: str | None, collection: str | None = None) -> Question:
     given = body.session_id if body.session_id is not None else header
-    session = chat_actions.checked_session(given) if given is not None else chat_actions.new_session()
+    session = conversation_service.check_session_id(given) if given is not None else conversation_service.new_session()
     if body.collection_name is not None:
-        collection = checked_name(body.collection_name)
+        collection = check_collection_name(body.collection_name)
     return Question(
-        text=checked_text(body.message, services.settings.current),
-        collection=collection or chat_actions.session_collection(session),
+        text=check_query(body.message, services.settings.current),
+        collection=collection or conversation_service.session_collection(session),
         run_id=body.run_id or new_id(),
         session_id=session,
     )
 
 
-async def _asked(
-    body: ChatRequest, running: Running, services: Services, question: Question
-) -> AsyncGenerator[Numbered]:
+async def _begin(body: ChatRequest, running: Running, services: Services, question: Question) -> Task:
     named = body.run_id is not None
-    return await asked(running, services, question, "chat", resumable=body.resumable, named=named)
+    return await asking.begin(running, services, question, "chat", resumable=body.resumable, named=named)
 
 
 def _headers(question: Question) -> dict[str, str]:
@@ -177,8 +174,6 @@ def _response(answered: Answered, question: Question, milliseconds: float) -> Ch
 async def _streamed(
     body: ChatRequest, request: Request, running: Running, services: Services, question: Question
 ) -> Response:
-    events = await _asked(body, running, services, question)
-    frames = rendered(events, chat_frames(request), numbered=body.resumable)
-    response = event_stream(request, frames, own_ids=body.resumable)
+    response = asking.stream(request, await _begin(body, running, services, question), chat_frames(request))
     response.headers.update(_headers(question))
     return response

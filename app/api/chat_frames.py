@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 from starlette.requests import HTTPConnection
 
-from app.api.asking import Render
+from app.api.asking import FramesOf
 from app.api.models import ID_EXAMPLE, example
 from app.api.sse import Frame, error_frame
 from app.domain.answer import Answer
@@ -45,7 +45,7 @@ def chat_source(source: SourceRef) -> ChatSource:
     )
 
 
-def chat_frames(request: HTTPConnection) -> Render:
+def chat_frames(request: HTTPConnection) -> FramesOf:
     """What /chat streams of the events of one run."""
     shown = ""
 

@@ -23,7 +23,7 @@ from app.domain.document import Document, Indexed, Rejected, Source, upload_resu
 from app.errors import CairnError, InputError, TooLargeError
 from app.language.text import normalise
 from app.service import documents
-from app.service.documents import checked_source, index_now
+from app.service.documents import check_source, index_now
 from app.settings import Settings
 
 router = APIRouter(tags=["documents"], route_class=TypedRoute)
@@ -139,7 +139,7 @@ async def upload(
     """A file that cannot be read fails alone. The same name with the same content is a duplicate, with other content a
     new version. The collection is created if need be."""
     settings = services.settings.current
-    documents.checked_name(name)
+    documents.check_collection_name(name)
     sources = await received(files, metadata, settings)
     if wait:
         outcomes = await documents.index_now(services, name, sources)
@@ -181,7 +181,7 @@ async def _sources(files: Sequence[UploadFile], metadata: Metadata, settings: Se
         name = relative_path(file.filename or "")
         media_type = normalise(file.content_type or "")[:200] or None
         source = Source(name, name, await file.read(), media_type=media_type, metadata=metadata)
-        sources.append(documents.checked_source(source, settings))
+        sources.append(documents.check_source(source, settings))
     names = Counter(source.external_id for source in sources)
     if repeated := [name for name, count in names.items() if count > 1]:
         raise InputError(f"file names must differ within one upload; repeated: {', '.join(repeated[:5])}")
@@ -320,7 +320,7 @@ def _sort(documents: list[IndexDocument], settings: Settings) -> tuple[list[Sour
     for document in documents:
         source = _source(document)
         try:
-            good.append(checked_source(source, settings))
+            good.append(check_source(source, settings))
         except CairnError as error:
             failed.append(FailedOut(id=source.external_id[:200], error=error.detail, code=error.code))
     counts = Counter(source.external_id for source in good)

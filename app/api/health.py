@@ -16,7 +16,7 @@ from app.api.models import example
 from app.api.running import Running, RunningDep, ServicesDep
 from app.domain.job import QueueState
 from app.errors import CairnError, NotFoundError
-from app.service.documents import recall_by_collection
+from app.service.documents import list_recall
 from app.service.operation import DatabaseState, check_database, describe_service
 from app.wiring import Services
 
@@ -126,7 +126,7 @@ async def metrics(services: ServicesDep, running: RunningDep) -> Response:
     found, database, state = running.metrics, await check_database(services), describe_service(services)
     found.queue(database.queue)
     with suppress(CairnError):
-        found.recall(await recall_by_collection(services, limit=100))
+        found.recall(await list_recall(services, limit=100))
     found.settings_failed.set(services.settings.problem is not None)
     found.tokenizer_fallback.set(state.estimated_tokens)
     found.traces_dropped.set(state.traces_dropped)

@@ -89,7 +89,7 @@ async def job_events(job_id: JobId, services: ServicesDep, request: Request) -> 
     """`progress` events with the whole job whenever it changed, then one `done`, also for a job that has ended already.
     Every event says everything, so Last-Event-ID is not needed."""
     job = await job_service.get_job(services, job_id)
-    return event_stream(request, _frames(services, job))
+    return event_stream(request, _frames(services, job), lambda frame: [frame])
 
 
 async def _frames(services: Services, job: Job) -> AsyncGenerator[Frame, None]:

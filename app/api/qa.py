@@ -5,25 +5,26 @@ The same run as `POST /query` with `strategy: "iterative"`; only its rendering d
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from functools import partial
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from fastapi import APIRouter, Header, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
 from app.api import problems
+from app.api.asking import RUN_HEADER, finish, measure
 from app.api.chat import SESSION_HEADER
 from app.api.models import Body, example
-from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
-from app.domain.event import Answered, Cancelled, Failed
+from app.api.running import RunningDep, ServicesDep, TypedRoute
+from app.domain.event import Answered
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.errors import CairnError, ConflictError
-from app.service import qa as qa_actions
-from app.service.conversations import checked_session
+from app.service import qa as qa_service
+from app.service.conversations import check_session_id
 from app.service.documents import get_collection
-from app.service.search import checked_text
+from app.service.search import check_query
 from app.wiring import Services
 
 router = APIRouter(prefix="/qa", tags=["questions"], route_class=TypedRoute)
@@ -50,6 +51,7 @@ class QARequest(Body):
     )
     quick_mode: bool = Field(False, description="One pass, without looking for what is missing; `cgrag` is null then.")
     temperature: float | None = Field(None, ge=0, le=2, description="Default: the setting rag.qa.temperature.")
+    run_id: UUID | None = Field(None, description="Names the run, for GET /runs/{run_id}; made if not given.")
 
 
 class QACitation(BaseModel):
@@ -111,16 +113,21 @@ async def ask(
 ) -> Response:
     """The answer of up to three passes (setting iterative.maxPasses). Leaving cancels the run."""
     question = await _question(body, services, session)
-    answered, searched = await until_gone(request, _finished(services, question, body))
-    running.metrics.stages(answered.answer.timings_ms)
-    response = await _response(services, answered, searched)
-    return Response(response.model_dump_json(), media_type="application/json")
+    task, record = await qa_service.start_qa(
+        services, question, use_graph=body.use_graph, temperature=body.temperature, named=body.run_id is not None,
+        on_end=partial(measure, running),
+    )  # fmt: skip
+    answered = await finish(request, task)
+    response = await _response(services, answered, qa_service.summarize_searches(record, answered.answer))
+    return Response(
+        response.model_dump_json(), media_type="application/json", headers={RUN_HEADER: str(question.run_id)}
+    )
 
 
 @router.delete("/sessions/{session_id}", status_code=204, summary="Start fresh", responses=problems.declare(404))
 async def delete_session(session_id: str, services: ServicesDep) -> None:
     """Forgets what the session has read and looked for in vain."""
-    await qa_actions.delete_session(services, checked_session(session_id))
+    await qa_service.delete_session(services, check_session_id(session_id))
 
 
 async def _question(body: QARequest, services: Services, header: str | None) -> Question:
@@ -129,33 +136,17 @@ async def _question(body: QARequest, services: Services, header: str | None) -> 
     await get_collection(services, name)
     given = body.session_id if body.session_id is not None else header
     return Question(
-        text=checked_text(body.question, settings),
+        text=check_query(body.question, settings),
         collection=name,
-        run_id=new_id(),
+        run_id=body.run_id or new_id(),
         strategy="fast" if body.quick_mode else "iterative",
-        context_session=checked_session(given) if given is not None else None,
+        context_session=check_session_id(given) if given is not None else None,
     )
 
 
-async def _finished(
-    services: Services, question: Question, body: QARequest
-) -> tuple[Answered, qa_actions.SearchQuality]:
-    """The last event, and what its searches found. Raises what a failed run failed with."""
-    events, record = qa_actions.ask(services, question, use_graph=body.use_graph, temperature=body.temperature)
-    async with aclosing(events) as closing:
-        async for event in closing:
-            if isinstance(event, Answered):
-                return event, qa_actions.search_quality(record, event.answer)
-            if isinstance(event, Failed):
-                raise event.error
-            if isinstance(event, Cancelled):
-                raise ConflictError("the run was cancelled")
-    raise CairnError("the run ended without a result; report this with the request id")
-
-
-async def _response(services: Services, answered: Answered, searched: qa_actions.SearchQuality) -> QAResponse:
+async def _response(services: Services, answered: Answered, searched: qa_service.SearchSummary) -> QAResponse:
     answer = answered.answer
-    lines = await qa_actions.lines_of(services, answer.citations)
+    lines = await qa_service.locate_quotes(services, answer.citations)
     urls = {source.document_id: source.metadata.get("url") for source in answer.sources}
     cgrag = answer.route.get("cgrag")
     return QAResponse(

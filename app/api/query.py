@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import HTTPConnection, Request
 
 from app.api import problems
-from app.api.asking import asked, finished, rendered
+from app.api.asking import begin, finish, stream
 from app.api.models import (
     COLLECTION_EXAMPLE,
     ID_EXAMPLE,
@@ -22,15 +22,15 @@ from app.api.models import (
     example,
     passage_fields,
 )
-from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
-from app.api.sse import Frame, describe, error_frame, event_stream
+from app.api.running import RunningDep, ServicesDep, TypedRoute
+from app.api.sse import Frame, describe, error_frame
 from app.domain.answer import Answer, Grounding
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
-from app.service.conversations import checked_session
+from app.service.conversations import check_session_id
 from app.service.documents import get_collection
-from app.service.search import checked_text
+from app.service.search import check_query
 from app.wiring import Services
 
 router = APIRouter(tags=["questions"], route_class=TypedRoute)
@@ -142,23 +142,22 @@ async def query(body: QueryBody, request: Request, services: ServicesDep, runnin
     question = _question(body, services)
     await get_collection(services, question.collection)  # while the status can still say 404
     named = body.run_id is not None
-    events = await asked(running, services, question, "query", resumable=body.resumable, named=named)
+    task = await begin(running, services, question, resumable=body.resumable, named=named)
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
-        frames = rendered(events, partial(query_frames, request), numbered=body.resumable)
-        return event_stream(request, frames, own_ids=body.resumable)
-    answered = await until_gone(request, finished(events))
+        return stream(request, task, partial(query_frames, request))
+    answered = await finish(request, task)
     return Response(answer_out(answered.answer).model_dump_json(), media_type="application/json")
 
 
 def _question(body: QueryBody, services: Services) -> Question:
     settings = services.settings.current
     return Question(
-        text=checked_text(body.question, settings),
+        text=check_query(body.question, settings),
         collection=body.collection if body.collection is not None else settings.rag.collection_name,
         run_id=body.run_id or new_id(),
         strategy=body.strategy,
         filters=body.filters,
-        session_id=checked_session(body.session_id) if body.session_id is not None else None,
+        session_id=check_session_id(body.session_id) if body.session_id is not None else None,
     )
 
 

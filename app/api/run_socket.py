@@ -16,9 +16,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from app.api.query import query_frames
 from app.api.running import services_of
 from app.api.sse import Frame, error_frame
-from app.domain.event import TERMINAL, Event, Progress
+from app.domain.event import TERMINAL, Numbered, Progress
 from app.errors import CairnError, InputError, NotFoundError
-from app.service import runs as run_actions
+from app.service import runs as run_service
 from app.wiring import Services
 
 log = structlog.get_logger(__name__)
@@ -51,10 +51,10 @@ async def _send(socket: WebSocket, run_id: str) -> None:
     code = CLOSE_NORMAL
     with suppress(WebSocketDisconnect, RuntimeError):  # who leaves in the middle is no error
         try:
-            async with aclosing(_watched(services_of(socket), run_id)) as events:
-                async for event in events:
-                    if isinstance(event, (Progress, *TERMINAL)):
-                        await socket.send_text(_text(query_frames(socket, event)[0]))
+            async with aclosing(await _watch(services_of(socket), run_id)) as events:
+                async for item in events:
+                    if isinstance(item.event, (Progress, *TERMINAL)):
+                        await socket.send_text(_text(query_frames(socket, item.event)[0]))
         except CairnError as error:
             await socket.send_text(_text(error_frame(socket, error)))
         except (WebSocketDisconnect, RuntimeError):
@@ -65,15 +65,13 @@ async def _send(socket: WebSocket, run_id: str) -> None:
         await socket.close(code)
 
 
-async def _watched(services: Services, text: str) -> AsyncGenerator[Event]:
+async def _watch(services: Services, text: str) -> AsyncGenerator[Numbered]:
     try:
         run_id = UUID(text)
     except ValueError:
         raise InputError(f"{text[:100]!r} is not the id of a run") from None
     await _appeared(services, run_id)
-    async with aclosing(run_actions.watch_run(services, run_id)) as events:
-        async for event in events:
-            yield event
+    return await run_service.watch_run(services, run_id)
 
 
 async def _appeared(services: Services, run_id: UUID) -> None:
@@ -81,7 +79,7 @@ async def _appeared(services: Services, run_id: UUID) -> None:
     until = asyncio.get_running_loop().time() + APPEAR_SECONDS
     while True:
         try:
-            await run_actions.get_run(services, run_id)
+            await run_service.get_run(services, run_id)
             return
         except NotFoundError:
             if asyncio.get_running_loop().time() > until:

@@ -13,7 +13,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.websockets import WebSocket
 
 from app.api import problems
-from app.api.asking import Render, rendered
+from app.api.asking import FramesOf, render
 from app.api.chat_frames import chat_frames
 from app.api.models import ID_EXAMPLE, Body, example
 from app.api.query import EVENTS, STREAM_EXAMPLE, query_frames
@@ -22,7 +22,7 @@ from app.api.running import ServicesDep, TypedRoute
 from app.api.sse import describe, event_stream
 from app.domain.event import RunStatus, Surface
 from app.errors import InputError
-from app.service import runs as run_actions
+from app.service import runs as run_service
 from app.service.runs import RunView
 
 router = APIRouter(tags=["runs"], route_class=TypedRoute)
@@ -63,14 +63,14 @@ def _out(run: RunView) -> RunOut:
 @router.get("/runs/{run_id}", summary="Look at a run")
 async def get_run(run_id: RunId, services: ServicesDep) -> RunOut:
     """A resumable run, wherever it runs; another one while this process runs it, and once it is traced."""
-    return _out(await run_actions.get_run(services, run_id))
+    return _out(await run_service.get_run(services, run_id))
 
 
 @router.post("/runs/{run_id}/cancel", summary="Cancel a run")
 async def cancel_run(run_id: RunId, services: ServicesDep) -> RunOut:
     """It ends with `cancelled` within about a second; one that has ended stays as it is. A run that is not resumable can be
     cancelled in the process that runs it."""
-    return _out(await run_actions.cancel_run(services, run_id))
+    return _out(await run_service.cancel_run(services, run_id))
 
 
 @router.get(
@@ -96,11 +96,12 @@ async def run_events(
 ) -> Response:
     """The events after that one: stored ones, then as they come, in the shape of the request that asked (`/query` or
     `/chat`). On any process; ends with the terminal event. Leaving changes nothing."""
-    run, events = await run_actions.follow_run(services, run_id, _place(last_event_id, after))
+    run, events = await run_service.follow_run(services, run_id, _place(last_event_id, after))
     if run.status != "running" and run.last_seq == _place(last_event_id, after):
         await events.aclose()
         return Response(status_code=204)
-    return event_stream(request, rendered(events, _render(run.surface, request), numbered=True), own_ids=True)
+    frames = partial(render, _frames_of(run.surface, request), numbered=True)
+    return event_stream(request, events, frames, own_ids=True)
 
 
 def _place(header: str | None, after: int) -> int:
@@ -111,7 +112,7 @@ def _place(header: str | None, after: int) -> int:
     return int(header)
 
 
-def _render(surface: Surface, request: HTTPConnection) -> Render:
+def _frames_of(surface: Surface, request: HTTPConnection) -> FramesOf:
     return chat_frames(request) if surface == "chat" else partial(query_frames, request)
 
 
@@ -130,7 +131,7 @@ class FeedbackBody(Body):
 
     run_id: UUID = Field(description="The run that is judged; `run_id` of an answer, `trace_id` of a search.")
     rating: int = Field(ge=-1, le=1, description="-1 bad, 0 neither, 1 good.")
-    comment: str | None = Field(None, max_length=run_actions.MAX_COMMENT, description="In the user's own words.")
+    comment: str | None = Field(None, max_length=run_service.MAX_COMMENT, description="In the user's own words.")
 
 
 class FeedbackOut(BaseModel):
@@ -152,5 +153,5 @@ class FeedbackOut(BaseModel):
 @router.post("/feedback", tags=["feedback"], summary="Judge an answer")
 async def feedback(body: FeedbackBody, services: ServicesDep) -> FeedbackOut:
     """One judgement per run: another one replaces it. Nothing learns from it; analysts read it in `analyst.feedback`."""
-    judged = await run_actions.judge(services, body.run_id, body.rating, body.comment)
+    judged = await run_service.rate_run(services, body.run_id, body.rating, body.comment)
     return FeedbackOut(**{name: getattr(judged, name) for name in FeedbackOut.model_fields})

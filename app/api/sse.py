@@ -1,18 +1,20 @@
-"""Server-sent events: frames out of a generator, with keep-alive, an end on every path, and prompt cancellation."""
+"""Server-sent events: frames of what a generator gives, with keep-alive, an end on every path, and prompt cancellation."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from pydantic import BaseModel
 from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from app.api import problems
 from app.api.running import running_of
@@ -56,18 +58,45 @@ def error_frame(request: HTTPConnection, error: CairnError) -> Frame:
     return Frame("error", body, terminal=True)
 
 
+T = TypeVar("T")
+
+
+class _Stream(EventSourceResponse):
+    """A response that says when it is over, also where it never began."""
+
+    def __init__(self, content: AsyncIterator[bytes], on_close: Callable[[], Awaitable[None]] | None) -> None:
+        super().__init__(content, headers=_HEADERS)
+        self._on_close = on_close
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if self._on_close:
+                await self._on_close()
+
+
 def event_stream(
-    request: Request, frames: AsyncGenerator[Frame, None], *, own_ids: bool = False
-) -> EventSourceResponse:
-    """The response. A client that leaves cancels `frames` at the await where they are. `own_ids`: frames have ids to go on
-    from, and what the stream itself says has none; otherwise they are counted."""
-    return EventSourceResponse(_encoded(request, frames, own_ids), headers=_HEADERS)
+    request: Request,
+    items: AsyncGenerator[T],
+    frames_of: Callable[[T], Sequence[Frame]],
+    *,
+    own_ids: bool = False,
+    on_close: Callable[[], Awaitable[None]] | None = None,
+) -> Response:
+    """The response: the frames of each item. When a client leaves, `items` is closed, then `on_close` is called. `own_ids`:
+    frames have ids to go on from, and what the stream itself says has none; otherwise they are counted."""
+    return _Stream(_encoded(request, items, frames_of, own_ids), on_close)
 
 
-async def _encoded(request: Request, frames: AsyncGenerator[Frame, None], own_ids: bool) -> AsyncIterator[bytes]:
-    # a task of its own reads the generator: waiting with a time limit for it would cancel it at each ping
+async def _encoded(
+    request: Request, items: AsyncGenerator[T], frames_of: Callable[[T], Sequence[Frame]], own_ids: bool
+) -> AsyncIterator[bytes]:
+    # a task of its own reads the items: waiting with a time limit for the next one would cancel that at each ping
     queue: asyncio.Queue[Frame] = asyncio.Queue(maxsize=16)
-    tasks = [asyncio.create_task(_pump(request, frames, queue)), asyncio.create_task(_stop(request, queue))]
+    tasks = [
+        asyncio.create_task(_pump(request, items, frames_of, queue)), asyncio.create_task(_stop(request, queue))
+    ]  # fmt: skip
     number, silence = 0, running_of(request).settings.current.api.ping_seconds
     try:
         while True:
@@ -87,18 +116,19 @@ async def _encoded(request: Request, frames: AsyncGenerator[Frame, None], own_id
     finally:
         for task in tasks:
             task.cancel()
-        while not queue.empty():  # room for what a cancelled run still says, so that its task can end
-            queue.get_nowait()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _pump(request: Request, frames: AsyncGenerator[Frame, None], queue: asyncio.Queue[Frame]) -> None:
+async def _pump(
+    request: Request, items: AsyncGenerator[T], frames_of: Callable[[T], Sequence[Frame]], queue: asyncio.Queue[Frame]
+) -> None:
     try:
-        async with aclosing(frames):
-            async for frame in frames:
-                await queue.put(frame)
-                if frame.terminal:
-                    return
+        async with aclosing(items):
+            async for item in items:
+                for frame in frames_of(item):
+                    await queue.put(frame)
+                    if frame.terminal:
+                        return
         lost: CairnError = CairnError("the stream ended without a result; report this with the request id")
     except CairnError as error:
         lost = error

@@ -1,20 +1,19 @@
-"""`cairn ask`: a question answered from the documents, each statement with its source."""
+"""`cairn ask` and `cairn feedback`: an answer with what it stands on, and what its reader thinks of it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from uuid import UUID
 
-from app.commands.search import filled_collection, labelled
+from app.commands.search import label_place, require_documents
 from app.commands.terminal import STDOUT, note, say, say_json, services, shorten
 from app.domain.answer import Answer
-from app.domain.event import Answered, Failed, Token
+from app.domain.event import Event, Token
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
-from app.errors import CairnError
-from app.service import ask as ask_service
-from app.service.conversations import checked_session
-from app.service.search import checked_text
+from app.service import runs as run_service
+from app.service.ask import final, start
+from app.service.conversations import check_session_id
+from app.service.search import check_query
 from app.wiring import Services
 
 _QUOTE = 240
@@ -26,9 +25,9 @@ async def ask(
 ) -> int:
     """Raises what the run failed with."""
     async with services() as opened:
-        question = checked_text(text, opened.settings.current)
-        named = None if session is None else checked_session(session)
-        found = await filled_collection(opened, collection)
+        question = check_query(text, opened.settings.current)
+        named = None if session is None else check_session_id(session)
+        found = await require_documents(opened, collection)
         answer = await answer_question(opened, question, found.name, session=named, strategy=strategy, silent=as_json)
     if as_json:
         from app.api.query import answer_out
@@ -55,21 +54,18 @@ async def answer_question(
     Raises the CairnError that ended the run.
     """
     question = Question(text, collection, new_id(), strategy=strategy, session_id=session)
-    events = ask_service.ask(opened, question)
-    assert isinstance(events, AsyncGenerator)
     live, shown = not silent and STDOUT.is_terminal, ""
-    async with aclosing(events):
-        async for event in events:
-            if isinstance(event, Token) and live:
-                shown += event.text
-                say(event.text, end="")
-            elif isinstance(event, Answered):
-                if not silent:
-                    _finish(event.answer.answer, shown)
-                return event.answer
-            elif isinstance(event, Failed):
-                raise event.error
-    raise CairnError("the run ended without an answer")
+
+    def show(event: Event) -> None:
+        nonlocal shown
+        if isinstance(event, Token) and live:
+            shown += event.text
+            say(event.text, end="")
+
+    answer = (await final(await start(opened, question), show)).answer
+    if not silent:
+        _finish(answer.answer, shown)
+    return answer
 
 
 def _finish(checked: str, shown: str) -> None:
@@ -85,7 +81,7 @@ def show_sources(answer: Answer) -> None:
     for cited in answer.citations:
         if cited.n == 1:
             say()
-        say(f"[{cited.n}] {labelled(cited.title, cited.page, cited.headings, cited.external_id)}", style="cyan")
+        say(f"[{cited.n}] {label_place(cited.title, cited.page, cited.headings, cited.external_id)}", style="cyan")
         say(f'    "{shorten(cited.quote, _QUOTE)}"')
     if answer.insufficiencies:
         say("\n" + " ".join(answer.insufficiencies))
@@ -118,3 +114,15 @@ def show_route(answer: Answer) -> None:
     for name, value in lines.items():
         if value:
             say(f"{name:>13}  {value}", style="dim")
+
+
+# --- `cairn feedback` ---------------------------------------------------------------------------------------------------
+
+
+async def feedback(run_id: UUID, rating: int, comment: str | None) -> int:
+    """Raises NotFoundError, InputError."""
+    async with services() as opened:
+        judged = await run_service.rate_run(opened, run_id, rating, comment)
+    said = {-1: "bad", 0: "neither good nor bad", 1: "good"}[judged.rating]
+    say(f"run {judged.run_id}: {said}")
+    return 0

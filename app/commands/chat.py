@@ -8,12 +8,12 @@ import sys
 from collections.abc import AsyncIterator
 
 from app.commands.ask import answer_question, show_sources
-from app.commands.search import filled_collection, where
+from app.commands.search import require_documents, where
 from app.commands.terminal import STDOUT, note, say, say_json, services
 from app.domain.question import SavedMessage, SourceRef
 from app.errors import CairnError, NotFoundError
-from app.service import conversations as chat_actions
-from app.service.search import checked_text
+from app.service import conversations as conversation_service
+from app.service.search import check_query
 from app.wiring import Services
 
 QUIT = "/quit"
@@ -25,8 +25,12 @@ async def chat(session: str | None, collection: str | None) -> int:
     on; without a person at the keyboard the exit code is 1 then. Raises NotFoundError for a collection without documents.
     """
     async with services() as opened:
-        named = chat_actions.checked_session(session) if session is not None else chat_actions.new_session()
-        found = await filled_collection(opened, collection)
+        named = (
+            conversation_service.check_session_id(session)
+            if session is not None
+            else conversation_service.new_session()
+        )
+        found = await require_documents(opened, collection)
         note(f"Session {named}, collection {found.name}. {QUIT} ends; cairn history {named} shows what was said.")
         interactive = sys.stdin.isatty()
         failed = False
@@ -40,7 +44,7 @@ async def chat(session: str | None, collection: str | None) -> int:
 
 async def _exchange(opened: Services, line: str, collection: str, session: str) -> bool:
     try:
-        text = checked_text(line, opened.settings.current)
+        text = check_query(line, opened.settings.current)
         show_sources(await answer_question(opened, text, collection, session=session))
     except CairnError as error:
         note(f"cairn: {error.detail}")
@@ -86,7 +90,7 @@ async def history(session: str, delete: bool, as_json: bool) -> int:
     async with services() as opened:
         unknown = NotFoundError(f"there is no conversation {session}")
         if delete:
-            if not await chat_actions.delete_history(opened, session):
+            if not await conversation_service.delete_history(opened, session):
                 raise unknown
             say(f"The conversation {session} is deleted, also in traces.")
             return 0
@@ -105,7 +109,7 @@ async def history(session: str, delete: bool, as_json: bool) -> int:
 
 async def _messages(opened: Services, session: str) -> AsyncIterator[SavedMessage]:
     after = 0
-    while found := await chat_actions.get_history(opened, session, after=after, limit=_PAGE):
+    while found := await conversation_service.get_history(opened, session, after=after, limit=_PAGE):
         for message in found:
             yield message
         after = found[-1].position

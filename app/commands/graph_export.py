@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Final, cast
 from xml.sax.saxutils import escape, quoteattr
 
-from app.commands.search import filled_collection
+from app.commands.search import require_documents
 from app.commands.terminal import count, note, services
 from app.domain.graph_view import GraphEdge, GraphNode
 from app.errors import InputError
@@ -32,7 +32,7 @@ _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 async def export(form: str, output: Path | None, collection: str | None) -> int:
     """To a file, which takes its name when it is complete, or to stdout. Raises NotFoundError, InputError."""
     async with services() as opened:
-        found = await filled_collection(opened, collection)
+        found = await require_documents(opened, collection)
         parts = graph_service.export_graph(opened, found.name)
         written = graphml if form == "graphml" else node_link
         if output is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from app.commands.models import follow
-from app.commands.search import filled_collection, labelled
+from app.commands.search import label_place, require_documents
 from app.commands.terminal import count, note, say, say_json, services, shorten
 from app.domain.document import Collection
 from app.domain.graph import EntitySummary
@@ -14,7 +14,7 @@ from app.domain.graph_view import CommunitySummary, EntityDetail, Proof, Relatio
 from app.errors import InputError
 from app.service import graph as graph_service
 from app.service import jobs as job_service
-from app.service.documents import checked_name
+from app.service.documents import check_collection_name
 from app.wiring import Services
 
 _QUOTE = 240
@@ -24,7 +24,7 @@ _NEIGHBOURS = 50
 async def entities(text: str, collection: str | None, kind: str | None, limit: int, as_json: bool) -> int:
     """Exit code 0 also when there are none."""
     async with services() as opened:
-        found = await filled_collection(opened, collection)
+        found = await require_documents(opened, collection)
         listed = await graph_service.list_entities(opened, found.name, text=text, kind=kind, limit=limit)
         hint = "" if listed else await _why_none(opened, found, text, kind)
     if as_json:
@@ -68,7 +68,7 @@ async def _chosen(opened: Services, entity: str, collection: str | None) -> str 
     """The collection of a name, with an error that says how to fill it; an id knows its own."""
     if collection is None and _is_id(entity):
         return None
-    return (await filled_collection(opened, collection)).name
+    return (await require_documents(opened, collection)).name
 
 
 def _is_id(text: str) -> bool:
@@ -129,7 +129,7 @@ def _said(relation: Relation, towards: UUID) -> str:
 
 def _quote(proof: Proof, indent: str) -> None:
     say(f"{indent}“{shorten(proof.quote, _QUOTE)}”")
-    say(f"{indent}{labelled(proof.title, proof.page, proof.headings, proof.external_id)}", style="dim")
+    say(f"{indent}{label_place(proof.title, proof.page, proof.headings, proof.external_id)}", style="dim")
 
 
 async def path(source: str, target: str, hops: int, collection: str | None, as_json: bool) -> int:
@@ -178,7 +178,7 @@ async def unmerge(merge_id: UUID) -> int:
 async def merges(collection: str | None, as_json: bool) -> int:
     async with services() as opened:
         if collection is not None:
-            checked_name(collection)
+            check_collection_name(collection)
         found = await graph_service.list_merges(opened, collection, limit=1000)
     if as_json:
         from app.api.graph_models import merge_out
@@ -202,15 +202,13 @@ def _entity_json(one: EntitySummary) -> dict[str, object]:
 
 # --- communities, and extraction with a model ----------------------------------------------------------------------------
 
-_SENTENCE = 240
-
 
 async def communities(text: str, collection: str | None, level: int | None, limit: int, as_json: bool) -> int:
     """Exit code 0 also when there are none. Raises InputError for a level of what a text is about."""
     if text.strip() and level is not None:
         raise InputError("--level goes without TEXT")
     async with services() as opened:
-        name = (await filled_collection(opened, collection)).name
+        name = (await require_documents(opened, collection)).name
         if text.strip():
             found = await graph_service.find_communities(opened, text, name, limit=limit)
         else:
@@ -221,7 +219,7 @@ async def communities(text: str, collection: str | None, level: int | None, limi
         say_json([community_out(one).model_dump(mode="json") for one in found])
         return 0
     for one in found:
-        _show(one)
+        _show_community(one)
     if not found:
         note(
             f"No community of {name} fits."
@@ -231,12 +229,12 @@ async def communities(text: str, collection: str | None, level: int | None, limi
     return 0
 
 
-def _show(one: CommunitySummary) -> None:
+def _show_community(one: CommunitySummary) -> None:
     say(f"{one.title}  ({one.size:,} entities, level {one.level})", style="bold")
     if one.written:
         say(f"    {one.written}")
     for said in one.sentences:
-        say(f"    “{shorten(said.text, _SENTENCE)}”")
+        say(f"    “{shorten(said.text, _QUOTE)}”")
 
 
 async def extract(collection: str | None, wait: bool, as_json: bool) -> int:

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from app.commands.terminal import count, note, progress, say, say_json, services
-from app.service.documents import checked_name
-from app.service.files import IngestReport, Selection, describe_formats, ingest_files, select
+from app.service.documents import check_collection_name
+from app.service.files import IngestReport, Selection, describe_formats, ingest_files, select_files
 from app.wiring import Services
 
 SHOWN = 20
@@ -17,9 +17,9 @@ SHOWN = 20
 
 async def ingest(paths: Sequence[Path], collection: str | None, as_json: bool, verbose: bool) -> int:
     """Exit code 1 when a document failed or there was none."""
-    selection = select(paths)
+    selection = select_files(paths)
     if collection is not None:
-        checked_name(collection)
+        check_collection_name(collection)
     async with services() as opened:
         name = collection or opened.settings.current.rag.collection_name
         report = await ingest_selection(opened, name, selection)

@@ -10,8 +10,8 @@ from app.commands.terminal import count, note, say, say_json, services, shorten
 from app.domain.document import Collection
 from app.domain.passage import Mode, SearchResult
 from app.errors import NotFoundError
-from app.service.documents import checked_name, get_collection, list_collections
-from app.service.search import cache_stats, checked_text, clear_cache, make_request, run_search
+from app.service.documents import check_collection_name, get_collection, list_collections
+from app.service.search import check_query, clear_cache, get_cache_stats, make_request, run_search
 from app.wiring import Services
 
 _EXCERPT = 300
@@ -21,8 +21,8 @@ async def search(text: str, collection: str | None, top_k: int, mode: Mode | Non
     """Raises NotFoundError for a collection without documents; exit code 0 also when nothing matches."""
     async with services() as opened:
         settings = opened.settings.current
-        query = checked_text(text, settings)
-        found = await filled_collection(opened, collection)
+        query = check_query(text, settings)
+        found = await require_documents(opened, collection)
         request = make_request(settings, query, (found.name,), top_k=top_k, mode=mode)
         result = await run_search(opened, request)
     if as_json:
@@ -32,11 +32,11 @@ async def search(text: str, collection: str | None, top_k: int, mode: Mode | Non
     return 0
 
 
-async def filled_collection(opened: Services, name: str | None) -> Collection:
+async def require_documents(opened: Services, name: str | None) -> Collection:
     """The collection, or the default one. Raises NotFoundError that says how to fill it when it holds nothing."""
     wanted = name or opened.settings.current.rag.collection_name
     try:
-        found = await get_collection(opened, checked_name(wanted))
+        found = await get_collection(opened, check_collection_name(wanted))
     except NotFoundError:
         found = None
     if found and found.document_count:
@@ -54,7 +54,7 @@ def where(page: int | None, headings: Sequence[str]) -> str:
     return " / ".join(parts)
 
 
-def labelled(title: str, page: int | None, headings: Sequence[str], external_id: str) -> str:
+def label_place(title: str, page: int | None, headings: Sequence[str], external_id: str) -> str:
     """`title, page 3 / section "X" (file)`; a section called like the document says nothing."""
     stands = where(page, headings if headings and headings[-1] != title else ())
     named = f"{title}, {stands}" if stands else title
@@ -63,7 +63,9 @@ def labelled(title: str, page: int | None, headings: Sequence[str], external_id:
 
 def _show(result: SearchResult, collection: Collection) -> None:
     for number, passage in enumerate(result.passages, start=1):
-        say(f"{number}. {labelled(passage.title, passage.page, passage.headings, passage.external_id)}", style="bold")
+        say(
+            f"{number}. {label_place(passage.title, passage.page, passage.headings, passage.external_id)}", style="bold"
+        )
         ranks = ", ".join(f"{leg} {rank}" for leg, rank in sorted(passage.ranks.items()))
         say(f"   score {passage.score:.4f}; rank in {ranks}", style="dim")
         say(f"   {shorten(passage.content, _EXCERPT)}\n")
@@ -93,7 +95,7 @@ def _as_json(result: SearchResult) -> dict[str, Any]:
 async def show(json: bool) -> int:
     """Counts of the tenant over all processes and restarts."""
     async with services() as opened:
-        settings, stats = opened.settings.current.cache, await cache_stats(opened)
+        settings, stats = opened.settings.current.cache, await get_cache_stats(opened)
     counts, rate = stats.counts, stats.hit_rate
     if json:
         say_json(

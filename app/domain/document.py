@@ -49,7 +49,7 @@ class LoadedDocument:
     """What a loader makes of a source: normalised text and where its pages begin.
 
     `markup` decides how sections are found: Markdown headings, none, or the symbols of `code_language`
-    (a name of langchain_text_splitters.Language, e.g. "python"). Word and HTML files are rendered as Markdown. Each line of
+    (a name of langchain_text_splitters.Language, e.g. "python"). Word and HTML files are rendered as Markdown. Each paragraph of
     `rows` makes sense alone, so that no part of one is repeated where the text is cut. `outline`:
     the symbols, where they could be read (app/ingest/outlines.py).
     """

@@ -127,6 +127,7 @@ class SearchResult:
     is the name of the one that made the order; `how` as in LegResult, for the legs that have something to tell.
 
     `graph` is what the graph says about the passages, where it brought some and an answer will be made of them.
+    `retries`: why retrievers ran again, if they did.
     `epochs` by name and `snapshot` by id are the states of the collections that were read, all in one snapshot.
     """
 
@@ -146,6 +147,7 @@ class SearchResult:
     hit: CacheHit | None = None
     how: Mapping[Leg, Mapping[str, Any]] = field(default_factory=dict)
     graph: GraphContext | None = None
+    retries: tuple[str, ...] = ()
 
     @property
     def from_cache(self) -> bool:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from app.domain.answer import Answer
 from app.domain.evaluation import EvalResult, EvalRun
-from app.domain.event import Answered, Event, Failed
 from app.domain.ids import new_id
 from app.domain.question import Question, Strategy
 from app.errors import CairnError
@@ -23,7 +21,7 @@ from app.evals.metrics import summarise
 from app.evals.retrieval import CONCURRENCY, Bench, Step, find_collection, plain, timings
 from app.store import evals
 
-Ask = Callable[[Question], AsyncIterator[Event]]
+Ask = Callable[[Question], Awaitable[Answer]]
 Flush = Callable[[], Any]
 
 
@@ -110,13 +108,10 @@ async def _ask_all(
 
 
 async def _one(agents: AgentBench, query_id: str, question: Question) -> AskedQuestion:
-    async with aclosing(cast("AsyncGenerator[Event]", agents.ask(question))) as events:
-        async for event in events:
-            if isinstance(event, Answered):
-                return AskedQuestion(query_id, question.run_id, event.answer)
-            if isinstance(event, Failed):
-                return AskedQuestion(query_id, question.run_id, None, event.error)
-    return AskedQuestion(query_id, question.run_id, None, CairnError("the run ended without an answer"))
+    try:
+        return AskedQuestion(query_id, question.run_id, await agents.ask(question))
+    except CairnError as error:
+        return AskedQuestion(query_id, question.run_id, None, error)
 
 
 def _judge(data: RetrievalSet, one: AskedQuestion, expected: Expected | None, has_answers: bool) -> EvalResult:

@@ -7,27 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 import numpy as np
-from pgvector import HalfVector
 
-from app.domain.document import Collection
 from app.domain.evaluation import Estimate
 from app.domain.passage import Fused, Leg, LegResult, SearchRequest, SearchResult
 from app.errors import DatabaseUnavailableError
 from app.evals.datasets import RetrievalSet
 from app.evals.metrics import Comparison, Floats, compare, estimate, interval, ndcg, resampled_means
 from app.evals.retrieval import Bench, Step, find_collection, ranking, search_all, timings
-from app.retrieve.context import Stopwatch
+from app.retrieve.execute import execute
 from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
-from app.retrieve.legs import LegQuery, run_legs
-from app.retrieve.operators import parse_operators
-from app.retrieve.plan import default_legs
-from app.retrieve.vector import Searched, VectorQuery
-from app.store import evals, vectors
-from app.store.vectors import EmbeddingModel
+from app.retrieve.plan import default_legs, plan_search
+from app.store import evals
 
 Form = Literal["relative_score", "rrf"]
 TOP_K = 10
@@ -164,46 +158,22 @@ async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: St
     """Run both legs once for every query, so that any number of fusions can be tried on what they found: as a search
     does, with the embedding model that serves the collection, and operators understood.
 
-    Raises DatabaseUnavailableError when a leg fails: a fusion of one leg says nothing. Raises ProviderError,
-    SettingsError when the model cannot be had.
+    Raises DatabaseUnavailableError when a leg fails or the query cannot be embedded: a fusion of one leg says nothing.
     """
     where = await find_collection(bench, collection)
     async with bench.search_deps.database.transaction(bench.principal, readonly=True) as connection:
         names = await evals.external_ids(connection, bench.principal, where.id)
-        model = await _serving_model(bench, connection, where)
     found: list[RetrievedLegs] = []
     for query_id, text in data.queries.items():
-        results = await _run_legs(bench, await _make_requests(bench, where, model, text))
-        documents = {hit.passage_id: names[hit.document_id] for leg in results.values() for hit in leg.hits}
-        found.append(RetrievedLegs(results, documents, data.judgements[query_id]))
+        request = SearchRequest(query=text, collections=(where.name,), top_k=TOP_K, cache=False)
+        executed = await execute(plan_search(bench.search_deps, bench.principal, request, bench.settings))
+        if executed.failed or executed.found is None:
+            reasons = (f"leg {leg} failed: {why}" for leg, why in executed.failed.items())
+            raise DatabaseUnavailableError("; ".join(reasons))
+        documents = {passage: names[document] for passage, document in executed.found.documents.items()}
+        found.append(RetrievedLegs(executed.found.legs, documents, data.judgements[query_id]))
         step(query_id)
     return found
-
-
-async def _serving_model(bench: Bench, connection: Any, where: Collection) -> EmbeddingModel:
-    if where.model_id in (None, bench.search_deps.model.id):
-        return bench.search_deps.model
-    return (await vectors.models(connection, [where.model_id]))[where.model_id]
-
-
-async def _make_requests(bench: Bench, where: Collection, model: EmbeddingModel, text: str) -> LegQuery:
-    parsed = parse_operators(text)
-    # one by one, as a search does: in int8 a vector depends a little on what else is in its batch
-    made = await bench.search_deps.embedder_of(model).embed([parsed.text])
-    query = {model.id: HalfVector(made[0].astype(np.float16))}
-    request = SearchRequest(query=parsed.text, collections=(where.name,), top_k=TOP_K)
-    asked = VectorQuery([Searched(where.id, where.chunk_count, model)], query, conditions=parsed.conditions)
-    return LegQuery(request, [where.id], asked, parsed.conditions)
-
-
-async def _run_legs(bench: Bench, query: LegQuery) -> dict[Leg, LegResult]:
-    config = {"statement_timeout": str(bench.settings.retrieve.statement_timeout_ms)}
-    search_deps = bench.search_deps
-    async with search_deps.database.transaction(bench.principal, readonly=True, config=config) as connection:
-        results, failed = await run_legs(connection, bench.principal, query, 3 * TOP_K, bench.settings, Stopwatch())
-    if failed:
-        raise DatabaseUnavailableError("; ".join(f"leg {leg} failed: {why}" for leg, why in failed.items()))
-    return results
 
 
 def grid(bench: Bench, sets: Sequence[Sequence[RetrievedLegs]]) -> FusionGrid:

@@ -20,17 +20,6 @@ from itertools import pairwise
 from typing import Final
 
 from app.domain.graph import Alias, EntityKind, EntityMention, Extraction
-from app.graph.cues import (
-    ALONE,
-    ASSERTS,
-    CALENDAR,
-    OPENERS,
-    ORGANISATIONS,
-    PERSON_TITLES,
-    PLACE_PREPOSITIONS,
-    PLACES,
-    STOPS,
-)
 from app.graph.keys import (
     LONGEST_KEY,
     acronyms,
@@ -38,13 +27,25 @@ from app.graph.keys import (
     key_of,
     surnames,
 )
+from app.graph.kinds import (
+    ALONE,
+    ASSERTS,
+    CALENDAR,
+    ORGANISATIONS,
+    PERSON_TITLES,
+    PLACE_PREPOSITIONS,
+    PLACES,
+    STOPS,
+)
 from app.graph.relations import find_relations
 from app.language.names import (
+    COMMON_OPENERS,
     NameRules,
     NameToken,
     identifiers,
     loud,
     names,
+    nouns_of,
     quoted,
     tokens_of,
     without_quoted,
@@ -127,7 +128,7 @@ def _entities(text: str, language: str | None) -> list[_Named]:
     found = [_Named(start, end, name, "name") for start, end, name in quoted(text) if _is_work(name)]
     found += [_Named(start, end, name, "identifier") for start, end, name in identifiers(tokens) if _is_name(name)]
     if not loud(bare):
-        found += _proper_names(tokens, bare, german=language == "de")
+        found += _proper_names(tokens, bare, language)
     taken = sorted(found, key=lambda one: (one.start, -one.end))
     taken += _terms(tokens, bare, {(one.start, one.end) for one in taken})
     return sorted(_apart(taken), key=lambda one: one.start)
@@ -142,10 +143,10 @@ def _is_name(name: str) -> bool:
     return 1 < len(name) <= LONGEST_KEY and any(c.isalpha() for c in name)
 
 
-def _proper_names(tokens: Sequence[NameToken], text: str, *, german: bool) -> Iterator[_Named]:
+def _proper_names(tokens: Sequence[NameToken], text: str, language: str | None) -> Iterator[_Named]:
     lower = {token.folded for token in tokens if not token.capital}
-    known = _find_known(tokens, text) - lower - STOPS - CALENDAR - OPENERS
-    reading = NameRules(stops=STOPS, questions=CALENDAR, openers=OPENERS, known=frozenset(known), german=german)
+    known = _find_known(tokens, text) - lower - STOPS - CALENDAR - COMMON_OPENERS
+    reading = NameRules(stops=STOPS, questions=CALENDAR, known=frozenset(known), nouns=nouns_of(language))
     opening = {token.start: token for token in tokens if token.opens}
     for start, end, spelled in names(tokens, text, reading):
         first = opening.get(start)

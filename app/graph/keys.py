@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from app.domain.graph import Alias, EntityKind
-from app.graph.cues import LEADING_ARTICLE
+from app.graph.kinds import LEADING_ARTICLE
 from app.language.text import fold
 from app.language.tokens import ALL_STOP_WORDS
 

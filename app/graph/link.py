@@ -16,14 +16,15 @@ from uuid import UUID
 
 from app.domain.graph import EntityCandidate, EntityLink
 from app.domain.principal import Principal
-from app.graph.cues import ALONE, CALENDAR, STOPS
 from app.graph.keys import key_of
-from app.language.name_words import COMMON_OPENERS
+from app.graph.kinds import ALONE, CALENDAR, STOPS
 from app.language.names import (
+    COMMON_OPENERS,
     NameRules,
     identifiers,
     loud,
     names,
+    nouns_of,
     quoted,
     tokens_of,
     without_quoted,
@@ -158,7 +159,7 @@ def keys_of(question: str, language: str | None = None) -> tuple[str, ...]:
     tokens = tokens_of(bare)
     found = [*quoted(question), *identifiers(tokens)]
     if not loud(bare):
-        reading = NameRules(STOPS, CALENDAR, COMMON_OPENERS, german=language == "de")
+        reading = NameRules(STOPS, CALENDAR, COMMON_OPENERS, nouns=nouns_of(language))
         found += [one for one in names(tokens, bare, reading) if key_of(one[2]) not in ALONE]
     keys = (key_of(name) for _, _, name in sorted(found))
     return tuple(dict.fromkeys(key for key in keys if len(key) > 1))[:MOST_KEYS]

@@ -14,8 +14,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from app.domain.graph import Alias, EntityKind, EntityMention, Extraction, RelationMention
-from app.graph.cues import CALENDAR, PRONOUNS, STOPS
 from app.graph.keys import LONGEST_KEY, key_of
+from app.graph.kinds import CALENDAR, PRONOUNS, STOPS
 from app.graph.relations import PATTERN_WEIGHT, sentences
 from app.language.text import fold, normalise
 from app.prompts import Prompt, prompt

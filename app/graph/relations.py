@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Final
 
 from app.domain.graph import EntityMention, RelationMention
-from app.graph.cues import PRONOUNS, RELATIONS
 from app.graph.keys import key_of
-from app.language.name_words import ABBREVIATIONS
+from app.graph.kinds import PRONOUNS, RELATIONS
+from app.language.names import ABBREVIATIONS
 from app.language.text import fold
 
 MOST_RELATIONS: Final = 60

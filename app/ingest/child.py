@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from app.errors import CairnError, ParseError, ParserLimitError
 
 _PR_SET_PDEATHSIG: Final = 1
-Answer = tuple[Mapping[str, Any], bytes]
+_HeadAndBody = tuple[Mapping[str, Any], bytes]
 
 
 class Bounds(NamedTuple):
@@ -65,7 +65,7 @@ def _confine(bounds: Bounds) -> None:
         sys.exit(1)
 
 
-def _answer(request: Mapping[str, Any], content: bytes, bounds: Bounds) -> Answer:
+def _answer(request: Mapping[str, Any], content: bytes, bounds: Bounds) -> _HeadAndBody:
     try:
         return _TASKS[request["task"]](request, content)
     except CairnError as error:
@@ -80,11 +80,11 @@ def out_of_memory(limit: int) -> ParserLimitError:
     return ParserLimitError(f"reading the file needs more than {limit} bytes of memory (ingest.parseMemoryBytes)")
 
 
-def _error(error: CairnError) -> Answer:
+def _error(error: CairnError) -> _HeadAndBody:
     return {"error": type(error).__name__, "detail": error.detail}, b""
 
 
-def _load_document(request: Mapping[str, Any], content: bytes) -> Answer:
+def _load_document(request: Mapping[str, Any], content: bytes) -> _HeadAndBody:
     """media_type, limits -> title, pages; the text as UTF-8."""
     from app.ingest.loaders import kind_of_media_type, load
 
@@ -96,7 +96,7 @@ def _load_document(request: Mapping[str, Any], content: bytes) -> Answer:
     return {"title": document.title, "pages": pages}, document.text.encode()
 
 
-def _outline_code(request: Mapping[str, Any], content: bytes) -> Answer:
+def _outline_code(request: Mapping[str, Any], content: bytes) -> _HeadAndBody:
     """language, path, and code in UTF-8 -> the fields of an Outline as JSON; null for a language that is not read."""
     from app.graph.code.outline import outline_of
 
@@ -108,7 +108,7 @@ def _outline_code(request: Mapping[str, Any], content: bytes) -> Answer:
     return {}, json.dumps(fields).encode()
 
 
-_TASKS: Final[Mapping[str, Callable[[Mapping[str, Any], bytes], Answer]]] = {
+_TASKS: Final[Mapping[str, Callable[[Mapping[str, Any], bytes], _HeadAndBody]]] = {
     "load": _load_document,
     "outline": _outline_code,
 }

@@ -62,7 +62,7 @@ async def ingest(
 
     async def load_all() -> None:
         async with database.transaction(target.principal, readonly=True) as connection:
-            dominant = await lexical.dominant(connection, target.principal, target.collection_id)
+            dominant = await lexical.find_dominant(connection, target.principal, target.collection_id)
         async with outline_reader(target.settings) as outlines:
             async for source in _each(sources):
                 if check:

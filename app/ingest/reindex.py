@@ -36,7 +36,7 @@ async def reindex_document(
             text = await documents.text(connection, target.principal, stored.id)
             passages, chunks = await documents.load_pieces(connection, target.principal, stored.id, now.model.id)
             graph = await graph_stage.load_rows(connection, target.principal.tenant_id, stored.id)
-            dominant = await lexical.dominant(connection, target.principal, target.collection_id)
+            dominant = await lexical.find_dominant(connection, target.principal, target.collection_id)
         if text is None or text[0] != stored.version:
             return "overtaken"
         loaded = await outlines.outlined(recover(text[1], stored.media_type, passages), stored.external_id)

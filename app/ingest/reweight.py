@@ -34,7 +34,7 @@ async def reweight_if_drifted(database: Database, principal: Principal, collecti
     """
     ratio, inline = settings.lexical.reweight_drift, settings.lexical.reweight_inline
     async with database.transaction(principal) as connection:
-        drifted = await lexical.drifted(connection, principal, collection_id, ratio)
+        drifted = await lexical.find_drifted(connection, principal, collection_id, ratio)
         for config, passages in drifted:
             if passages > inline:
                 await jobs.enqueue(
@@ -45,7 +45,7 @@ async def reweight_if_drifted(database: Database, principal: Principal, collecti
             return 0
         await collections.touch(connection, principal, collection_id)
         # read again: another writer may have renewed them while this one waited for the lock
-        drifted = await lexical.drifted(connection, principal, collection_id, ratio)
+        drifted = await lexical.find_drifted(connection, principal, collection_id, ratio)
         small = [(config, passages) for config, passages in drifted if passages <= inline]
         for config, _ in small:
             await lexical.reweight(connection, principal, collection_id, config)
@@ -90,7 +90,7 @@ async def _renew(
     async with database.transaction(principal) as connection:
         if not await lexical.lock(connection, principal, collection_id):
             return False
-        drifted = await lexical.drifted(connection, principal, collection_id, settings.reweight_drift)
+        drifted = await lexical.find_drifted(connection, principal, collection_id, settings.reweight_drift)
         if config not in {name for name, _ in drifted}:
             return False
         await lexical.renew_average(connection, principal, collection_id, config)

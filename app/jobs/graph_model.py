@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
 from app.domain.graph import DocumentGraph
+from app.domain.trace import Prices, Spend, one_call
 from app.errors import ProviderError, ProviderResponseError
 from app.graph.model import (
     ModelPassage,
@@ -31,12 +32,11 @@ from app.graph.model import (
 from app.graph.rows import graph_rows
 from app.ingest.extraction import MODEL as KIND
 from app.jobs.context import Handler, JobContext
-from app.jobs.graph_budget import spent, stop_note
 from app.providers.protocols import ChatModel, Message
 from app.providers.tokens import estimate
-from app.settings import Settings
+from app.settings import GraphModelSettings, Settings
 from app.store import documents, extractions, graph_stage
-from app.store.extractions import PendingDocument
+from app.store.extractions import ExtractionUsage, PendingDocument
 from app.store.session import Database
 
 __all__ = ["KIND", "extract_with_model"]
@@ -220,3 +220,37 @@ class _Run:
 
 def _passage(text: str, row: Any) -> ModelPassage:
     return ModelPassage(row["id"], row["char_start"], text[row["char_start"] : row["char_end"]], row["token_count"])
+
+
+# --- the caps of graph.model, per job and per day ---
+
+
+def spent(used: Iterable[ExtractionUsage], prices: Prices) -> Spend:
+    """The sum; its cost is None where a model has no price."""
+    total = Spend()
+    for one in used:
+        total += one_call(one.model, one.input_tokens, one.output_tokens, 0.0, prices)
+    return total
+
+
+def stop_note(
+    settings: GraphModelSettings, prices: Prices, model: str, used: Sequence[ExtractionUsage], tokens: tuple[int, int]
+) -> str | None:
+    """Why a call of at most so many (input, output) tokens must not be made; None where it may.
+
+    What the call may cost counts beforehand, so a cap is not exceeded but by other jobs at the same moment.
+    """
+    ahead = one_call(model, *tokens, 0.0, prices)
+    spans: tuple[tuple[str, Callable[[ExtractionUsage], bool], int, float | None], ...] = (
+        ("", lambda one: one.own, settings.max_tokens, settings.max_cost),
+        ("PerDay", lambda one: one.today, settings.max_tokens_per_day, settings.max_cost_per_day),
+    )
+    for name, counts, most_tokens, most_cost in spans:
+        total = spent(filter(counts, used), prices) + ahead
+        if (total.input_tokens or 0) + (total.output_tokens or 0) > most_tokens:
+            return f"graph.model.maxTokens{name} ({most_tokens}) is reached"
+        if most_cost is not None and total.cost is None:
+            return f"graph.model.maxCost{name} is set, but answer.prices lacks a model ({', '.join(total.models)})"
+        if most_cost is not None and (total.cost or 0.0) > most_cost:
+            return f"graph.model.maxCost{name} ({most_cost:g}) is reached"
+    return None

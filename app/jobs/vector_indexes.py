@@ -18,7 +18,7 @@ from app.domain.job import PlannedIndex
 from app.domain.principal import Principal
 from app.ingest.reweight import PLAN_INDEXES as PLAN
 from app.jobs.context import Handler, JobContext
-from app.retrieve.vector import Part, Searched, choose_parts
+from app.retrieve.vector import RegimeGroup, ServedCollection, choose_regimes
 from app.settings import VectorSettings
 from app.store import collections, jobs, vector_indexes, vectors
 from app.store.session import Database
@@ -155,24 +155,31 @@ def check_recall(database: Database, settings: Callable[[], VectorSettings]) -> 
     return handle
 
 
-async def _part(connection: Any, principal: Principal, collection_id: UUID, settings: VectorSettings) -> Part | None:
+async def _part(
+    connection: Any, principal: Principal, collection_id: UUID, settings: VectorSettings
+) -> RegimeGroup | None:
     """How a search of this collection alone would go."""
     found = await collections.by_id(connection, principal, collection_id)
     if found is None or found.model_id is None:
         return None
     model = (await vectors.models(connection, [found.model_id]))[found.model_id]
     dedicated = await vector_indexes.ready(connection, principal, [collection_id])
-    return next(iter(choose_parts([Searched(found.id, found.chunk_count, model)], dedicated, settings)), None)
+    return next(iter(choose_regimes([ServedCollection(found.id, found.chunk_count, model)], dedicated, settings)), None)
 
 
 async def _share(
-    connection: Any, principal: Principal, part: Part, chunk_id: UUID, vector: HalfVector, settings: VectorSettings
+    connection: Any,
+    principal: Principal,
+    part: RegimeGroup,
+    chunk_id: UUID,
+    vector: HalfVector,
+    settings: VectorSettings,
 ) -> tuple[float, int]:
     """Share of the true K neighbours of a stored vector that a search finds, itself left out; hnsw.ef_search in force."""
     ask = vectors.Neighbours(part.model, part.collections, vector, max(settings.candidates, K + 1))
     breadth = await vectors.configure(connection, ask.limit, settings)
-    found = _scores(await vectors.nearest(connection, principal, part.regime, ask), chunk_id)
-    true = _scores(await vectors.nearest(connection, principal, "exact", ask), chunk_id)
+    found = _scores(await vectors.find_nearest(connection, principal, part.regime, ask), chunk_id)
+    true = _scores(await vectors.find_nearest(connection, principal, "exact", ask), chunk_id)
     if not true:
         return 1.0, breadth
     return sum(score >= true[-1] - SAME for score in found) / len(true), breadth

@@ -8,13 +8,14 @@ when it is first asked: about a second, then under 1 ms. All else is pure.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
+from app.language import lexicon
 from app.language.text import fold
-from app.language.tokens import MESSAGE_STOP_WORDS, STOP_WORDS, Language, all_terms, words
+from app.language.tokens import IDLE_WORDS, STOP_WORDS, all_terms
 
 CONFIGURATIONS = {
     "ar": "arabic",
@@ -96,30 +97,9 @@ CLEAR: Final = 1.0
 SPARSE: Final = 0.2
 """Where less of the text is function words of the leading language, another one may be meant (Italian, Dutch)."""
 
-_QUESTION_WORDS: Final[Mapping[str, str]] = {
-    "en": "what who whom whose where when which why how is are does did do was were can could should would will has have "
-    "what's who's where's how's there it's don't doesn't about the and of hello hi thanks summarize summarise compare "
-    "list overview",
-    "fr": "quoi quel quelle quels quelles qui où quand combien pourquoi comment lequel laquelle est-ce qu'est-ce sont et "
-    "les des du une au aux ce cette il elle c'est quelqu'un dont signifie bonjour salut merci résume résumé résumer liste "
-    "compare comparer peut-on prix document",
-    "es": "qué cuál cuáles cuándo dónde cómo quién quiénes por cuánto cuánta cuántos cuántas el los las y del es son hay "
-    "fue cuanto cuesta hola gracias buenos resume resumen resumir compara comparar lista documento",
-    "de": "was wer wem wen wessen wo wohin woher wann warum weshalb wieso welche welcher welches wie wieviel und ist sind "
-    "der die das ein eine gibt kann im am vom zum zur nicht für hallo danke zusammenfassung zusammenfassen vergleiche "
-    "fasse liste dokument worauf womit wofür wogegen",
-}
-_ACCENTED: Final = frozenset(
-    ["qué", "cuál", "cuáles", "cuándo", "dónde", "cómo", "quién", "quiénes", "cuánto", "où", "été"]
-)
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_ELIDED: Final = re.compile(r"\b(?:[cdjlmnst]|qu)['’]\w", re.IGNORECASE)
-_MARKS: Final = (
-    (re.compile("[áíóúñ]", re.IGNORECASE), "es", 0.75),
-    (re.compile("ß|[äöü]", re.IGNORECASE), "de", 0.75),
-    (re.compile("[œçêèàùîôû]", re.IGNORECASE), "fr", 0.75),
-    (_ELIDED, "fr", 1.0),
-)
+_LETTERS_WORTH, _ELISION_WORTH = 0.75, 1.0
+"""Evidence, in words, of letters and elided articles of a language."""
 
 
 def detect(message: str, default: str = "en") -> str:
@@ -129,47 +109,68 @@ def detect(message: str, default: str = "en") -> str:
 
 
 def by_words(message: str) -> str | None:
-    """en, fr, es or de where its own words say so, else None. Loads nothing."""
-    if "¿" in message[:SAMPLE] or "¡" in message[:SAMPLE]:
-        return "es"
-    words = _WORD.findall(message[:SAMPLE].lower().replace("’", "'"))
-    evidence = _evidence(message[:SAMPLE], words)
+    """One of the known languages where the message's own words say so, else None. Loads nothing."""
+    message = message[:SAMPLE]
+    for sign, code in _own_signs().items():
+        if sign in message:
+            return code
+    words = _WORD.findall(message.lower().replace("’", "'"))
+    evidence = _evidence(message, words)
     best, second = sorted(evidence, key=lambda code: -evidence[code])[:2]
     if evidence[best] - evidence[second] < CLEAR:
         return None
-    known = sum(word in _function_words()[best] or fold(word) in STOP_WORDS[best] for word in words)  # type: ignore[index]
+    spoken = lexicon.language(best).identify.words
+    known = sum(word in spoken or fold(word) in STOP_WORDS[best] for word in words)
     return best if known >= SPARSE * len(words) or len(words) < 3 else None
 
 
 def _evidence(message: str, words: list[str]) -> dict[str, float]:
     """A word counts for each language that has it, less where several do; question words count double."""
     weights = _weights()
-    evidence = dict.fromkeys(_QUESTION_WORDS, 0.0)
+    evidence = {one.code: 0.0 for one in lexicon.languages()}
     for word in words:
         for code, weight in weights.get(word, weights.get(fold(word), {})).items():
             evidence[code] += weight
-    for pattern, code, weight in _MARKS:
+    for pattern, code, weight in _marks():
         if pattern.search(message):
             evidence[code] += weight
     return evidence
 
 
-@lru_cache(maxsize=1)
-def _function_words() -> dict[str, frozenset[str]]:
-    return {code: frozenset(words.split()) for code, words in _QUESTION_WORDS.items()}
+@cache
+def _own_signs() -> dict[str, str]:
+    return {sign: one.code for one in lexicon.languages() for sign in one.identify.own}
 
 
-@lru_cache(maxsize=1)
+@cache
+def _marks() -> list[tuple[re.Pattern[str], str, float]]:
+    """Letters and elided articles that speak for a language, each wherever it stands."""
+    marks = []
+    for one in lexicon.languages():
+        if letters := one.identify.letters:
+            marks.append((re.compile(f"[{letters}]", re.IGNORECASE), one.code, _LETTERS_WORTH))
+        if elided := "|".join(sorted(one.words.elided - _elided_elsewhere(one.code))):
+            marks.append((re.compile(rf"\b(?:{elided})['’]\w", re.IGNORECASE), one.code, _ELISION_WORTH))
+    return marks
+
+
+def _elided_elsewhere(code: str) -> frozenset[str]:
+    """What a language that comes before elides too: l' speaks for the first."""
+    earlier = itertools.takewhile(lambda one: one.code != code, lexicon.languages())
+    return frozenset(word for one in earlier for word in one.words.elided)
+
+
+@cache
 def _weights() -> dict[str, dict[str, float]]:
     """What a word says for each language. Accents that tell a question word from a relative one are kept."""
     found: dict[str, dict[str, float]] = {}
     for code, stop in STOP_WORDS.items():
         for word in stop:
             found.setdefault(word, {})[code] = 1.0
-    for spoken, function_words in _function_words().items():
-        for word in function_words:
-            for spelling in {word} if word in _ACCENTED else {word, fold(word)}:
-                found.setdefault(spelling, {})[spoken] = 2.0
+    for one in lexicon.languages():
+        for word in one.identify.words:
+            for spelling in {word} if word in one.identify.accented else {word, fold(word)}:
+                found.setdefault(spelling, {})[one.code] = 2.0
     return {word: {code: weight / len(codes) ** 2 for code, weight in codes.items()} for word, codes in found.items()}
 
 
@@ -180,34 +181,15 @@ def _by_statistics(message: str) -> str | None:
     return code if probability >= MIN_PROBABILITY and (code in CONFIGURATIONS or len(code) == 2) else None
 
 
-LANGUAGES: Final[tuple[Language, ...]] = ("en", "fr", "es", "de")
-
-
-def in_order(language: str) -> tuple[Language, ...]:
-    """The four languages, the message's own first. Short messages are recognised badly, so the others stay in."""
-    if language not in LANGUAGES:
-        return LANGUAGES
-    return (language, *(other for other in LANGUAGES if other != language))
-
-
-def likely_language(text: str) -> Language:
-    """The language with the most of its stop words in the text; English where nothing tells."""
-    found = words(fold(text[:2000]))
-    counts = {language: sum(word in stop for word in found) for language, stop in MESSAGE_STOP_WORDS.items()}
-    counts["es"] += 2 * ("¿" in text or "ñ" in text)
-    counts["de"] += "ß" in text
-    return max(LANGUAGES, key=lambda language: counts[language])
-
-
-def language_of(question: str) -> Language:
-    """The language with the most stop words in the text; English where nothing tells."""
-    found = all_terms(question)
-    marks = {"es": 2.0 * ("¿" in question or "ñ" in question), "de": 1.0 * ("ß" in question)}
-
-    def score(language: Language) -> float:
-        return sum(word in STOP_WORDS[language] for word in found) + marks.get(language, 0.0)
-
-    return max(STOP_WORDS, key=score)
+def likely_language(text: str) -> str:
+    """The language with the most of its words that say nothing in the text; the default one where nothing tells."""
+    found = all_terms(text[:2000])
+    worth = {
+        one.code: sum(word in STOP_WORDS[one.code] or word in IDLE_WORDS[one.code] for word in found)
+        + max((worth for sign, worth in one.identify.telling.items() if sign in text), default=0)
+        for one in lexicon.languages()
+    }
+    return max(worth, key=lambda code: worth[code])  # of equals the first
 
 
 FEWEST_MARKERS: Final = 3
@@ -215,7 +197,7 @@ SURE: Final = 1.5
 """So many times the stop words of the next best language make a language certain; many words belong to two."""
 
 
-def certain_language(text: str) -> Language | None:
+def certain_language(text: str) -> str | None:
     """The language of a text where its stop words make it certain; None for short texts, names, code, others."""
     found = all_terms(text[:4000])
     counts = sorted(((sum(w in STOP_WORDS[x] for w in found), x) for x in STOP_WORDS), reverse=True)

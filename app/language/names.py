@@ -1,7 +1,7 @@
 """Names as they are written: runs of capitalised words, identifiers, what stands in quotation marks. Pure; no model.
 
-The same rules read questions (app/query/entities.py) and documents (app/graph/extract.py); what differs is given as a
-`Reading`. Capitals count beyond the beginning of a sentence. German nouns are capitalised all of them: there a name is
+The same rules read questions (app/query/entities.py) and documents (app/graph/extract.py); what differs is given as
+`NameRules`. Capitals count beyond the beginning of a sentence. German nouns are capitalised all of them: there a name is
 what stands without determiner or adjective and does not look like a noun.
 """
 
@@ -12,19 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.language.name_words import (
-    ABBREVIATIONS,
-    ADDRESSES,
-    ARTICLES_OF_NAMES,
-    COMMON_OPENERS,
-    CONNECTORS,
-    CONNECTORS_DE,
-    DETERMINERS_DE,
-    NOUN_ENDINGS_DE,
-    NOUNS_DE,
-)
+from app.language import lexicon
+from app.language.lexicon import Nouns, every
 from app.language.text import fold
 
+CONNECTORS: Final = every(lambda one: one.names.connectors)
+ARTICLES_OF_NAMES: Final = every(lambda one: one.names.articles)
+ADDRESSES: Final = every(lambda one: one.names.addresses)
+COMMON_OPENERS: Final = every(lambda one: one.names.openers)
+"""Words that begin sentences and are no names, though a capitalised word may follow."""
+ABBREVIATIONS: Final = every(lambda one: one.names.abbreviations)
+"""A full stop after these ends no sentence."""
 LONGEST: Final = 8
 """Words of a name."""
 QUOTED: Final = re.compile(
@@ -37,7 +35,10 @@ _IDENTIFIER: Final = re.compile(
     r"\w+(?:::|/)\w[\w/:.]*|[A-Za-z]\w*\.[A-Za-z_]\w*(?:\.\w+)*|(?=.*\d)(?=.*[A-Z])[A-Za-z0-9]+(?:[.\-/]\w+)*|(?=.*\d)[A-Za-z]{2,}[\w.-]*)"
 )
 _MEASURE: Final = re.compile(r"(?i)\d[\d.,]*(?:%|[a-z]{1,3}|st|nd|rd|th|[eè]me|er)?(?:/\w+)?|(?:19|20)\d0s")
-_ELISION: Final = re.compile(r"^(?:[dlmnstcjDLMNSTCJ]|[Qq]u)['’]")
+_ELISION: Final = re.compile(
+    rf"^(?:{'|'.join(sorted(every(lambda one: one.words.elided), key=lambda word: (-len(word), word)))})['’](?!s(?!\w))",
+    re.IGNORECASE,
+)
 _POSSESSIVE: Final = re.compile(r"['’]s$")
 _BESIDE: Final = 40
 """Words: how far from each other two single letters stand in for names."""
@@ -61,7 +62,13 @@ class NameRules:
     questions: frozenset[str] = frozenset()
     openers: frozenset[str] = COMMON_OPENERS
     known: frozenset[str] = frozenset()
-    german: bool = False
+    nouns: Nouns | None = None
+    """What tells names from nouns, where nouns have capitals too."""
+
+
+def nouns_of(language: str | None) -> Nouns | None:
+    """What tells nouns from names in a language (ISO 639-1) that writes both with capitals; None for others."""
+    return lexicon.language(language).names.nouns if language else None
 
 
 class NameToken:
@@ -142,20 +149,21 @@ def _may_begin(tokens: Sequence[NameToken], at: int, reading: NameRules) -> bool
         return False
     if len(token.word) == 1:
         return True
-    if reading.german and _is_german_noun(token) and not (at + 1 < len(tokens) and tokens[at + 1].capital):
+    if reading.nouns and _is_noun(token, reading.nouns) and not (at + 1 < len(tokens) and tokens[at + 1].capital):
         return False
     if token.folded in reading.stops or token.folded in reading.questions:
         # "The Beatles" counts from Beatles on; acronyms that spell a stop word count, and "Los Angeles"
-        spanish = token.folded in ARTICLES_OF_NAMES and at + 1 < len(tokens) and tokens[at + 1].capital
-        return not token.opens and (spanish or (token.word.isupper() and len(token.word) > 1))
+        of_place = token.folded in ARTICLES_OF_NAMES and at + 1 < len(tokens) and tokens[at + 1].capital
+        return not token.opens and (of_place or (token.word.isupper() and len(token.word) > 1))
     return not token.opens or token.folded not in reading.openers
 
 
 def _run_end(tokens: Sequence[NameToken], at: int, text: str, reading: NameRules) -> int:
     """Index after the run that begins at `at`: neighbours parted by one space, a connector only between two names."""
     joined = CONNECTORS
-    if reading.german:  # "Otto von Bismarck", but not "der Abschnitt von Luther"
-        joined = CONNECTORS_DE - {"von"} if at and tokens[at - 1].folded in DETERMINERS_DE else CONNECTORS_DE
+    if nouns := reading.nouns:  # "Otto von Bismarck", but not "der Abschnitt von Luther"
+        determined = at > 0 and tokens[at - 1].folded in nouns.determiners
+        joined = nouns.connectors - nouns.after_determiner if determined else nouns.connectors
     stop = at + 1
     while stop < len(tokens) and stop - at < LONGEST:
         ahead = stop
@@ -183,14 +191,14 @@ def _adjoins(tokens: Sequence[NameToken], left: int, right: int, text: str) -> b
 def _is_name(tokens: Sequence[NameToken], at: int, stop: int, reading: NameRules) -> bool:
     first = tokens[at]
     if stop - at > 1:
-        return not reading.german or _is_german_name(tokens, at, stop, reading)
+        return not reading.nouns or _is_name_among_nouns(tokens, at, stop, reading.nouns, reading.stops)
     if first.word.isupper() and len(first.word) > 1:
         return True
     if len(first.word) == 1:  # X and Y, but no article, pronoun or initial of a sentence
         return (not first.opens and first.word not in "IAÀOYE") or (first.word in "AYE" and _is_slot(tokens, at))
     if first.opens:
         return first.folded in reading.known  # alone at the beginning: any word is capitalised there
-    return not reading.german or _is_german_name(tokens, at, stop, reading)
+    return not reading.nouns or _is_name_among_nouns(tokens, at, stop, reading.nouns, reading.stops)
 
 
 def _is_slot(tokens: Sequence[NameToken], at: int) -> bool:
@@ -202,10 +210,10 @@ def _is_slot(tokens: Sequence[NameToken], at: int) -> bool:
     )
 
 
-def _is_german_name(tokens: Sequence[NameToken], at: int, stop: int, reading: NameRules) -> bool:
+def _is_name_among_nouns(tokens: Sequence[NameToken], at: int, stop: int, nouns: Nouns, stops: frozenset[str]) -> bool:
     """Nouns are what has a determiner or an adjective before it, a noun's ending, or is on the list."""
     run = [token for token in tokens[at:stop] if token.capital]
-    unusual = [token for token in run if not _is_german_noun(token)]
+    unusual = [token for token in run if not _is_noun(token, nouns)]
     if not unusual:
         return False
     if len(run) > 1:
@@ -214,12 +222,10 @@ def _is_german_name(tokens: Sequence[NameToken], at: int, stop: int, reading: Na
     if before is None:
         return True
     adjective = (
-        before.word[:1].islower()
-        and before.folded not in reading.stops
-        and before.folded.endswith(("e", "en", "er", "es", "em"))
+        before.word[:1].islower() and before.folded not in stops and before.folded.endswith(nouns.adjective_endings)
     )
-    return before.folded not in DETERMINERS_DE and not adjective
+    return before.folded not in nouns.determiners and not adjective
 
 
-def _is_german_noun(token: NameToken) -> bool:
-    return (not token.word.isupper()) and (token.folded in NOUNS_DE or token.folded.endswith(NOUN_ENDINGS_DE))
+def _is_noun(token: NameToken, nouns: Nouns) -> bool:
+    return (not token.word.isupper()) and (token.folded in nouns.words or token.folded.endswith(nouns.endings))

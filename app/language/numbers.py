@@ -1,5 +1,5 @@
 """Numbers with their units as texts write them, made comparable: `1,500` is `1500`, `five` is `5`, `2.5 million` is
-`2500000`, `12 km` is not `12 miles`. English, French, Spanish and German. Pure."""
+`2500000`, `12 km` is not `12 miles`. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from app.language.lexicon import languages
 from app.language.text import fold
 
 
@@ -19,50 +20,14 @@ class Quantity:
     unit: str = ""
 
 
-_ONES: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve",
-    "zero un deux trois quatre cinq six sept huit neuf dix onze douze",
-    "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
-    "null ein zwei drei vier funf sechs sieben acht neun zehn elf zwolf",
-)
-_SPELLED: Final = {
-    word: number for line in _ONES for number, word in enumerate(line.split()) if number > 1 or word == "zero"
-} | {
-    word: number
-    for number, names in {
-        13: "thirteen treize trece dreizehn", 14: "fourteen quatorze catorce vierzehn", 15: "fifteen quinze quince funfzehn",
-        16: "sixteen seize sechzehn", 17: "seventeen siebzehn", 18: "eighteen achtzehn", 19: "nineteen neunzehn",
-        20: "twenty vingt veinte zwanzig", 30: "thirty trente treinta dreissig", 40: "forty quarante cuarenta vierzig",
-        50: "fifty cinquante cincuenta funfzig", 60: "sixty soixante sesenta sechzig", 70: "seventy setenta siebzig",
-        80: "eighty ochenta achtzig", 90: "ninety noventa neunzig", 100: "hundred cent cien ciento hundert",
-        1000: "thousand mille mil tausend",
-    }.items()
-    for word in names.split()
-}  # fmt: skip
+_SPELLED: Final = {word: number for one in languages() for word, number in one.numbers.words.items()}
 """One is left out: it is an article or a pronoun more often than a number."""
-_SCALES: Final = {
-    **dict.fromkeys(["thousand", "mille", "mil", "tausend", "k"], 10**3),
-    **dict.fromkeys(["million", "millions", "millon", "millones", "millionen", "mio"], 10**6),
-    **dict.fromkeys(["billion", "billions", "bn", "milliard", "milliards", "milliarde", "milliarden", "mrd"], 10**9),
-    **dict.fromkeys(["trillion", "trillions"], 10**12),
+_SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()}
+_SYMBOLS: Final = "% € $ £ km m cm mm ft kg g mg l ml ms min h KB MB GB TB hz kw mw"
+"""Units that are written so in all languages."""
+_UNITS: Final = {symbol.lower(): symbol for symbol in _SYMBOLS.split()} | {
+    name: unit for one in languages() for unit, names in one.numbers.units.items() for name in names
 }
-_UNITS: Final = {
-    name: unit
-    for unit, names in {
-        "%": "% percent pc prozent", "€": "€ euro euros eur", "$": "$ dollar dollars usd dolares", "£": "£ pound pounds gbp",
-        "km": "km kilometre kilometres kilometer kilometers kilometros", "mi": "mile miles meile meilen milla millas",
-        "m": "m metre metres meter meters metros", "cm": "cm centimetre centimetres centimeter centimeters",
-        "mm": "mm millimetre millimetres millimeter millimeters", "ft": "ft foot feet", "in": "inch inches",
-        "kg": "kg kilogram kilograms kilo kilos kilogramm", "g": "g gram grams gramm", "mg": "mg milligram milligrams",
-        "t": "tonne tonnes tonnen toneladas", "l": "l litre litres liter liters litros", "ml": "ml millilitre millilitres",
-        "s": "second seconds sekunde sekunden seconde secondes segundos", "ms": "ms milliseconds",
-        "min": "min minute minutes minuten minutos", "h": "h hour hours stunde stunden heure heures hora horas",
-        "d": "day days tag tage tagen jour jours dia dias", "w": "week weeks woche wochen semaine semaines semana semanas",
-        "mo": "month months monat monate monaten mois mes meses", "y": "year years jahr jahre jahren an ans annees anos",
-        "KB": "kb", "MB": "mb", "GB": "gb", "TB": "tb", "hz": "hz", "kw": "kw", "mw": "mw", "w.": "watt watts",
-    }.items()
-    for name in names.split()
-}  # fmt: skip
 
 _NUMBER = re.compile(
     r"(?P<sign>[€$£])?[ \u00a0]?(?P<digits>(?<![\w.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d])|\d+(?:[.,]\d+)*)"

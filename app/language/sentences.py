@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from app.language.lexicon import every
+
 Span = tuple[int, int]
 """Half-open range of code points."""
 
@@ -147,31 +149,10 @@ _BEFORE = re.compile(r"([^\s(\[«„“\"'/]{1,20})\Z")
 _LOOK: Final = 40
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_TITLES: Final = _set(
-    "mr mrs ms dr prof rev hon gen col capt lt sgt sen rep gov st mt messrs vs cf al viz approx dept est e.g i.e ca "
-    "m mm mme mlle me p.ex av env c.-à-d sr sra srta d dña ud uds ee uu ee.uu p.ej ej lic ing gral "
-    "hr fr hl z.b d.h u.a bzw vgl inkl exkl zzgl sog bspw evtl ggf geb gest u.u z.t i.d.r o.ä usf "
-    "jan feb apr jun jul aug sep sept oct nov dec janv févr avr juil déc ene abr ago dic mär okt dez"
-)
-"""Abbreviations that never end a sentence; months among them only where they are shortened."""
-_NUMBERED: Final = _set(
-    "no nos nr num núm fig figs abb tab tabl eq sec sect chap kap cap vol bd art abs ziff p pp pag pág s f ff ed bl rn "
-    "n v op ch pt"
-)
-"""Do not end a sentence when a number follows ("No. 5", "Art. 3", "S. 12")."""
-_STARTERS: Final = _set(
-    "the a an in on at it he she they we this that these those there but and however when while if as for from by "
-    "le la les il elle ils elles un une des ce cette en dans mais et on el los las una este esta pero y "
-    "der die das ein eine er sie es im am und aber wenn bei dies diese dieser"
-)
-"""Capitalised after a full stop, these begin a sentence even if an initial or acronym stands before it."""
-_BEFORE_ORDINAL: Final = _set(
-    "am vom zum beim im der die das dem den des ein eine einen einem einer seit bis ab und oder dieses jedes"
-)
+_ABBREVIATIONS: Final = every(lambda one: one.sentences.abbreviations)
+_NUMBERED: Final = every(lambda one: one.sentences.numbered)
+_STARTERS: Final = every(lambda one: one.sentences.starters)
+_BEFORE_ORDINAL: Final = every(lambda one: one.sentences.before_ordinal)
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]\Z")
 
 
@@ -205,7 +186,7 @@ def _is_abbreviation(before: str, follows: str) -> bool:
     if not found:
         return False
     word = found[1].lower()
-    if word in _TITLES or (len(word) == 1 and found[1].islower()):  # also "z. B.", "u. a.", "p. ej."
+    if word in _ABBREVIATIONS or (len(word) == 1 and found[1].islower()):  # also "z. B.", "u. a.", "p. ej."
         return True
     if follows[:1].isdigit() and word in _NUMBERED:
         return True

@@ -7,16 +7,51 @@ so of two questions asked at once that one comes first which was answered first,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+import structlog
+
 from app.domain.answer import Answer
+from app.domain.event import Answered, Event, Failed
 from app.domain.principal import Principal
+from app.domain.question import Question
 from app.errors import CairnError
 from app.memory.sources import sources_of
 from app.store import memory
 from app.store.memory import NewMessage
 from app.store.session import Database
+
+log = structlog.get_logger(__name__)
+
+
+async def save_end(database: Database, principal: Principal, question: Question, end: Event) -> Event:
+    """Save how a run of a conversation ended, before anybody hears of it; the terminal event, `Answered` with the message
+    that was saved. A question without a session is not saved.
+
+    A run ends as it does, whether it can be saved or not; an answer that could not be says so in `degraded`.
+    """
+    if question.session_id is None:
+        return end
+    try:
+        if not isinstance(end, Answered):
+            await save_question(
+                database, principal, session_id=question.session_id, collection=question.collection,
+                question=question.text, run_id=question.run_id, error=end.error if isinstance(end, Failed) else None,
+            )  # fmt: skip
+            return end
+        message_id = await save_exchange(
+            database, principal, session_id=question.session_id, collection=question.collection,
+            question=question.text, answer=end.answer,
+        )  # fmt: skip
+        return Answered(end.answer, message_id)
+    except CairnError as problem:
+        log.warning("memory.not_saved", run_id=str(question.run_id), problem=problem.detail)
+        if not isinstance(end, Answered):
+            return end
+        note = f"memory: this exchange could not be saved ({problem.code}: {problem.detail})"
+        return Answered(replace(end.answer, degraded=(*end.answer.degraded, note)))
 
 
 async def save_exchange(

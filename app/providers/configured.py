@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.errors import SettingsError
+from app.providers.added import added_chat_model, added_embedder, added_reranker
 from app.providers.circuit import Circuits
 from app.providers.cohere import DEFAULT_MODEL, CohereReranker
 from app.providers.cross_encoder import CrossEncoder, find_cross_encoder
@@ -43,6 +44,8 @@ class ConfiguredEmbedders:
         for precision in PRECISIONS:
             if name == f"{LOCAL_MODEL}:{precision}":
                 return MiniLM.open(environment.home, precision)
+        if added := added_embedder(name):
+            return added
         if not environment.chat_configured:
             raise SettingsError(
                 f"the embedding model {name!r} needs OPENAI_API_KEY or OPENAI_BASE_URL; without them use {LOCAL_MODEL!r}"
@@ -62,14 +65,16 @@ class ConfiguredChatModels:
     def __init__(self, environment: Environment, circuits: Circuits) -> None:
         self._environment = environment
         self._circuits = circuits
-        self._clients: dict[str, OpenAIChat] = {}
+        self._clients: dict[str, ChatModel] = {}
 
     def get(self, settings: Settings) -> ChatModel | None:
         """None where no provider is configured: the extractive answerer takes over."""
-        if not self._environment.chat_configured:
-            return None
         name = settings.rag.qa.model
+        if name not in self._clients and (added := added_chat_model(name)):
+            self._clients[name] = added
         if name not in self._clients:
+            if not self._environment.chat_configured:
+                return None
             key, url = self._environment.openai_api_key, self._environment.openai_base_url
             circuit = self._circuits.get("chat", url, name or DEFAULT_CHAT_MODEL)
             self._clients[name] = OpenAIChat(name, key, url, circuit=circuit)
@@ -116,7 +121,18 @@ class ConfiguredRerankers:
                 return RerankerChoice(self._cross_encoder(settings))
             case "auto":
                 return self._auto(settings)
-        return RerankerChoice()
+            case "none":
+                return RerankerChoice()
+        return self._added(settings.rag.reranker_provider, settings.rag.reranker_model)
+
+    def _added(self, provider: str, model: str) -> RerankerChoice:
+        """Of another package."""
+        if known := self._made.get((provider, model)):
+            return RerankerChoice(known)
+        found, problem = added_reranker(provider, model)
+        if found is None:
+            return RerankerChoice(problem=_unusable(provider, problem or ""))
+        return RerankerChoice(self._once((provider, model), lambda: found))
 
     def _auto(self, settings: Settings) -> RerankerChoice:
         if found := self._cohere(settings):

@@ -50,7 +50,7 @@ def read_weights(path: Path) -> Weights:
     }  # fmt: skip
 
 
-class Graph:
+class OnnxGraph:
     """Collects nodes and constants; every method returns the name of the tensor that it made."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class Graph:
         return self.node("LayerNormalization", f"{key}.out", x, scale, shift, axis=-1, epsilon=epsilon)
 
 
-def _embed_tokens(graph: Graph, weights: Weights, epsilon: float) -> str:
+def _embed_tokens(graph: OnnxGraph, weights: Weights, epsilon: float) -> str:
     words = graph.constant("words", weights["embeddings.word_embeddings.weight"])
     # There is only one segment, so its vector is added to every position once, here.
     segment = weights["embeddings.token_type_embeddings.weight"][0]
@@ -93,7 +93,7 @@ def _embed_tokens(graph: Graph, weights: Weights, epsilon: float) -> str:
     return graph.norm(weights, "embeddings.LayerNorm", summed, epsilon)
 
 
-def _encode_layer(graph: Graph, weights: Weights, number: int, x: str, heads: int, epsilon: float) -> str:
+def _encode_layer(graph: OnnxGraph, weights: Weights, number: int, x: str, heads: int, epsilon: float) -> str:
     layer = f"encoder.layer.{number}"
     parts = [f"{layer}.attention.self.{part}" for part in ("query", "key", "value")]
     packed_w = graph.constant(f"{layer}.qkv.w", np.concatenate([weights[f"{part}.weight"].T for part in parts], axis=1))
@@ -109,7 +109,7 @@ def _encode_layer(graph: Graph, weights: Weights, number: int, x: str, heads: in
     return graph.norm(weights, f"{layer}.output.LayerNorm", graph.node("Add", f"{layer}.residual2", narrow, x), epsilon)
 
 
-def _pool(graph: Graph, x: str) -> None:
+def _pool(graph: OnnxGraph, x: str) -> None:
     """Mean over unmasked tokens; dividing the sum by its own norm makes the division by their number superfluous."""
     last = graph.constant("axis_last", np.array([-1], np.int64))
     masked = graph.node("Mul", "masked", x, graph.node("Unsqueeze", "mask_column", "mask_float", last))
@@ -123,7 +123,7 @@ def build_graph(weights: Weights, config: dict[str, Any]) -> Any:
     """The fp32 model (an onnx.ModelProto) of a BERT encoder with mean pooling."""
     from onnx import TensorProto, helper
 
-    graph, epsilon = Graph(), float(config["layer_norm_eps"])
+    graph, epsilon = OnnxGraph(), float(config["layer_norm_eps"])
     graph.node("Cast", "mask_float", "attention_mask", to=TensorProto.FLOAT)
     graph.node("Cast", "mask32", "attention_mask", to=TensorProto.INT32)
     x = _embed_tokens(graph, weights, epsilon)

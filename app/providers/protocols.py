@@ -5,7 +5,7 @@ Every implementation raises only ProviderError and its children; vectors are flo
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -180,7 +180,7 @@ class ChatModel(Protocol):
 
     def stream(
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
-    ) -> AsyncIterator[Delta]:
+    ) -> AsyncGenerator[Delta]:
         """Deltas as they come. Raises ProviderError, also when the stream ends without a finish reason."""
         ...
 
@@ -244,3 +244,18 @@ class Rerankers(Protocol):
         ...
 
     def get(self, settings: Settings) -> RerankerChoice: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """Models of another package: what its entry point in the group `cairn.providers` names (docs/extending.md).
+
+    Settings name one as `NAME` or `NAME:MODEL`; each function is given MODEL, empty for the provider's default, and is called
+    when the model is first needed. Keys are the package's own business. What a function raises makes its models unusable, which
+    is said wherever they would have been used.
+    """
+
+    name: str
+    embedder: Callable[[str], Embedder] | None = None
+    chat: Callable[[str], ChatModel] | None = None
+    reranker: Callable[[str], Reranker] | None = None

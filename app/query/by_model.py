@@ -16,6 +16,7 @@ from app.domain.passage import Passage
 from app.domain.question import Turn
 from app.errors import ProviderResponseError
 from app.language.identify import by_words
+from app.language.names import nouns_of
 from app.language.text import fold
 from app.language.tokens import content_words, message_words
 from app.prompts import prompt
@@ -78,14 +79,14 @@ async def expand_by_model(question: str, chat: ChatModel, settings: RewriteSetti
     return _several(_array(reply.text), question, (question,), MAX_EXPANSIONS, rephrased=True)
 
 
-async def requery_by_model(
+async def rewrite_query_by_model(
     question: str, relevant: Sequence[Passage], irrelevant: Sequence[Passage], tried: Sequence[str], chat: ChatModel,
     settings: RewriteSettings,
 ) -> str:  # fmt: skip
     """Another query, out of what was retrieved; its names and numbers are the question's or the passages'. Raises
     ProviderError for no or an unusable reply, also for a query that was tried."""
     reply = await _ask(
-        chat, settings, "requery", question=_quoted(question[:MESSAGE_CHARS]),
+        chat, settings, "rewrite_query", question=_quoted(question[:MESSAGE_CHARS]),
         tried=json.dumps(list(tried), ensure_ascii=False), relevant=_listed(relevant), irrelevant=_listed(irrelevant),
     )  # fmt: skip
     data = json_object(reply.text)
@@ -161,7 +162,7 @@ def _names_and_numbers(text: str) -> list[str]:
     for place, word in enumerate(message_words(text)):
         first = place == 0 or text[: word.start].rstrip()[-1:] in ".?!:\"'"
         number = any(map(str.isdigit, word.text))
-        name = word.capital and not first and word.content and by_words(text) != "de"
+        name = word.capital and not first and word.content and nouns_of(by_words(text)) is None
         if number or name:
             found.append(word.folded)
     return found

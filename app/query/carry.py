@@ -18,8 +18,8 @@ from typing import Final
 from app.domain.plan import Intent
 from app.domain.question import Turn
 from app.language.identify import by_words
-from app.language.lexicon import QUESTION_WORDS, REFUSALS, table
-from app.language.text import fold, folded_words
+from app.language.lexicon import Carry, language, refusals
+from app.language.text import fold
 from app.language.tokens import Word, content_words, message_words
 from app.query.intent import hard_rules
 
@@ -189,7 +189,7 @@ def _own_names(text: str, language: str, names: Names) -> tuple[str, ...]:
 
 def _answer_text(answer: Turn | None) -> str:
     """What an answer says, without its citations; nothing where it refuses, though it names documents to ask about."""
-    if answer is None or answer.content.startswith(tuple(REFUSALS.values())):
+    if answer is None or answer.content.startswith(refusals()):
         return ""
     return _CITATION.sub("", answer.content[:MAX_ANSWER])
 
@@ -261,9 +261,9 @@ class _Message:
         for word in self.words:
             if word.start < start:
                 continue
-            spelled = self.rules.spelled.get(word.text if word.start else word.text.lower(), word.folded)
-            refers = spelled in self.rules.pronouns or spelled in self.rules.demonstratives
-            refers |= spelled in self.rules.last and (
+            spelled = self.rules.words.spelled.get(word.text if word.start else word.text.lower(), word.folded)
+            refers = spelled in self.rules.words.pronouns or spelled in self.rules.words.demonstratives
+            refers |= spelled in self.rules.words.last and (
                 word is self.words[-1] or (spelled == "that" and word in self.words[:2])
             )
             loud = word.text.isupper() and len(word.text) > 1  # IT, US
@@ -273,8 +273,8 @@ class _Message:
 
     def _bound(self, word: Word) -> int:
         """Words of content before a word that refers back, of which it may mean one."""
-        if word.folded in self.rules.owners:
-            return self.rules.owners_bound
+        if word.folded in self.rules.words.owners:
+            return self.rules.words.owners_bound
         if self.text[word.start - 1 : word.start] == "-":  # "la mairie peut-elle": the subject is in the message
             return 2 if any(one.folded in self.rules.questions for one in self.words if one.start < word.start) else 1
         return 2 if "," in self.text[: word.start] else REFERS_WITHIN
@@ -296,23 +296,13 @@ class _Message:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """How one language refers back: see app/language/data/carry.toml."""
+    """How one language refers back: its words, and the patterns made of them."""
 
-    pronouns: frozenset[str]
-    demonstratives: frozenset[str]
-    persons: frozenset[str]
-    owners: frozenset[str]
-    plurals: frozenset[str]
-    replaced: frozenset[str]
-    last: frozenset[str]
-    names: frozenset[str]
-    things: frozenset[str]
+    words: Carry
     questions: frozenset[str]
-    spelled: Mapping[str, str]
     ordinals: Mapping[str, int]
-    owners_bound: int
-    defines: re.Pattern[str]
     nothing: re.Pattern[str]
+    defines: re.Pattern[str]
     openers: re.Pattern[str]
     several: re.Pattern[str]
     documents: re.Pattern[str]
@@ -324,45 +314,39 @@ LAST: Final = -1
 
 
 @cache
-def _rules(language: str) -> _Rules:
-    data = table("carry")
-    raw = data.get(language, data["en"])
-    code = language if language in data else "en"
-    ordinals = dict.fromkeys(raw["final"].split(), LAST)
-    for line in (raw["ordinals"], raw["numbered"]):
-        ordinals |= {word: number for number, word in enumerate(line.split(), 1)}
-    words, items = "|".join(ordinals), "|".join(raw["items"].split())
-    articles = "|".join(f"{one}" if one.endswith("'") else rf"{one}\s+" for one in raw["articles"].split())
-    openers = "|".join(raw["openers"])
+def _rules(code: str) -> _Rules:
+    known = language(code)
+    raw = known.carry
+    ordinals = {fold(word): LAST for word in raw.final.split()}
+    for line in (raw.ordinals, raw.numbered):
+        ordinals |= {fold(word): number for number, word in enumerate(line.split(), 1)}
+    words, items = "|".join(ordinals) or _NEVER, "|".join(raw.items.split()) or _NEVER
+    articles = "|".join(one if one.endswith("'") else rf"{one}\s+" for one in raw.articles.split()) or _NEVER
     return _Rules(
-        pronouns=folded_words(raw["pronouns"]),
-        demonstratives=folded_words(raw["demonstratives"]),
-        persons=folded_words(raw["persons"]),
-        owners=folded_words(raw["owners"]),
-        plurals=folded_words(raw["plurals"]),
-        replaced=folded_words(raw["replaced"]),
-        last=folded_words(raw["last"]),
-        names=folded_words(raw["names"]),
-        things=folded_words(raw["things"]),
-        questions=frozenset(fold(word) for word in QUESTION_WORDS[code]),  # type: ignore[index]
-        spelled=raw["spelled"],
+        words=raw,
+        questions=frozenset(map(fold, known.questions.words)),
         ordinals=ordinals,
-        owners_bound=raw["owners_bound"],
-        defines=re.compile(rf"[\s¿]*(?:{'|'.join(raw['defines'])})"),
-        nothing=_any(raw["nothing"]),
-        openers=re.compile(rf"[\s¿¡]*(?:(?:{openers})(?!\w)[\s,]*)+"),
-        several=_any(raw["several"]),
-        documents=_any([raw["documents"]]),
+        nothing=_any(raw.nothing),
+        defines=re.compile(rf"[\s¿]*(?:{'|'.join(raw.defines) or _NEVER})"),
+        openers=re.compile(rf"[\s¿¡]*(?:(?:{'|'.join(raw.openers) or _NEVER})(?!\w)[\s,]*)+"),
+        several=_any(raw.several),
+        documents=_any(raw.documents),
         ordinal=re.compile(
-            rf"(?:(?<!\w)(?:{articles})|^\W*)(?P<word>{words})(?!\w)(?:\s+(?:{items})(?!\w)(?!\s+\w+\s+\w+\s+\w)|(?=\s*(?:$|[?.!,;])))"
+            rf"(?:(?<!\w)(?:{articles})|^\W*)(?P<word>{words})(?!\w)"
+            rf"(?:\s+(?:{items})(?!\w)(?!\s+\w+\s+\w+\s+\w)|(?=\s*(?:$|[?.!,;])))"
             rf"|(?<!\w)(?:{items})\s*#?(?P<number>\d{{1,2}})(?!\w)"
         ),
     )
 
 
+_NEVER: Final = r"\A(?!)"
+"""Matches nothing: what a language does not say."""
+
+
 def _any(patterns: Sequence[str]) -> re.Pattern[str]:
     """One pattern of several, over whole words; `$` means the end of the message, whatever stands behind."""
-    return re.compile("|".join(rf"(?<!\w)(?:{one.replace('$', '(?=[^a-z0-9]*$)')})(?!\w)" for one in patterns))
+    whole = (rf"(?<!\w)(?:{one.replace('$', '(?=[^a-z0-9]*$)')})(?!\w)" for one in patterns)
+    return re.compile("|".join(whole) or _NEVER)
 
 
 # --- the message with what it leans on ---------------------------------------------------------------------------------------
@@ -424,8 +408,8 @@ def _referred(message: str, word: Word, topic: Topic, found: _Message) -> Carrie
     """The message with the names that a word may mean, else the words of the last question."""
     terms = _meant(word, topic, found.rules)
     reason = f"{word.text!r}: {'names' if terms else 'words'} of the last question and its answer"
-    if len(terms) == 1 and word.folded in found.rules.replaced:
-        owner = "'s" if word.folded in found.rules.owners and word is not found.words[-1] else ""
+    if len(terms) == 1 and word.folded in found.rules.words.replaced:
+        owner = "'s" if word.folded in found.rules.words.owners and word is not found.words[-1] else ""
         text = f"{message[: word.start]}{terms[0]}{owner}{message[word.end :]}"
         return Carried(text[:MAX_TEXT], tuple(terms), reason, refers=True)
     return replace(_behind(message, terms or topic.words, reason), refers=True)
@@ -434,13 +418,13 @@ def _referred(message: str, word: Word, topic: Topic, found: _Message) -> Carrie
 def _meant(word: Word, topic: Topic, rules: _Rules) -> Sequence[str]:
     """A person is one of the answer first; a question for a person or a place has a subject beside its answer, so both may be
     meant; a question what or which thing is about its answer next, unless it named nothing else than that thing."""
-    if word.folded in rules.persons:
+    if word.folded in rules.words.persons:
         return topic.answered[:1] or topic.names
-    if word.folded in rules.demonstratives | rules.plurals or word.folded == "that":
+    if word.folded in rules.words.demonstratives | rules.words.plurals or word.folded == "that":
         return topic.words
     asked = {one.folded for one in message_words(topic.question)}
-    if asked & rules.names:
+    if asked & rules.words.names:
         return (*(topic.names or topic.words), *topic.answered)
-    if asked & rules.things and len(topic.words) > len(topic.names):
+    if asked & rules.words.things and len(topic.words) > len(topic.names):
         return topic.answered or topic.names
     return topic.names

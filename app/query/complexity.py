@@ -8,11 +8,22 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, get_args
 
 from app.domain.plan import Classification, ComplexityScore, Level, QueryType
-from app.language.identify import LANGUAGES
-from app.language.lexicon import OR, compiled, table
-from app.language.text import fold_line, folded_words, window
-from app.language.tokens import Language, says_nothing, words
+from app.language.lexicon import every, languages
+from app.language.text import fold_line, window
+from app.language.tokens import says_nothing, words
 from app.settings import RoutingSettings
+
+Family = Literal["causal", "analysis", "comparison", "multi_step", "synthesis"]
+
+KEYWORDS: Final[Mapping[tuple[Family, str], tuple[re.Pattern[str], ...]]] = {
+    (family, one.code): tuple(one.compiled(pattern) for pattern in getattr(one.complexity, family))
+    for family in get_args(Family)
+    for one in languages()
+}
+"""Words that speak of more than looking something up."""
+_ABOUT_COLLECTION: Final = tuple(one.compiled(*one.complexity.about_collection) for one in languages())
+"""Questions about the collection itself. `what ... doc` is too common to be one."""
+_VAGUE: Final = every(lambda one: one.complexity.vague)
 
 WEIGHTS: Final[Mapping[str, float]] = {
     "query_type": 0.25,
@@ -72,10 +83,10 @@ def effective_top_k(level: Level, top_k: int, settings: RoutingSettings) -> int:
 
 
 def about_collection(text: str, language: str) -> bool:
-    """Whether it asks about the documents as such: how many, which. Of any of the four languages, because such
+    """Whether it asks about the documents as such: how many, which. Of any language, because such
     questions are short: `language` is not needed."""
     folded = fold_line(window(text))
-    return any(pattern.search(folded) for pattern in ABOUT_COLLECTION)
+    return any(pattern.search(folded) for pattern in _ABOUT_COLLECTION)
 
 
 def keywords(folded: str) -> tuple[str, ...]:
@@ -110,7 +121,7 @@ def _ambiguous(text: str, entities: Sequence[str]) -> str | None:
     if len(_QUESTION_ENDS.findall(folded)) > 1 and any(_names_nothing(part) or " " not in part for part in parts):
         return "several questions, of which one names nothing"
     spoken = window(text).casefold().split()  # with accents: "où" is not "ou"
-    if len(spoken) <= _OR_WORDS and any(spoken.count(word) > 1 for word in OR.values()):
+    if len(spoken) <= _OR_WORDS and any(spoken.count(one.questions.alternative) > 1 for one in languages()):
         return "alternatives without a subject"
     return None
 
@@ -118,7 +129,7 @@ def _ambiguous(text: str, entities: Sequence[str]) -> str | None:
 def _names_nothing(folded: str) -> bool:
     """Whether no word has content; numbers and ideographs have."""
     letters = " ".join(word for word in words(folded) if len(word) > 1 or not word.isascii() or word.isdigit())
-    return says_nothing(letters, VAGUE)
+    return says_nothing(letters, _VAGUE)
 
 
 def _sentence(score: float, level: Level, factors: Mapping[str, float], found: Sequence[str]) -> str:
@@ -127,28 +138,3 @@ def _sentence(score: float, level: Level, factors: Mapping[str, float], found: S
     )
     words = f" (keywords: {', '.join(found[:6])})" if found else ""
     return f"{level.capitalize()} at {score:.3f}: {parts or 'nothing speaks for complexity'}{words}"
-
-
-# --- Words that speak of more than looking something up, in five families and four languages, and questions a ---
-
-Family = Literal["causal", "analysis", "comparison", "multi_step", "synthesis"]
-
-KEYWORDS: Final[Mapping[tuple[Family, Language], tuple[re.Pattern[str], ...]]] = {
-    (family, language): tuple(
-        compiled(pattern, german=language == "de") for pattern in table("keywords")[family][language]
-    )
-    for family in get_args(Family)
-    for language in LANGUAGES
-}
-
-ABOUT_COLLECTION: Final = tuple(
-    compiled(*table("keywords")["about_collection"][language], german=language == "de") for language in LANGUAGES
-)
-"""Questions about the collection itself. `what ... doc` is too common to be one."""
-
-VAGUE: Final = folded_words(
-    "thing things stuff info information help issue problem details detail example topic subject truc trucs chose "
-    "choses aide probleme cosa cosas ayuda problema ding dinge sache sachen hilfe frage question pregunta idea idee "
-    "seriously hmm etc"
-)
-"""Content words by form that say nothing alone."""

@@ -1,4 +1,4 @@
-"""Which constraints a prompt states, by patterns in English, French, Spanish and German. Pure.
+"""Which constraints a prompt states, by patterns. Pure.
 
 Everything is bounded: prompts are cut at WINDOW, lists at MOST_ITEMS, numbers at MOST.
 """
@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from app.domain.plan import PromptConstraints
+from app.language.lexicon import any_of, languages
 
 WINDOW: Final = 4000
 MOST: Final = 20
@@ -20,103 +21,49 @@ SECTION_CHARS: Final = 40
 """Least text of a section that is worth its heading."""
 CHARS_PER_WORD: Final = 5
 
-_NUMBER_WORDS: Final = {
-    word: value
-    for value, words in enumerate(
-        ("one un une uno una ein eine einen einer", "two deux dos zwei both", "three trois tres drei",
-         "four quatre cuatro vier", "five cinq cinco fünf", "six seis sechs", "seven sept siete sieben",
-         "eight huit ocho acht", "nine neuf nueve neun", "ten dix diez zehn", "eleven onze once elf",
-         "twelve douze doce zwölf"), 1)
-    for word in words.split()
-}  # fmt: skip
+_NUMBER_WORDS: Final = {word: value for one in languages() for word, value in one.orders.numbers.items()}
 _N: Final = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})"
-_SEPARATE: Final = (
-    r"(?:separate|different|distinct|independent|individual|additional|séparées?|différentes?|distinctes?|"
-    r"separadas?|distintas?|diferentes|getrennte[nr]?|verschiedene[nr]?|separate[nr]?|einzelne[nr]?)"
-)
-_SEARCHES: Final = (
-    r"(?:(?:tool|search|document|doc)[ -])?(?:searches|search(?:_docs)? calls|tool calls|queries|look-?ups|recherches|"
-    r"requêtes|appels d'outils?|búsquedas|consultas|llamadas a herramientas|suchen|suchanfragen|suchläufe|werkzeugaufrufe)"
-)
+_SEPARATE: Final = any_of(lambda one: one.orders.separate)
+_SEARCHES: Final = rf"(?:(?:tool|search|document|doc)[ -])?{any_of(lambda one: one.orders.searches)}"
 _SEARCH: Final = re.compile(rf"\b{_N} (?:{_SEPARATE},? )?(?:more )?{_SEARCHES}\b", re.IGNORECASE)
 _SEARCH_APART: Final = re.compile(
-    rf"\b{_SEPARATE} {_SEARCHES}\b|\bsearch(?:es)? (?:\w+ )?(?:separately|individually)\b|"
-    rf"\b{_SEARCHES} (?:séparées?|distinctes?|separadas?|distintas?)\b",
+    rf"\b{_SEPARATE} {_SEARCHES}\b|\b{any_of(lambda one: one.orders.apart)}\b|"
+    rf"\b{_SEARCHES} {any_of(lambda one: one.orders.separate_after)}\b",
     re.IGNORECASE,
 )
 _FEW: Final = 2
 """Searches that are meant by "separate searches" of nothing in particular."""
-_OPENED: Final = (
-    r"(?:citations?|sources?|documents?|passages?|chunks?|files?|extraits?|citas?|fuentes?|documentos?|pasajes?|"
-    r"quellen|dokumente|textstellen)"
-)
+_OPENED: Final = any_of(lambda one: one.orders.texts)
+_READ, _AT_LEAST = any_of(lambda one: one.orders.read), any_of(lambda one: one.orders.at_least)
 _OPEN: Final = re.compile(
-    rf"\bopen(?:_citation)?\b(?: (?:for|on|of|up))?(?: (?:at least|a minimum of))? {_N} (?:[\w-]+ ){{0,2}}{_OPENED}\b|"
-    rf"\bopen_citation\b[^.\n]{{0,40}}?\b(?:at least|minimum(?: of)?) {_N.replace('<n>', '<m>')}\b|"
-    rf"\b(?:read|open|ouvr(?:ez|ir|e)|lisez|lire|abr(?:e|a|ir)|lee(?:r)?|öffnen?|lies|lesen)\b[^.\n]{{0,30}}?"
-    rf"\b(?:at least|au moins|al menos|mindestens) {_N.replace('<n>', '<k>')} (?:[\w-]+ ){{0,2}}{_OPENED}\b|"
-    rf"\b(?:read|open) {_N.replace('<n>', '<j>')} (?:[\w-]+ ){{0,2}}{_OPENED}(?: in full)?\b",
+    rf"\bopen(?:_citation)?\b(?: (?:for|on|of|up))?(?: {_AT_LEAST})? {_N} (?:[\w-]+ ){{0,2}}{_OPENED}\b|"
+    rf"\bopen_citation\b[^.\n]{{0,40}}?\b(?:minimum|{_AT_LEAST}) {_N.replace('<n>', '<m>')}\b|"
+    rf"\b{_READ}\b[^.\n]{{0,30}}?\b{_AT_LEAST} {_N.replace('<n>', '<k>')} (?:[\w-]+ ){{0,2}}{_OPENED}\b|"
+    rf"\b{_READ} {_N.replace('<n>', '<j>')} (?:[\w-]+ ){{0,2}}{_OPENED}(?: in full)?\b",
     re.IGNORECASE,
 )
-_OPEN_ONE: Final = re.compile(
-    r"\bopen_citation\b|"
-    r"\b(?:read|open|retrieve) (?:the |its |their )?(?:full|complete|entire|whole) (?:texts?|passages?|chunks?|citations?)\b|"
-    r"\blisez le texte (?:complet|intégral)\b|\blee el texto completo\b|\blies den (?:ganzen|vollständigen) text\b",
-    re.IGNORECASE,
-)
-_EXACT_NOUN: Final = r"(?:lines?|wording|words|texts?|sentences?|phrases?|quotes?|quotations?)"
-_QUOTE: Final = re.compile(
-    rf"\b(?:quot(?:e|ing)|cite|reproduce|copy|give|provide|include|show)\b[^.?!\n]{{0,40}}?\bexact(?:ly)?(?: [\w-]+)?|"
-    rf"\bexact {_EXACT_NOUN}\b|\bverbatim\b|\bword[ -]for[ -]word\b|\bdirect quotes?\b|"
-    rf"\bmot (?:pour|à) mot\b|\btextuellement\b|\bcitations? (?:exactes?|textuelles?)\b|\bformulation exacte\b|"
-    rf"\bpalabra por palabra\b|\btextualmente\b|\bcitas? (?:exactas?|textual(?:es)?|literal(?:es)?)\b|"
-    rf"\bwörtlich(?:e[nrs]?)?\b|\bwort für wort\b|\b(?:genaue[rn]?|exakte[rn]?) wortlaut\b",
-    re.IGNORECASE,
-)
-_CONFLICT: Final = re.compile(
-    r"\b(?:resolv(?:e|ing) (?:any |the |all )?(?:conflicts?|contradictions?|discrepanc(?:y|ies))|"
-    r"(?:newest|latest|most recent(?:ly)?)(?:[ -]dated)? (?:document|version|source|file|policy|one) "
-    r"(?:wins|prevails|takes precedence|should (?:win|prevail|be (?:used|preferred)))|"
-    r"(?:prefer|use|trust|follow|choose) the (?:newest|latest|most recent(?:ly)?)(?:[ -]dated)? "
-    r"(?:document|version|source|file|policy|one)|newest[ -]dated document|"
-    r"(?:documents?|sources?) (?:conflict|disagree|contradict)|"
-    r"résol(?:vez|s|vre) les (?:conflits?|contradictions?)|document le plus récent|"
-    r"resuelve los (?:conflictos?|contradicciones)|documento más reciente|löse (?:konflikte|widersprüche)|"
-    r"(?:neueste|jüngste|aktuellste)[nrs]? dokument)\b",
-    re.IGNORECASE,
-)
-_LACKING: Final = r"(?:missing|not (?:documented|covered|found|available|in the documents?))"
-_DISCLOSE: Final = re.compile(
-    r"\binsufficient documentation\b|"
-    rf"\bexplicitly (?:say|state|note|disclose|mention|flag)\b[^.\n]{{0,60}}\b(?:insufficient|{_LACKING})|"
-    r"\b(?:say|state|disclose|flag|note|list) (?:explicitly |clearly )?(?:what(?:ever)?|which (?:parts?|sections?)) "
-    rf"(?:is|are) {_LACKING}|"
-    rf"\bif [\w' ]{{1,40}} (?:is|are) {_LACKING},? (?:explicitly |clearly |please )?(?:say|state|disclose|note)\b|"
-    r"\bdocumentation insuffisante\b|\b(?:indique[zr]?|signale[zr]?) (?:explicitement )?ce qui manque\b|"
-    r"\bdocumentación insuficiente\b|\b(?:indica|señala|di) (?:explícitamente )?(?:lo que|qué) falta\b|"
-    r"\bunzureichende dokumentation\b|\bsag[et]? (?:ausdrücklich|klar),? was fehlt\b|\bgib an,? was fehlt\b",
-    re.IGNORECASE,
-)
-_WORDS: Final = re.compile(
-    rf"\b(?:at least|a minimum of|au moins|al menos|mindestens) {_N} (?:words|mots|palabras|wörter)\b", re.IGNORECASE
-)
+_OPEN_ONE: Final = re.compile(rf"\bopen_citation\b|\b{any_of(lambda one: one.orders.read_whole)}\b", re.IGNORECASE)
+_QUOTE: Final = re.compile(rf"\b{any_of(lambda one: one.orders.quote)}(?!\w)", re.IGNORECASE)
+_CONFLICT: Final = re.compile(rf"\b{any_of(lambda one: one.orders.conflict)}\b", re.IGNORECASE)
+_DISCLOSE: Final = re.compile(rf"\b{any_of(lambda one: one.orders.disclose)}\b", re.IGNORECASE)
+_WORDS: Final = re.compile(rf"\b{_AT_LEAST} {_N} {any_of(lambda one: one.orders.words)}\b", re.IGNORECASE)
+_SECTION_NAMES: Final = any_of(lambda one: one.orders.section_names)
 _SECTIONS: Final = re.compile(
-    r"\b(?i:sections?|headings|rubriques?|secciones|apartados|abschnitte[n]?|überschriften)"
-    r"(?:(?: (?:for|on|called|named|titled|entitled|about|pour|intitulées?|para|tituladas?|namens|für))?\s*:\s*"
-    r"| (?:for|on|called|named|titled|entitled|about|pour|intitulées?|para|tituladas?|namens|für)\s+(?=[A-ZÄÖÜÉ\"“'«])"
-    r"|\s+(?=[\"“'«]))",
+    rf"\b(?i:{any_of(lambda one: one.orders.sections)})"
+    rf"(?:(?: {_SECTION_NAMES})?\s*:\s*| {_SECTION_NAMES}\s+(?=[A-ZÄÖÜÉ\"“'«])|\s+(?=[\"“'«]))",
 )
 _TOPICS: Final = re.compile(
-    rf"\b{_SEARCHES}(?: (?:separately|each))? (?:for|on|about|sobre|para|pour|sur|zu|über|nach)[:\s]+|"
-    r"\bsearch (?:separately|individually) (?:for|on|about)[:\s]+|\b(?:topics|thèmes|temas|themen):\s*",
+    rf"\b{_SEARCHES}(?: (?:separately|each))? {any_of(lambda one: one.orders.about)}[:\s]+|"
+    rf"\bsearch (?:separately|individually) (?:for|on|about)[:\s]+|\b{any_of(lambda one: one.orders.topics)}:\s*",
     re.IGNORECASE,
 )
-_EACH: Final = re.compile(r"(?:each|every|all|both|the|these|those|following|chaque|cada|jede[nrs]?)\b", re.IGNORECASE)
+_EACH: Final = re.compile(rf"{any_of(lambda one: one.orders.each)}\b", re.IGNORECASE)
 _BULLET: Final = re.compile(r"^[ \t]*(?:[-*•]|\(?\d{1,2}[.)]|\(?[a-h][.)])[ \t]+(\S.*)$", re.MULTILINE)
-_SPLIT: Final = re.compile(r"\s*(?:,|;|/|\band\b|\bet\b|\by\b|\bund\b|&)\s*", re.IGNORECASE)
+_AND: Final = any_of(lambda one: one.split.joins)
+_SPLIT: Final = re.compile(rf"\s*(?:,|;|/|\b{_AND}\b|&)\s*", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"[\"“”'‘’«»`*]{1,2}([^\"“”'‘’«»`*\n]{2,60})[\"“”'‘’«»`*]{1,2}")
-_ITEM: Final = re.compile(r"^(?:the|a|an|les?|la|el|los|las|die|der|das|one for|one on|section) ", re.IGNORECASE)
-_LEAD: Final = re.compile(r"^(?:and|et|y|und|then) ", re.IGNORECASE)
+_ITEM: Final = re.compile(rf"^{any_of(lambda one: one.orders.item)} ", re.IGNORECASE)
+_LEAD: Final = re.compile(rf"^(?:{_AND}|{any_of(lambda one: one.orders.then)}) ", re.IGNORECASE)
 
 
 def constraints_of(prompt: str) -> PromptConstraints:

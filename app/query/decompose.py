@@ -1,4 +1,4 @@
-"""A message of several questions becomes several: each can be retrieved for by itself. Pure; four languages.
+"""A message of several questions becomes several: each can be retrieved for by itself. Pure.
 
 What is split: sentences with a question mark, lists, clauses with a question word of their own, two sides of a
 comparison, two objects under one predicate. What is not: names and terms that hold an "and" ("research and
@@ -11,78 +11,47 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from app.language.text import folded_words
+from app.language.lexicon import any_of, every, patterns
 
 MAX_CHARS: Final = 2000
 MIN_CHARS: Final = 8
 """A part that is shorter is no question: it is joined to the one before."""
 
-_AND = r"(?:and|et|y|e|und|sowie|as\s+well\s+as|ainsi\s+que|así\s+como)"
+_AND: Final = any_of(lambda one: one.split.joins)
 _SENTENCE = re.compile(r"(?<=[?])[\s\"'”»)]*\s*(?=\S)")
 _BULLET = re.compile(r"^[ \t]*(?:[-*•–]|\(?\d{1,2}[.)]|\(?[a-h]\))[ \t]+(?P<item>\S.*)$", re.MULTILINE)
-_QUESTION = (
-    r"(?:what|who|whom|whose|where|when|which|why|how|"
-    r"quel(?:le)?s?|qui|quoi|où|quand|combien|pourquoi|comment|est-ce|qu['’]est-ce|"
-    r"qué|que|quién(?:es)?|cuál(?:es)?|dónde|cuándo|cómo|cuánt[oa]s?|por\s+qué|"
-    r"was|wer|wem|wen|wo|wohin|woher|wann|warum|weshalb|wieso|welche[rsnm]?|wie)"
-)
-_AUXILIARY = r"(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had)"
+_QUESTION: Final = any_of(lambda one: one.split.asking)
+_BEFORE_QUESTION: Final = any_of(lambda one: one.split.before_asking)
 _CLAUSE = re.compile(
-    rf"(?:(?P<and>\s*,?\s+{_AND}\s+)|\s*,\s+)(?=¿?(?:(?:in|on|at|for|by|to|from|with|en|à|de|pour|para|con|von|für|mit|seit)\s+)?"
-    rf"(?P<asks>{_QUESTION})\b)",
+    rf"(?:(?P<and>\s*,?\s+{_AND}\s+)|\s*,\s+)(?=¿?(?:{_BEFORE_QUESTION}\s+)?(?P<asks>{_QUESTION})\b)",
     re.IGNORECASE,
 )
-_LIGHT = folded_words(
-    "know tell explain say see understand wonder ask dire savoir expliquer saber explicar wissen erklären"
-)
+_LIGHT: Final = every(lambda one: one.split.light)
 
-_SIDE = r"[^?.!;]{1,80}?"
+_RESPECT: Final = any_of(lambda one: one.split.respects)
 _COMPARE: Final = tuple(
-    re.compile(pattern + r"\s*(?P<tail>(?:\b(?:in\s+terms\s+of|regarding|with\s+respect\s+to|with\s+regard\s+to|en\s+termes\s+de|"
-               r"en\s+términos\s+de|hinsichtlich|bezüglich)\b|,)[^?.!]*)?[?.!\s]*$", re.IGNORECASE | re.DOTALL)
-    for pattern in (
-        rf"^(?P<lead>.*?\b)?(?:compare|contrast)\s+(?P<a>{_SIDE})\s+(?:with|to|against|vs\.?|versus)\s+(?P<b>[^?.!;]+?)",
-        rf"^(?P<lead>.*?\b)?(?:compare|contrast)\s+(?P<a>{_SIDE})\s+and\s+(?P<b>[^?.!;]+?)",
-        rf"^(?P<lead>.*?\b)?(?:differences?|similarit(?:y|ies)|comparison|distinction|tradeoffs?|trade-offs?)\s+between\s+(?P<a>{_SIDE})\s+and\s+(?P<b>[^?.!;]+?)",
-        rf"^(?P<lead>.*?\bhow\s+(?:does|do|is|are|did)\s+)(?P<a>{_SIDE})\s+(?:differ(?:ent)?\s+from|compare[sd]?\s+(?:to|with))\s+(?P<b>[^?.!;]+?)",
-        r"^(?P<lead>)(?P<a>[^?.!;]{1,60}?)\s+(?:vs\.?|versus)\s+(?P<b>[^?.!;]{1,60}?)",
-        rf"^(?P<lead>.*?\b)?compare[rz]?\s+(?P<a>{_SIDE})\s+(?:avec|par\s+rapport\s+(?:à|a|au|aux)|à|au|aux)\s+(?P<b>[^?.!;]+?)",
-        rf"^(?P<lead>.*?\b)?compare[rz]?\s+(?P<a>{_SIDE})\s+et\s+(?P<b>[^?.!;]+?)",
-        rf"^(?P<lead>.*?\b)?(?:différences?|comparaison|similitudes?|points\s+communs)\s+entre\s+(?P<a>{_SIDE})\s+et\s+(?P<b>[^?.!;]+?)",
-        rf"^(?P<lead>.*?\b)?compar(?:a|ar|e)\s+(?P<a>{_SIDE})\s+(?:con|frente\s+a)\s+(?P<b>[^?.!;]+?)",
-        rf"^(?P<lead>.*?\b)?compar(?:a|ar|e)\s+(?P<a>{_SIDE})\s+(?:y|e)\s+(?P<b>[^?.!;]+?)",
-        rf"^(?P<lead>.*?\b)?(?:diferencias?|comparación|similitudes?|semejanzas?)\s+(?:hay\s+|existen?\s+)?entre\s+(?P<a>{_SIDE})\s+(?:y|e)\s+(?P<b>[^?.!;]+?)",
-        rf"^(?P<lead>.*?\b)?vergleich(?:e|en)?\s+(?:sie\s+)?(?P<a>{_SIDE})\s+mit\s+(?P<b>[^?.!;]+?)",
-        rf"^(?P<lead>.*?\b)?vergleich(?:e|en)?\s+(?:sie\s+)?(?P<a>{_SIDE})\s+und\s+(?P<b>[^?.!;]+?)",
-        rf"^(?P<lead>.*?\b)?(?:unterschiede?|gemeinsamkeiten?|vergleich)\s+(?:gibt\s+es\s+|bestehen\s+)?zwischen\s+(?P<a>{_SIDE})\s+und\s+(?P<b>[^?.!;]+?)",
-    )
-)  # fmt: skip
-_ARTICLE = re.compile(
-    r"^(?:(?:the|an?|les?|la|une?|des|du|el|l[oa]s|un[ao]?s?|der|die|das|den|dem|eine?[nmr]?)\s+|l['’]\s*)(?=\S)",
-    re.IGNORECASE,
+    re.compile(rf"{pattern}\s*(?P<tail>(?:\b{_RESPECT}\b|,)[^?.!]*)?[?.!\s]*$", re.IGNORECASE | re.DOTALL)
+    for pattern in patterns(lambda one: one.split.compare)
 )
+_ELIDED: Final = any_of(lambda one: one.words.elided)
+_ARTICLE = re.compile(rf"^(?:{any_of(lambda one: one.split.articles)}\s+|{_ELIDED}['’]\s*)(?=\S)", re.IGNORECASE)
+_OF: Final = any_of(lambda one: one.split.of)
 _ASPECTS = re.compile(
-    rf"^(?P<both>(?P<p>\w+)\s+{_AND}\s+(?P<q>\w+))\s+(?P<of>(?:of|de|du|des|d['’]|del|von|der|des)\s*.+)$",
+    rf"^(?P<both>(?P<p>\w+)\s+{_AND}\s+(?P<q>\w+))\s+(?P<of>{_OF}\s*.+)$",
     re.IGNORECASE,
 )
 """Two aspects of one side: "advantages and disadvantages of X"."""
 
 _PART = r"[A-ZÀ-ÖØ-Þ0-9][\w.'’+#/-]*"
-_NAME = rf"(?:[\"“«][^\"”»]{{2,60}}[\"”»]|{_PART}(?:\s+(?:(?:of|de|du|des|la|le|del)\s+)?{_PART}){{0,4}})"
+_IN_NAMES: Final = any_of(lambda one: one.split.in_names)
+_BEFORE_NAME: Final = any_of(lambda one: one.split.before_names)
+_NAME = rf"(?:[\"“«][^\"”»]{{2,60}}[\"”»]|{_PART}(?:\s+(?:{_IN_NAMES}\s+)?{_PART}){{0,4}})"
 _NAMES = re.compile(
     rf"(?P<first>{_NAME})(?P<more>(?:\s*,\s*(?:the\s+)?{_NAME}){{0,8}})\s*,?\s+{_AND}\s+"
-    rf"(?P<article>(?:(?:in|of|for|the|de|du|la|le|les|l['’]|el|von|in|der|die|das)\s+){{0,2}})(?P<last>{_NAME})"
+    rf"(?P<article>(?:{_BEFORE_NAME}\s+){{0,2}})(?P<last>{_NAME})"
 )
-_ASKING = re.compile(
-    rf"^\W*(?:{_QUESTION}|{_AUXILIARY}|give|list|tell|show|find|explain|describe|name|donne|liste|explique|dame|lista|"
-    r"explica|nenne|erkläre|beschreibe)\b",
-    re.IGNORECASE,
-)
-_TOGETHER = re.compile(
-    r"\b(?:between|both|together|relationship|relation|common|each\s+other|same|entre|ensemble|commun|ambos|juntos|común|relación|"
-    r"zwischen|beide|gemeinsam|zusammen|verhältnis|beziehung|either|which\s+of|who\s+is\s+\w+er|older|younger|larger|bigger|first)\b",
-    re.IGNORECASE,
-)
+_ASKING = re.compile(rf"^\W*(?:{_QUESTION}|{any_of(lambda one: one.split.orders)})\b", re.IGNORECASE)
+_TOGETHER = re.compile(rf"\b{any_of(lambda one: one.split.together)}\b", re.IGNORECASE)
 
 
 def split(text: str, language: str, *, limit: int = 4, names: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -172,12 +141,9 @@ def _by_comparison(text: str) -> list[str]:
     return []
 
 
-_TOGETHER_ALREADY: Final = re.compile(
-    r"(?:two|three|both|these|those|deux|trois|ces|dos|tres|ambos|ambas|est[oa]s|es[oa]s|zwei|drei|beiden?|diese[nr]?)\b",
-    re.IGNORECASE,
-)
+_TOGETHER_ALREADY: Final = re.compile(rf"{any_of(lambda one: one.split.counted)}\b", re.IGNORECASE)
 """ "The two batteries in weight and price" has no sides."""
-_PLACE: Final = r"(?:in|at|for|of|from|under|en|à|au|aux|dans|pour|de|del|para|im|bei|für|von)"
+_PLACE: Final = any_of(lambda one: one.split.places)
 _PLACED: Final = re.compile(rf"{_PLACE}\s+\S", re.IGNORECASE)
 _HEAD: Final = re.compile(rf"(?P<head>\S.*?\s){_PLACE}\s+\S", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"(?P<head>.*\w\s+)\d+")
@@ -213,14 +179,7 @@ def _by_names(text: str, whole: Sequence[str]) -> list[str]:
     return [f"{head}{one}{tail}" for one in objects]
 
 
-_SEVERAL: Final = re.compile(
-    r"""\w{3,}(?:[^s\W]s|ies|people)\s+(?:of|for|in|from|at|to|does|do|did)\s+(?:the\s+)?$   # "the prices of A and B"
-      | ^\W*(?!who\b|what\b)(?:\w+\s+){1,3}(?:are|were|have|do)\s+(?:the\s+)?$             # "when were A and B"
-      | \b(?:les|des|quel(?:le)?s)\s+\w+[sx]\s+(?:de|du|des|d['’]|à|pour|en)\s*(?:la\s+|l['’])?$
-      | \b(?:l[oa]s|cuáles|qué)\s+(?:son\s+l[oa]s\s+)?\w+s\s+(?:de|del|para|en)\s+(?:la\s+|el\s+)?$
-      | \b(?:sind|waren)\s+die\s+\w+\s+(?:von|in|für|der|des)\s+$""",
-    re.IGNORECASE | re.VERBOSE,
-)
+_SEVERAL: Final = re.compile("|".join(patterns(lambda one: one.split.several)), re.IGNORECASE)
 
 
 def _ends_a_name(head: str) -> bool:

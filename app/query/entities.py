@@ -6,28 +6,29 @@ from dataclasses import replace
 from typing import Final
 
 from app.domain.plan import Vocabulary
-from app.language.lexicon import ALL_QUESTION_WORDS, YES_NO
-from app.language.name_words import COMMON_OPENERS
+from app.language.lexicon import every
 from app.language.names import (
+    COMMON_OPENERS,
     NameRules,
     NameToken,
     identifiers,
     loud,
     names,
+    nouns_of,
     quoted,
     tokens_of,
     without_quoted,
 )
 from app.language.text import fold_line, window
-from app.language.tokens import ALL_MESSAGE_STOP_WORDS
+from app.language.tokens import ALL_IDLE_WORDS
 
 MOST: Final = 20
 """Entities of one message; more would be a list."""
 _RARE: Final = 0.01
 """Share of passages up to which a lower-case word of the collection may be a name."""
 _MIN_PASSAGES: Final = 20
-_READING: Final = NameRules(ALL_MESSAGE_STOP_WORDS, ALL_QUESTION_WORDS, COMMON_OPENERS.union(*YES_NO.values()))
-_GERMAN: Final = replace(_READING, german=True)
+_QUESTION_WORDS: Final = every(lambda one: one.questions.words - one.questions.never)
+_RULES: Final = NameRules(ALL_IDLE_WORDS, _QUESTION_WORDS, COMMON_OPENERS | every(lambda one: one.questions.yes_no))
 
 
 def entities(text: str, language: str, vocabulary: Vocabulary | None) -> tuple[str, ...]:
@@ -43,8 +44,8 @@ def entities(text: str, language: str, vocabulary: Vocabulary | None) -> tuple[s
     tokens = tokens_of(bare)
     found += [(start, name) for start, _, name in identifiers(tokens)]
     if not loud(bare):
-        reading = _GERMAN if language == "de" else _READING
-        found += [(start, name) for start, _, name in names(tokens, bare, reading)]
+        rules = replace(_RULES, nouns=nouns_of(language))
+        found += [(start, name) for start, _, name in names(tokens, bare, rules)]
     if not found and vocabulary is not None:
         found += _rare_words(tokens, vocabulary)
     unique: dict[str, str] = {}
@@ -61,6 +62,6 @@ def _rare_words(tokens: list[NameToken], vocabulary: Vocabulary) -> list[tuple[i
     counted = [
         (vocabulary.frequencies.get(token.word.casefold(), 0), token.start, token.word)
         for token in tokens
-        if len(token.word) > 3 and token.folded not in ALL_MESSAGE_STOP_WORDS and not token.word.isdigit()
+        if len(token.word) > 3 and token.folded not in ALL_IDLE_WORDS and not token.word.isdigit()
     ]
     return [(start, word) for count, start, word in sorted(counted)[:12] if 0 < count <= most][:2]

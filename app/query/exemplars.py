@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.plan import Intent, IntentMatch, Vocabulary
-from app.language.lexicon import table
+from app.language.lexicon import DEFAULT, languages
 from app.language.text import fold_line, window
-from app.language.tokens import ALL_MESSAGE_STOP_WORDS, words
+from app.language.tokens import ALL_IDLE_WORDS, words
 from app.providers.protocols import Embedder, Vectors
 from app.query.forms import COMPANIONS, HOW_TO, OFF_TOPIC_CUES, frequent
 from app.settings import RoutingSettings
@@ -37,13 +37,12 @@ class Exemplar:
 
 @cache
 def exemplars() -> tuple[Exemplar, ...]:
-    """The examples of each intent, in four languages (patterns/exemplars.toml)."""
-    raw = table("exemplars")
+    """The examples of each intent, of all languages."""
     return tuple(
-        Exemplar(intent, text, language)
+        Exemplar(intent, text, one.code)
         for intent in get_args(Intent)
-        for language, texts in raw.get(intent, {}).items()
-        for text in texts
+        for one in languages()
+        for text in one.exemplars.get(intent, ())
     )
 
 
@@ -89,7 +88,7 @@ class Exemplars:
         if has_subject(message, nearest.intent, vocabulary):
             return _retrieved(asked, cosines, "it has a subject of its own")
         threshold = limits.new_word_threshold if _new_words(message, nearest.intent) else limits.exemplar_threshold
-        if nearest.language != "en":
+        if nearest.language != DEFAULT:
             threshold = max(threshold, limits.foreign_threshold)
         if near >= threshold and margin >= limits.exemplar_margin:
             return IntentMatch(nearest.intent, near, 1, f"like {nearest.text!r}")
@@ -133,14 +132,12 @@ def has_subject(message: str, intent: Intent, vocabulary: Vocabulary | None) -> 
     return (
         not OFF_TOPIC_CUES.intersection(words(folded.replace("'", "")))
         or any(frequent(word, vocabulary) for word in content)
-        or bool(HOW_TO.search(folded))
+        or any(pattern.search(folded) for pattern in HOW_TO)
     )
 
 
 def _content(folded: str) -> list[str]:
-    return [
-        word for word in words(folded.replace("'", "")) if word not in ALL_MESSAGE_STOP_WORDS and not word.isdigit()
-    ]
+    return [word for word in words(folded.replace("'", "")) if word not in ALL_IDLE_WORDS and not word.isdigit()]
 
 
 def _new_words(message: str, intent: Intent) -> list[str]:

@@ -1,4 +1,4 @@
-"""Restrictions that a message states: year, author, topic, file; and what of them a collection can keep.
+"""Restrictions that a message states: year, author, topic, file. Pure; restrict.py looks them up.
 
 A wrong filter loses everything, so a wish is only one where the message speaks of documents ("papers by Kim from 2021",
 "in handbook.pdf"), and it becomes a filter only where documents of the collection have that key and value.
@@ -11,10 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from app.domain.principal import Principal
+from app.language.lexicon import any_of, every
 from app.query.summarize import FILE_NAME
-from app.store import holdings
-from app.store.session import Database
 
 MAX_CHARS: Final = 1000
 MAX_WISHES: Final = 6
@@ -32,7 +30,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Restrictions:
+class Found:
     """What of the wishes the collection can keep. `filters` hold of the metadata by containment; `documents` are external
     ids of named ones; `notes` say which wishes were not kept, and why."""
 
@@ -41,40 +39,41 @@ class Restrictions:
     notes: tuple[str, ...] = ()
 
 
-_DOCUMENTS: Final = (
-    r"(?:documents?|files?|papers?|articles?|reports?|publications?|studies|study|books?|notes?|memos?|letters?|contracts?|invoices?|"
-    r"minutes|theses|thesis|posts?|emails?|manuals?|presentations?|slides|"
-    r"fichiers?|rapports?|études?|livres?|contrats?|factures?|thèses?|lettres?|courriels?|"
-    r"documentos?|archivos?|artículos?|informes?|publicaciones|publicación|estudios?|libros?|contratos?|facturas?|tesis|cartas?|"
-    r"dokumente?n?|dateie?n?|artikeln?|berichte?n?|veröffentlichungen|studien?|bücher[n]?|buch|verträge?n?|rechnungen|briefe?n?|aufsätze?)"
-)
+_DOCUMENTS: Final = any_of(lambda one: one.filters.documents)
 _YEAR: Final = r"(?P<year>(?:1[89]|20)\d{2})"
+_UNTIL: Final = any_of(lambda one: one.filters.until)
+_THE_YEAR: Final = any_of(lambda one: one.filters.the_year)
 _OF_YEAR: Final = re.compile(
-    rf"\b{_DOCUMENTS}\b(?:\s+\S+){{0,4}}?\s+(?:(?:from|of|in|dated|published(?:\s+in)?|written\s+in|de|du|d['’]|en|datant\s+de|publiés?\s+en|"
-    rf"publiées?\s+en|del?(?:\s+año)?|publicad[oa]s?\s+en|von|aus|vom|im\s+jahr|aus\s+dem\s+jahr)\s+)(?:the\s+year\s+|l['’]année\s+)?{_YEAR}\b"
-    rf"(?!\s*(?:-|–|to|bis|à|a|and|et|y|und)\s*(?:1[89]|20)\d\d)",
+    rf"\b{_DOCUMENTS}\b(?:\s+\S+){{0,4}}?\s+(?:{any_of(lambda one: one.filters.of_year)}\s+){_THE_YEAR}?{_YEAR}\b"
+    rf"(?!\s*(?:-|–|{_UNTIL})\s*(?:1[89]|20)\d\d)",
     re.IGNORECASE,
 )
 _YEAR_FIRST: Final = re.compile(rf"\b{_YEAR}\s+{_DOCUMENTS}\b", re.IGNORECASE)
+_BETWEEN: Final = any_of(lambda one: one.filters.between)
+_OPEN: Final = any_of(lambda one: (*one.filters.since, *one.filters.after, *one.filters.before))
 _YEARS: Final = re.compile(
-    rf"\b{_DOCUMENTS}\b(?:\s+\S+){{0,4}}?\s+(?:(?:from|between|de|entre|desde|von|zwischen)\s+)(?P<low>(?:1[89]|20)\d\d)\s*"
-    rf"(?:-|–|to|and|until|à|et|a|y|hasta|bis|und)\s*(?P<high>(?:1[89]|20)\d\d)\b"
-    rf"|\b{_DOCUMENTS}\b(?:\s+\S+){{0,4}}?\s+(?P<open>since|after|before|depuis|après|avant|desde|después\s+de|antes\s+de|seit|nach|vor)\s+(?P<from>(?:1[89]|20)\d\d)\b",
+    rf"\b{_DOCUMENTS}\b(?:\s+\S+){{0,4}}?\s+(?:{_BETWEEN}\s+)(?P<low>(?:1[89]|20)\d\d)\s*"
+    rf"(?:-|–|{_UNTIL})\s*(?P<high>(?:1[89]|20)\d\d)\b"
+    rf"|\b{_DOCUMENTS}\b(?:\s+\S+){{0,4}}?\s+(?P<open>{_OPEN})\s+(?P<from>(?:1[89]|20)\d\d)\b",
     re.IGNORECASE,
 )
-_PERSON: Final = r"(?P<author>[A-ZÀ-ÖØ-Þ][\w.'’-]+(?:\s+(?:(?:de|van|von|der|la|del)\s+)?[A-ZÀ-ÖØ-Þ][\w.'’-]*){0,3})"
+_IN_PERSONS: Final = any_of(lambda one: one.filters.in_persons)
+_PERSON: Final = rf"(?P<author>[A-ZÀ-ÖØ-Þ][\w.'’-]+(?:\s+(?:{_IN_PERSONS}\s+)?[A-ZÀ-ÖØ-Þ][\w.'’-]*){{0,3}})"
 _BY: Final = re.compile(
-    rf"\b(?i:{_DOCUMENTS})\b(?:\s+\S+){{0,3}}?\s+(?i:by|written\s+by|authored\s+by|par|écrits?\s+par|escrit[oa]s?\s+por|por|von|geschrieben\s+von)\s+{_PERSON}"
+    rf"\b(?i:{_DOCUMENTS})\b(?:\s+\S+){{0,3}}?\s+(?i:{any_of(lambda one: one.filters.by)})\s+{_PERSON}"
 )
-_AUTHOR: Final = re.compile(rf"\b(?i:author|auteur|autor|autora)\s*(?:[:=]|(?i:is|est|es|ist))\s*{_PERSON}")
+_AUTHOR: Final = re.compile(
+    rf"\b(?i:{any_of(lambda one: one.filters.author)})\s*"
+    rf"(?:[:=]|(?i:{any_of(lambda one: one.filters.copula)}))\s*{_PERSON}"
+)
+_TAGGED, _TOPICS = any_of(lambda one: one.filters.tagged), any_of(lambda one: one.filters.topic)
 _TOPIC: Final = re.compile(
-    r"\b(?:tagged|with\s+(?:the\s+)?(?:tag|topic|category)|topic|category|catégorie|thème|categoría|kategorie|thema)\s*[:=]?\s*[\"“«']?(?P<topic>[\w-]{2,40})[\"”»']?",
-    re.IGNORECASE,
+    rf"\b(?:{_TAGGED}\s*[:=]?|{_TOPICS}\s*[:=])\s*[\"“«']?(?P<topic>[\w-]{{2,40}})[\"”»']?", re.IGNORECASE
 )
 
 
 def wishes(text: str, language: str) -> tuple[Wish, ...]:
-    """Restrictions in a message, in four languages; () in most messages."""
+    """Restrictions in a message, in any language; () in most messages."""
     del language  # all patterns are tried: documents are named alike in short messages
     text = text[:MAX_CHARS]
     return tuple(dict.fromkeys([*_documents(text), *_years(text), *_authors(text), *_topics(text)]))[:MAX_WISHES]
@@ -92,7 +91,7 @@ def _documents(text: str) -> Iterator[Wish]:
 
 
 _TITLED: Final = re.compile(
-    rf"\b{_DOCUMENTS}\s+(?:(?:called|named|titled|entitled|intitulée?|titulad[oa]|namens|mit\s+dem\s+titel)\s+)?"
+    rf"\b{_DOCUMENTS}\s+(?:{any_of(lambda one: one.filters.titled)}\s+)?"
     r"[\"“«„](?P<title>[^\"”»“]{2,120})[\"”»“]",
     re.IGNORECASE,
 )
@@ -116,25 +115,13 @@ def _authors(text: str) -> Iterator[Wish]:
 
 def _topics(text: str) -> Iterator[Wish]:
     for match in _TOPIC.finditer(text):
-        if match.group()[:5].lower() not in {"topic", "thema", "thème"} or re.search(r"[:=]", match.group()):
-            yield Wish("topic", match["topic"], match.group())
+        yield Wish("topic", match["topic"], match.group())
 
 
-KEYS: Final[Mapping[Kind, Sequence[str]]] = {
-    "year": (
-        "year",
-        "publication_year",
-        "published_year",
-        "published",
-        "date",
-        "année",
-        "annee",
-        "año",
-        "anio",
-        "jahr",
-    ),
-    "author": ("author", "authors", "creator", "by", "auteur", "auteurs", "autor", "autores", "autoren", "verfasser"),
-    "topic": ("topic", "topics", "tag", "tags", "category", "subject", "categorie", "categoria", "kategorie", "thema"),
+KEYS: Final[Mapping[Kind, frozenset[str]]] = {
+    "year": every(lambda one: one.filters.year_keys),
+    "author": every(lambda one: one.filters.author_keys),
+    "topic": every(lambda one: one.filters.topic_keys),
 }
 """Metadata keys that may hold each kind of wish, casefolded."""
 
@@ -172,9 +159,13 @@ def _within(year: int, years: str) -> bool:
     if match := re.fullmatch(r"(\d{4})-(\d{4})", years):
         return int(match[1]) <= year <= int(match[2])
     word, _, bound = years.rpartition(" ")
-    if word in {"before", "avant", "vor", "antes de"}:
+    if word in _BEFORE:
         return year < int(bound)
-    return year >= int(bound) if word in {"since", "depuis", "desde", "seit"} else year > int(bound)
+    return year >= int(bound) if word in _SINCE else year > int(bound)
+
+
+_BEFORE: Final = every(lambda one: one.filters.before)
+_SINCE: Final = every(lambda one: one.filters.since)
 
 
 def scoped(query: str, documents: Sequence[str]) -> str:
@@ -186,43 +177,3 @@ def scoped(query: str, documents: Sequence[str]) -> str:
 
 MAX_VALUE: Final = 200
 """Longest value of an operator (app/retrieve/operators.py)."""
-
-
-# --- what the documents of a collection can keep of it ----------------------------------------------------------------
-
-
-async def restrict(database: Database, principal: Principal, collection: str, asked: Sequence[Wish]) -> Restrictions:
-    """Filters and documents that the collection (by name) has. A wish that no document, or no single value, meets is not
-    applied: `notes` say so, but only for a wish that the collection could have met. Raises CairnError."""
-    files = [wish for wish in asked if wish.kind == "document"]
-    others = [wish for wish in asked if wish.kind != "document"]
-    async with database.transaction(principal, readonly=True, config={"statement_timeout": "2000"}) as connection:
-        documents, notes = await _named_documents(connection, principal, collection, files)
-        filters: dict[str, Any] = {}
-        if others and (values := await holdings.metadata_values(connection, principal, collection, ALL_KEYS)):
-            for wish in others:
-                if chosen := choose(wish, values):
-                    filters |= chosen
-                else:
-                    notes.append(
-                        f"filter not applied: {wish.said!r} (no one value of the documents' metadata means it)"
-                    )
-        if filters and not await holdings.count_documents(connection, principal, collection, filters):
-            notes.append(f"filter not applied: no document has {filters}")
-            filters = {}
-    return Restrictions(filters, documents, tuple(notes))
-
-
-async def _named_documents(
-    connection: Any, principal: Principal, collection: str, asked: Sequence[Wish]
-) -> tuple[tuple[str, ...], list[str]]:
-    """External ids of named documents, and which names were not found. The longest name that is one counts."""
-    if not asked:
-        return (), []
-    found = await holdings.documents_named(connection, principal, collection, [wish.value.casefold() for wish in asked])
-    if not found:
-        return (), [f"no document is called {asked[-1].value!r}: all were searched"]
-    ids = dict.fromkeys(external_id for wish in asked for external_id in found.get(wish.value.casefold(), ()))
-    if len(ids) > 1 and len(found) == 1:
-        return (), [f"{len(ids)} documents are called {next(iter(found))!r}: all were searched"]
-    return tuple(ids), []

@@ -1,5 +1,4 @@
-"""Whole messages that want something else than documents, in four languages (intents.toml): key phrases, and what may
-stand beside them.
+"""Whole messages that want something else than documents, by key phrases, and what may stand beside them. Pure.
 
 A message has an intent when one of its key phrases is in it and every other word is a companion: "tell me more about
 it" is a follow-up, "tell me more about the pension plan" is not.
@@ -13,11 +12,12 @@ from functools import cache
 from typing import Final, Literal
 
 from app.domain.plan import Vocabulary
-from app.language.lexicon import ALL_QUESTION_WORDS, compiled, table
+from app.language.lexicon import every, languages
 from app.language.text import fold_line
-from app.language.tokens import ALL_MESSAGE_STOP_WORDS, words
+from app.language.tokens import ALL_IDLE_WORDS, words
 
 Phrase = tuple[str, ...]
+_QUESTION_WORDS: Final = every(lambda one: one.questions.words - one.questions.never)
 
 
 def tokens(text: str) -> list[str]:
@@ -26,13 +26,12 @@ def tokens(text: str) -> list[str]:
 
 
 def _phrases(name: str) -> frozenset[Phrase]:
-    lines = (line for part in table("intents")["phrases"][name].split(";") for line in part.splitlines())
-    return frozenset(tuple(tokens(line)) for line in lines if line.strip())
+    return frozenset(tuple(tokens(phrase)) for one in languages() for phrase in getattr(one.messages, name))
 
 
 def _words(name: str) -> frozenset[str]:
     """As they are written, and as `tokens` sees them."""
-    written = table("intents")["words"][name]
+    written = " ".join(getattr(one.messages, name) for one in languages())
     return frozenset({*(fold_line(word).replace("'", "") for word in written.split()), *tokens(written)})
 
 
@@ -75,20 +74,17 @@ EMOJI: Final[Mapping[str, str]] = {
 
 OFF_TOPIC_CUES: Final = _words("off_topic_cues")
 """One of these is in all small talk and in all orders to a device."""
-HOW_TO: Final = compiled(*table("intents")["patterns"]["how_to"], german=True)
+HOW_TO: Final = tuple(one.compiled(*one.messages.how_to) for one in languages())
 """Asks how something is done, or what somebody says: documents may know."""
-_BEFORE: Final = (
-    r"(?:hey |hi |hello |please |ok |so |salut |hola |hallo |bonjour |(?:can|could|would|will) you (?:please )?|"
-    r"peux-tu |pouvez-vous |puedes |kannst du )*"
+_BEFORE, _AFTER = (
+    f"(?:{'|'.join(piece for one in languages() for piece in getattr(one.messages, name))})*"
+    for name in ("before_orders", "after_orders")
 )
-_AFTER: Final = r"(?: please| for me| then| s'il te plait| svp| por favor| bitte)*"
-OFF_TOPIC: Final = compiled(
-    *(f"^{_BEFORE}(?:{pattern}){_AFTER}$" for pattern in table("intents")["patterns"]["small_talk"]), german=True
+OFF_TOPIC: Final = tuple(
+    one.compiled(*(f"^{_BEFORE}(?:{pattern}){_AFTER}$" for pattern in one.messages.small_talk)) for one in languages()
 )
 """Small talk and orders to a device, as whole messages without punctuation."""
 
-
-# --- Recognises messages that are, as a whole, one of the forms of intents.py. Pure ---
 
 Form = Literal[
     "greeting", "gratitude", "farewell", "acknowledgement", "followup", "simplify", "deepen", "command", "off_topic"
@@ -119,7 +115,7 @@ def whole_message(text: str, vocabulary: Vocabulary | None = None) -> tuple[Form
     if len(folded) > 200:
         return None
     loose = " ".join(_LOOSE.sub(" ", folded.replace("'", "")).split())
-    if OFF_TOPIC.search(loose):
+    if any(pattern.search(loose) for pattern in OFF_TOPIC):
         return None if _is_subject(loose, vocabulary) else ("off_topic", loose, True)
     typed = tokens(text)
     if not typed or len(typed) > MAX_TOKENS:
@@ -158,7 +154,7 @@ def _cover(tokens: Sequence[str], phrases: frozenset[Phrase], companions: frozen
 @cache
 def _companions(form: Form) -> frozenset[str]:
     beside = {"farewell": "greeting", "acknowledgement": "gratitude"}.get(form, form)
-    return frozenset(word.replace("'", "") for word in COMPANIONS[beside]) - ALL_QUESTION_WORDS
+    return frozenset(word.replace("'", "") for word in COMPANIONS[beside]) - _QUESTION_WORDS
 
 
 _COURTESY_PHRASES: Final = frozenset[Phrase]().union(*(_PHRASES[form] for form in _COURTESIES))
@@ -195,9 +191,7 @@ def _is_subject(text: str, vocabulary: Vocabulary | None) -> bool:
 
 
 def _subjects(tokens: Iterable[str]) -> list[str]:
-    return [
-        token for token in tokens if len(token) > 3 and token not in ALL_MESSAGE_STOP_WORDS and token not in _TOKENS
-    ]
+    return [token for token in tokens if len(token) > 3 and token not in ALL_IDLE_WORDS and token not in _TOKENS]
 
 
 SUBJECT_SHARE: Final = 0.05

@@ -1,15 +1,13 @@
-"""What a question asks to be joined: "How are X and Y related?" (types.toml says that it is RELATIONAL). Pure."""
+"""What a question asks to be joined: "How are X and Y related?" (classify.py says that it is RELATIONAL). Pure."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from app.language.identify import LANGUAGES, in_order
-from app.language.lexicon import table
-from app.language.tokens import Language
+from app.language.lexicon import in_order, languages
 
 LONGEST: Final = 300
 """Code points of a question that is looked at; a longer one asks more than this."""
@@ -27,9 +25,9 @@ def ends_of(text: str, language: str) -> tuple[Pair, ...]:
         return ()
     bare = _bare(text)
     for one in in_order(language):
-        for pattern in _PATTERNS[one]:
+        for pattern in _PATTERNS[one.code]:
             if match := pattern.search(bare):
-                return tuple(_readings(text, match, _JOINS[one]))
+                return tuple(_readings(text, match, _JOINS[one.code]))
     return ()
 
 
@@ -59,11 +57,10 @@ def _clean(name: str) -> str:
     return name.strip(_ENDS)
 
 
-_RULES: Final[Mapping[Language, Mapping[str, Sequence[str]]]] = {one: table("related")[one] for one in LANGUAGES}
 _PATTERNS: Final = {
-    one: tuple(re.compile(rf"(?<!\w)(?:{pattern})$") for pattern in (*rules["two"], *rules["each"]))
-    for one, rules in _RULES.items()
+    one.code: tuple(re.compile(rf"(?<!\w)(?:{pattern})$") for pattern in (*one.related.two, *one.related.each))
+    for one in languages()
 }
 _JOINS: Final = {
-    one: re.compile(rf"\s+(?:{'|'.join(map(re.escape, rules['joined']))})\s+") for one, rules in _RULES.items()
+    one.code: re.compile(rf"\s+(?:{'|'.join(map(re.escape, one.related.joined))})\s+") for one in languages()
 }

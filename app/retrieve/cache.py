@@ -1,34 +1,164 @@
-"""Keys of the retrieval cache. Pure: what decides a result is in the key, so that equal keys mean equal searches."""
+"""Search with the retrieval cache before it and behind it: look up -> embed -> look up alike -> search -> store.
+
+A cache that does not work never fails a search: it is reported in `degraded`, and the search goes on. What decides a result
+is in its key, so that equal keys mean equal searches.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Awaitable, Sequence
-from dataclasses import astuple, dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import astuple, replace
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import structlog
 from pgvector import HalfVector
 
-from app.domain.ids import new_id
 from app.domain.passage import CacheAddress, CacheCounts, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.language.identifiers import identifier_terms
-from app.retrieve.context import SearchDeps, Stopwatch
-from app.retrieve.embed import QueryVectors
+from app.retrieve.context import SearchContext, SearchDeps
+from app.retrieve.embed import embed_query
 from app.retrieve.graph import question_keys
-from app.retrieve.guards import guards, reordered
-from app.retrieve.operators import parse_operators
-from app.retrieve.rerank import wants_reranking
-from app.retrieve.search import search
+from app.retrieve.guards import guards, is_reordered
+from app.retrieve.plan import plan_search
+from app.retrieve.search import search_planned
 from app.settings import Settings
 from app.store import cache
+
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
 
 FORMAT = 3
 """Of keys and stored results: one more when either changes its meaning, so that old entries are never read."""
 _TRAILING = "?.!,;: "
+_QUICKLY = {"statement_timeout": "1000"}
+"""A cache that makes a search wait longer (ms) is none."""
+
+
+class LookUp(NamedTuple):
+    """Where the result of a search belongs, and what is there. `alike`: the model of the settings serves all collections."""
+
+    address: CacheAddress
+    result: SearchResult | None
+    alike: bool
+
+
+async def cached_search(
+    deps: SearchDeps,
+    principal: Principal,
+    request: SearchRequest,
+    settings: Settings,
+    run_id: UUID | None = None,
+    *,
+    answering: bool = False,
+    strategy: str = "search",
+) -> SearchResult:
+    """Like `search`, from the cache where the same was searched before and nothing has changed since.
+
+    `strategy` is part of the key. Filters bypass the cache; so does `request.model`, because its vectors may still be in
+    the making, and `request.cache` False, which uses no query embeddings either. Raises what `search` raises.
+    """
+    context = plan_search(deps, principal, request, settings, run_id, answering=answering)
+    if _bypasses(context):
+        if settings.cache.enabled:
+            deps.ledger.count(principal, CacheCounts(bypassed=1))
+        return await search_planned(context)
+    problems: list[str] = []
+    entry = await _attempt(problems, "look-up", context.stopwatch.measure("cache", _look_up(context, strategy)))
+    if entry and entry.result:
+        return _hit(context, entry.result, entry.address.key, problems)
+    vector = None
+    if entry and _compares_meaning(context, entry):
+        context = await embed_query(context, [deps.model])
+        vector = context.vectors.by_model.get(deps.model.id)
+    if entry and vector is not None:
+        near = await _attempt(problems, "semantic look-up", _look_up_similar(context, entry.address, vector))
+        if near is not None:
+            return _hit(context, near.result, near.key, problems)
+    deps.ledger.count(principal, CacheCounts(misses=1))
+    result = await search_planned(context)
+    if entry and is_storable(result):
+        storing = _store(context, entry.address, result, vector)
+        await _attempt(problems, "storing", context.stopwatch.measure("store", storing))
+    return _finish(context, result, problems)
+
+
+def _bypasses(context: SearchContext) -> bool:
+    request = context.request
+    return bool(not request.cache or request.filters or request.model or not context.settings.cache.enabled)
+
+
+def _compares_meaning(context: SearchContext, entry: LookUp) -> bool:
+    """Whether the result of nearly the same query may answer. Operators do not show in a vector."""
+    vector = "vector" in context.request.legs and entry.alike
+    return vector and context.settings.cache.semantic and not context.conditions
+
+
+async def _look_up(context: SearchContext, strategy: str) -> LookUp:
+    """One statement where the model of the settings serves all collections, as it nearly always does; else two."""
+    deps, settings = context.deps, context.settings
+    default = deps.model.id
+    reranker = context.reranker_choice.reranker
+    serving = [default] * len(set(context.request.collections))
+    async with deps.database.connection() as connection:
+        while True:
+            where = cache_address(
+                context.principal, context.request, settings, model_id=default, serving=serving,
+                reranker=reranker.name if reranker and context.reranks else None, strategy=strategy,
+                answering=context.answering,
+            )  # fmt: skip
+            models, found = await cache.look_up(connection, context.principal, where, settings.cache, context.run_id)
+            really = [model or default for model in models]
+            if really == serving or len(models) < len(serving):  # a collection that is not there has no results
+                return LookUp(where, found, set(really) <= {default})
+            serving = really
+
+
+async def _look_up_similar(context: SearchContext, where: CacheAddress, vector: HalfVector) -> cache.Similar | None:
+    settings = context.settings.cache
+    async with context.deps.database.transaction(context.principal, readonly=True, config=_QUICKLY) as connection:
+        found = await cache.look_up_similar(connection, context.principal, where, vector, settings, context.run_id)
+    query = normalise_query(context.request.query)
+    return next((entry for entry in found if not is_reordered(entry.query, query)), None)
+
+
+async def _store(context: SearchContext, where: CacheAddress, result: SearchResult, vector: HalfVector | None) -> None:
+    await context.deps.ledger.settle(context.principal)
+    async with context.deps.database.transaction(
+        context.principal, config={**_QUICKLY, "synchronous_commit": "off"}
+    ) as connection:
+        await cache.store(connection, context.principal, where, result, vector, context.settings.cache)
+
+
+def _hit(context: SearchContext, result: SearchResult, key: str, problems: Sequence[str]) -> SearchResult:
+    assert result.hit is not None
+    semantic = result.hit.similarity is not None
+    ledger = context.deps.ledger
+    ledger.count(context.principal, CacheCounts(hits=1, semantic_hits=int(semantic)))
+    ledger.use(context.principal, key)
+    return _finish(context, result, problems)
+
+
+def _finish(context: SearchContext, result: SearchResult, problems: Sequence[str]) -> SearchResult:
+    """With the time since the beginning, and what did not work so far."""
+    degraded = tuple(dict.fromkeys((*result.degraded, *problems)))
+    return replace(result, timings_ms=context.stopwatch.timings(), degraded=degraded)
+
+
+async def _attempt(problems: list[str], what: str, work: Awaitable[T]) -> T | None:
+    """None and a problem where the cache does not work."""
+    try:
+        return await work
+    except Exception as error:
+        log.exception("cache.failed", step=what)
+        problems.append(f"cache: {what} failed ({type(error).__name__}: {error})")
+        return None
+
+
+# --- where a result belongs -------------------------------------------------------------------------------------------
 
 
 def normalise_query(query: str) -> str:
@@ -40,7 +170,7 @@ def normalise_query(query: str) -> str:
     return words.rstrip(_TRAILING) or words
 
 
-def address(
+def cache_address(
     principal: Principal,
     request: SearchRequest,
     settings: Settings,
@@ -54,10 +184,10 @@ def address(
     """Where the result of this search belongs.
 
     The key is CogniDoc's (query, top_k, reranking, strategy) with what it lacks: tenant, collections, embedding
-    models, settings revision, legs, grouping, expansion and reranker. `reranker` is the name of the one that will run,
+    models, settings revision, retrievers, grouping, expansion and reranker. `reranker` is the name of the one that will run,
     `serving` the ids of the models whose vectors are compared in each collection. Epochs are no part of it: they are
-    compared when the entry is read. Parts of identifiers and names stand beside the query, because the lexical leg takes
-    `getUserName` for more words than `getusername`, and the graph leg Turkey for another thing than turkey.
+    compared when the entry is read. Parts of identifiers and names stand beside the query, because the lexical retriever takes
+    `getUserName` for more words than `getusername`, and the graph retriever Turkey for another thing than turkey.
     """
     query = normalise_query(request.query)
     names = tuple(sorted(set(request.collections)))
@@ -76,177 +206,11 @@ def address(
     )
 
 
-def storable(result: SearchResult) -> bool:
-    """Only what everything worked for: a failed leg or reranker may work the next time."""
+def is_storable(result: SearchResult) -> bool:
+    """Only what everything worked for: a failed retriever or reranker may work the next time."""
     return not result.legs_failed and not result.degraded and bool(result.snapshot)
 
 
 def _digest(parts: list[Any]) -> str:
     """As JSON, so that no part can run into the next one."""
     return hashlib.md5(json.dumps(parts).encode(), usedforsecurity=False).hexdigest()
-
-
-# --- Search with the retrieval cache before it and behind it: look up -> embed -> (similar) -> search -> stor ---
-
-T = TypeVar("T")
-log = structlog.get_logger(__name__)
-
-_QUICKLY = {"statement_timeout": "1000"}
-"""A cache that makes a search wait longer (ms) is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """One search on its way through the cache. `problems` collects what did not work."""
-
-    deps: SearchDeps
-    principal: Principal
-    request: SearchRequest
-    settings: Settings
-    run_id: UUID
-    stopwatch: Stopwatch
-    problems: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _LookedUp:
-    """Where the result belongs, and what is there. `alike`: the model of the settings serves all collections."""
-
-    address: CacheAddress
-    found: SearchResult | None
-    alike: bool
-
-
-async def cached_search(
-    deps: SearchDeps,
-    principal: Principal,
-    request: SearchRequest,
-    settings: Settings,
-    run_id: UUID | None = None,
-    *,
-    answering: bool = False,
-    strategy: str = "search",
-    routed: bool = False,
-) -> SearchResult:
-    """Like `search`, from the cache where the same was searched before and nothing has changed since.
-
-    `strategy` is part of the key. `routed`: the caller brings a route of its own, which bypasses the cache
-    like filters do; so does `request.model`, because its vectors may still be in the making, and `request.cache`
-    False, which uses no query embeddings either. Raises what `search` raises.
-    """
-    asked = _Search(deps, principal, request, settings, run_id or new_id(), Stopwatch(), [])
-    if not request.cache:
-        _bypassed(asked)
-        return await search(deps, principal, request, settings, asked.run_id, answering=answering)
-    if request.filters or request.model or routed or not settings.cache.enabled:
-        _bypassed(asked)
-        return await _searched(asked, None, answering)
-    looked = await _attempt(asked, "look-up", asked.stopwatch.measure("cache", _exact(asked, answering, strategy)))
-    if looked is not None and looked.found is not None:
-        return _hit(asked, looked.found, looked.address.key)
-    embedded = await _embedded(asked, looked) if looked is not None else None
-    if looked is not None and (vector := _vector(asked, embedded)) is not None:
-        near = await _attempt(asked, "semantic look-up", _similar(asked, looked.address, vector))
-        if near is not None:
-            return _hit(asked, near.result, near.key)
-    deps.ledger.count(principal, CacheCounts(misses=1))
-    result = await _searched(asked, embedded, answering)
-    if looked is not None and storable(result):
-        storing = _store(asked, looked.address, result, _vector(asked, embedded))
-        await _attempt(asked, "storing", asked.stopwatch.measure("store", storing))
-    return _finished(asked, result)
-
-
-def _bypassed(asked: _Search) -> None:
-    if asked.settings.cache.enabled:
-        asked.deps.ledger.count(asked.principal, CacheCounts(bypassed=1))
-
-
-def _address(asked: _Search, answering: bool, strategy: str, serving: Sequence[int]) -> CacheAddress:
-    choice = asked.deps.reranker.get(asked.settings)
-    runs = choice.reranker is not None and wants_reranking(
-        choice, asked.settings, requested=asked.request.rerank, answering=answering
-    )
-    return address(
-        asked.principal, asked.request, asked.settings, model_id=asked.deps.model.id, serving=serving,
-        reranker=choice.reranker.name if choice.reranker and runs else None, strategy=strategy, answering=answering,
-    )  # fmt: skip
-
-
-async def _exact(asked: _Search, answering: bool, strategy: str) -> _LookedUp:
-    """One statement where the model of the settings serves all collections, as it nearly always does; else two."""
-    default, settings = asked.deps.model.id, asked.settings.cache
-    serving = [default] * len(set(asked.request.collections))
-    async with asked.deps.database.connection() as connection:
-        while True:
-            where = _address(asked, answering, strategy, serving)
-            models, found = await cache.look_up(connection, asked.principal, where, settings, asked.run_id)
-            really = [model or default for model in models]
-            if really == serving or len(models) < len(serving):  # a collection that is not there has no results
-                return _LookedUp(where, found, set(really) <= {default})
-            serving = really
-
-
-async def _similar(asked: _Search, where: CacheAddress, vector: HalfVector) -> cache.Similar | None:
-    async with asked.deps.database.transaction(asked.principal, readonly=True, config=_QUICKLY) as connection:
-        found = await cache.look_up_similar(
-            connection, asked.principal, where, vector, asked.settings.cache, asked.run_id
-        )
-    query = normalise_query(asked.request.query)
-    return next((entry for entry in found if not reordered(entry.query, query)), None)
-
-
-def _hit(asked: _Search, result: SearchResult, key: str) -> SearchResult:
-    assert result.hit is not None
-    semantic = result.hit.similarity is not None
-    asked.deps.ledger.count(asked.principal, CacheCounts(hits=1, semantic_hits=int(semantic)))
-    asked.deps.ledger.use(asked.principal, key)
-    return _finished(asked, result)
-
-
-async def _searched(asked: _Search, embedded: QueryVectors | None, answering: bool) -> SearchResult:
-    result = await search(
-        asked.deps, asked.principal, asked.request, asked.settings, asked.run_id, answering=answering,
-        embedded=embedded,
-    )  # fmt: skip
-    return _finished(asked, result)
-
-
-async def _store(asked: _Search, where: CacheAddress, result: SearchResult, vector: HalfVector | None) -> None:
-    await asked.deps.ledger.settle(asked.principal)
-    async with asked.deps.database.transaction(
-        asked.principal, config={**_QUICKLY, "synchronous_commit": "off"}
-    ) as connection:
-        await cache.store(connection, asked.principal, where, result, vector, asked.settings.cache)
-
-
-async def _embedded(asked: _Search, looked: _LookedUp) -> QueryVectors | None:
-    """The query's vector under the model of the settings, where the semantic level can use it."""
-    request, settings = asked.request, asked.settings
-    if not settings.cache.semantic or "vector" not in request.legs or not looked.alike:
-        return None
-    if parse_operators(request.query).conditions:
-        return None  # operators do not show in the vector
-    embedded = QueryVectors(asked.deps, asked.principal, request, settings)
-    await embedded.add([asked.deps.model], asked.stopwatch)
-    return embedded
-
-
-def _vector(asked: _Search, embedded: QueryVectors | None) -> HalfVector | None:
-    return embedded.vectors.get(asked.deps.model.id) if embedded else None
-
-
-async def _attempt(asked: _Search, what: str, work: Awaitable[T]) -> T | None:
-    """None and a problem where the cache does not work."""
-    try:
-        return await work
-    except Exception as error:
-        log.exception("cache.failed", step=what)
-        asked.problems.append(f"cache: {what} failed ({type(error).__name__}: {error})")
-        return None
-
-
-def _finished(asked: _Search, result: SearchResult) -> SearchResult:
-    """With the time since the beginning, and what did not work so far."""
-    degraded = tuple(dict.fromkeys((*result.degraded, *asked.problems)))
-    return replace(result, timings_ms={**result.timings_ms, **asked.stopwatch.timings()}, degraded=degraded)

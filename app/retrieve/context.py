@@ -1,28 +1,33 @@
-"""Milliseconds per stage, for traces and responses."""
+"""What a search is made with, what it carries from step to step, and what comes of executing it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TypeVar
 from uuid import UUID
 
+from pgvector import HalfVector
+
+from app.domain.ids import new_id
 from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest
 from app.domain.plan import Conditions
 from app.domain.principal import Principal
-from app.errors import NotFoundError
-from app.providers.protocols import Embedder, Embedders, Rerankers
+from app.providers.protocols import Embedder, Embedders, RerankerChoice, Rerankers
 from app.settings import Settings
-from app.store import vectors
 from app.store.cache_ledger import CacheLedger
 from app.store.query_embeddings import QueryEmbeddings
 from app.store.session import Database
+from app.store.vectors import EmbeddingModel
 
 T = TypeVar("T")
 
 
 class Stopwatch:
+    """Milliseconds per stage, for traces and responses."""
+
     def __init__(self) -> None:
         self._started = time.perf_counter()
         self._stages: dict[str, float] = {}
@@ -44,46 +49,68 @@ class Stopwatch:
         return {**self._stages, "total": round((time.perf_counter() - self._started) * 1000, 3)}
 
 
-# --- What a search works with, one search on its way, and what the database gave for it ---
-
-
 @dataclass(frozen=True, slots=True)
 class SearchDeps:
-    """What a search works with. `embedder` and `model` are those of the settings, which serve new collections; others are
-    had from `embedders` by name. `reranker` is chosen anew for each state of the settings.
+    """What the search engine is made of, the same for all searches of a process. `embedder` and `model` are those of the
+    settings, which serve new collections; others are had from `embedders` by name. `reranker` is chosen anew for each
+    state of the settings.
 
-    `ledger` serves `cached_search`; `embeddings` keeps vectors of queries.
+    `ledger` serves the retrieval cache; `embeddings` keeps vectors of queries.
     """
 
     database: Database
     embedder: Embedder
-    model: vectors.EmbeddingModel
+    model: EmbeddingModel
     reranker: Rerankers
     ledger: CacheLedger
     embeddings: QueryEmbeddings
     embedders: Embedders
 
-    def embedder_of(self, model: vectors.EmbeddingModel) -> Embedder:
+    def embedder_of(self, model: EmbeddingModel) -> Embedder:
         """Raises ProviderError or SettingsError when it cannot be had."""
         return self.embedder if model.id == self.model.id else self.embedders.get(model.name)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One search. The query of `request` has no operators any more: they are `conditions`. `whole`: how many passages are
-    read with their text, because they are reranked or shown."""
+class QueryVectors:
+    """Vectors of one query by model id; `problems` says why one cannot be had, `degraded` what did not work on the way."""
+
+    by_model: Mapping[int, HalfVector] = field(default_factory=dict)
+    problems: Mapping[int, str] = field(default_factory=dict)
+    degraded: tuple[str, ...] = ()
+
+    def missing(self, models: Iterable[EmbeddingModel]) -> tuple[EmbeddingModel, ...]:
+        """Those of the models that were not asked yet."""
+        return tuple(model for model in set(models) if model.id not in self.by_model and model.id not in self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchContext:
+    """One search: what was requested, and what app/retrieve/plan.py decided about it.
+
+    `text` is the query without its operators, which are the `conditions`. `legs` are the retrievers that run, of those
+    requested. `whole`: how many passages are read with their text, because they are reranked or shown. `answering`: an
+    answer will be made of the passages. Steps that learn something pass on a copy; only the stopwatch is shared.
+    """
 
     deps: SearchDeps
     principal: Principal
     request: SearchRequest
-    conditions: Conditions | None
     settings: Settings
-    whole: int
-    stopwatch: Stopwatch
+    text: str = ""
+    conditions: Conditions | None = None
+    legs: tuple[Leg, ...] = ()
+    whole: int = 0
+    reranker_choice: RerankerChoice = field(default_factory=RerankerChoice)
+    reranks: bool = False
+    answering: bool = False
+    vectors: QueryVectors = field(default_factory=QueryVectors)
+    run_id: UUID = field(default_factory=new_id)
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class CollectionState:
     """A collection that was searched, as the snapshot had it."""
 
     id: UUID
@@ -93,20 +120,45 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What one snapshot gave. `candidates` are what grouping left of `fused`, `shortlist` the first of them, whole.
-    `linked`: over which entity the graph came to a passage."""
+class Retrieved:
+    """What one snapshot gave: lists of the retrievers, and the passages as these order them.
 
-    scope: Sequence[State]
-    fused: Sequence[Fused]
-    candidates: Sequence[Fused]
-    documents: Mapping[UUID, UUID]
+    `documents` by passage. `linked`: over which entity the graph came to a passage. `candidates` are what grouping left of
+    `fused`, `shortlist` the first of them, whole.
+    """
+
+    scope: Sequence[CollectionState]
     legs: Mapping[Leg, LegResult]
-    failed: Mapping[Leg, str]
-    shortlist: list[Passage]
+    fused: Sequence[Fused]
+    documents: Mapping[UUID, UUID]
     linked: Mapping[UUID, UUID] = field(default_factory=dict)
+    candidates: Sequence[Fused] = ()
+    shortlist: Sequence[Passage] = ()
 
 
-def unknown_collections(names: Iterable[str]) -> NotFoundError:
-    listed = ", ".join(sorted(names))
-    return NotFoundError(f"no collection named {listed}; create it by adding documents, or see GET /collections")
+class Reason(Enum):
+    """Why retrievers have to run again. What is done about each stands in app/retrieve/execute.py."""
+
+    OTHER_MODEL = "another model than that of the settings serves the collection"
+    PASSAGES_MISSING = "the statement did not bring all passages that fuse best"
+    COLLECTION_CHANGED = "the collection changed between two statements"
+    STATEMENT_FAILED = "the statement failed, which does not say which retriever did"
+    RETRIEVER_FAILED = "a retriever failed and took the transaction with it"
+    VECTORS_MISSING = "the query has no vector yet under a model that serves a collection"
+    GRAPH_UNSURE = "the graph alone found too little"
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What came of one attempt, or of all: `found`, `failed` retrievers with the reason, and why to go again.
+
+    With `retry` the rest says nothing, but for `models`, which are those to embed the query with. `retries` are the
+    reasons of the attempts before; `degraded` is what did not work besides retrievers.
+    """
+
+    found: Retrieved | None = None
+    failed: Mapping[Leg, str] = field(default_factory=dict)
+    retry: Reason | None = None
+    models: Sequence[EmbeddingModel] = ()
+    retries: tuple[Reason, ...] = ()
+    degraded: tuple[str, ...] = ()

@@ -1,26 +1,32 @@
-"""Merging the legs into one list of passages. Pure; neither form depends on the order of the legs.
+"""Fusing what the retrievers found into one list of passages. Pure; neither form depends on the order of the retrievers.
 
 Two forms, chosen by `retrieve.fusion`: reciprocal ranks, as the source documents describe it, and relative scores, the
-default by measurement (docs/adr/0008-fusion.md). The graph, which starts from what the text legs found, is added to either
+default by measurement (docs/adr/0008-fusion.md). The graph, which starts from what the text retrievers found, is added to either
 (docs/adr/0024-graph-leg.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from app.domain.passage import Fused, Leg, LegResult
+from app.domain.passage import Fused, Leg, LegResult, SearchRequest
 from app.domain.plan import FusionWeights
+from app.retrieve.context import Retrieved, SearchContext
 from app.settings import Settings
 
 KEPT: Final = 1
-"""Best passages of the text legs that the graph does not move."""
+"""Best passages of the text retrievers that the graph does not move."""
+CONFIDENCE_THRESHOLD: Final = 0.3
+"""A side that is less sure than this gives weight away."""
+MAX_SHIFT: Final = 0.3
+"""What a side gives away that found nothing."""
 
 
 def weights(legs: Collection[Leg], settings: Settings) -> dict[Leg, float]:
-    """What each leg counts: shares of the settings, or all where it is alone."""
+    """What each retriever counts: shares of the settings, or all where it is alone."""
     share = settings.rag.hybrid_search_weight
     return {"vector": share, "lexical": 1 - share} if len(legs) > 1 else dict.fromkeys(legs, 1.0)
 
@@ -33,9 +39,9 @@ def fuse(legs: Mapping[Leg, LegResult], settings: Settings) -> list[Fused]:
 
 
 def reciprocal_rank_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, float], k: int = 60) -> list[Fused]:
-    """score(d) = sum over legs of weight / (k + rank), ranks from 1 (Cormack et al. 2009).
+    """score(d) = sum over retrievers of weight / (k + rank), ranks from 1 (Cormack et al. 2009).
 
-    A leg that does not hold d contributes 0; a leg without a weight counts 1; ties are broken by id.
+    A retriever that does not hold d contributes 0; a retriever without a weight counts 1.
     """
     points = {
         leg: [weights.get(leg, 1.0) / (k + rank) for rank in range(1, len(result.hits) + 1)]
@@ -45,9 +51,9 @@ def reciprocal_rank_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, 
 
 
 def relative_score_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, float]) -> list[Fused]:
-    """score(d) = sum over legs of weight * s(d) / s(best of the leg), in 0..1 where the weights sum to 1.
+    """score(d) = sum over retrievers of weight * s(d) / s(best of the retriever), in 0..1 where the weights sum to 1.
 
-    Unlike ranks, scores tell a clear winner from the first of many equals, so a leg that knows nothing about a query
+    Unlike ranks, scores tell a clear winner from the first of many equals, so a retriever that knows nothing about a query
     moves little. What a cut-off list does not hold may be as good as its last entry and gets that one's score; what a
     complete list does not hold gets 0. Negative scores count as 0.
     """
@@ -57,11 +63,11 @@ def relative_score_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, f
 
 
 def with_graph(text: Sequence[Fused], graph: LegResult, weight: float = 1.0) -> list[Fused]:
-    """The order of the text legs, with what the graph knows added: score(d) = text(d) / best text + weight * graph(d).
+    """The order of the text retrievers, with what the graph knows added: score(d) = text(d) / best text + weight * graph(d).
 
-    Scores of the graph are absolute (app/graph/rank.py), so a weak link moves nothing. The best passage of the text legs
-    stays first: a question with one answer loses nothing by a graph that knows no better. What the text legs did not
-    find counts as their last entry does. Without a text leg it is the order of the graph.
+    Scores of the graph are absolute (app/graph/rank.py), so a weak link moves nothing. The best passage of the text retrievers
+    stays first: a question with one answer loses nothing by a graph that knows no better. What the text retrievers did not
+    find counts as their last entry does. Without a text retriever it is the order of the graph.
     """
     best = max((item.score for item in text), default=0.0)
     scale = 1 / best if best > 0 else 0.0
@@ -72,7 +78,9 @@ def with_graph(text: Sequence[Fused], graph: LegResult, weight: float = 1.0) -> 
     highest = max((item.score for item in merged), default=0.0)
     kept = {item.passage_id for item in text[:KEPT]}
     merged = [item._replace(score=highest) if item.passage_id in kept else item for item in merged]
-    return sorted(merged, key=lambda item: (item.passage_id not in kept, -item.score, item.passage_id))
+    return sorted(
+        merged, key=lambda item: (item.passage_id not in kept, -item.score)
+    )  # stable: equal ones stay in order
 
 
 def with_graph_capped(text: Sequence[Fused], graph: LegResult, weights: FusionWeights, places: int) -> list[Fused]:
@@ -97,7 +105,7 @@ def _added(item: Fused, scale: float, graph: tuple[int, float] | None) -> Fused:
 
 
 def _relative(result: LegResult, weight: float) -> list[float]:
-    """What each hit of a leg counts."""
+    """What each hit of a retriever counts."""
     scores = [hit.score for hit in result.hits]
     best = max(scores, default=0.0)
     if best <= 0:
@@ -108,9 +116,10 @@ def _relative(result: LegResult, weight: float) -> list[float]:
 def _merged(
     legs: Mapping[Leg, LegResult], points: Mapping[Leg, Sequence[float]], floors: Mapping[Leg, float]
 ) -> list[Fused]:
-    """Best first. `points` of each hit of a leg; `floors`: what a passage gets from legs that do not hold it.
+    """Best first. `points` of each hit of a retriever; `floors`: what a passage gets from retrievers that do not hold it.
 
-    This runs for a hundred candidates in each search, hence one pass.
+    Equal ones stand as the retriever that ranks them best has them, then by id: cosines below 0 all count 0, and keep their
+    order. This runs for a hundred candidates in each search, hence one pass.
     """
     ranks: dict[UUID, dict[Leg, int]] = {}
     shares: dict[UUID, dict[Leg, float]] = {}
@@ -124,42 +133,67 @@ def _merged(
             elif leg not in known:
                 known[leg] = rank
                 shares[passage_id][leg] = gained
-    order = sorted([(-sum(parts.values()), key) for key, parts in shares.items()])
-    return [Fused(key, -score, ranks[key], shares[key]) for score, key in order]
+    order = sorted([(-sum(parts.values()), min(ranks[key].values()), key) for key, parts in shares.items()])
+    return [Fused(key, -score, ranks[key], shares[key]) for score, _, key in order]
 
 
-# --- Text against graph after both were searched: confidence shifts the weights, and weights cap what each br ---
-
-CONFIDENCE_THRESHOLD: Final = 0.3
-"""A leg that is less sure than this gives weight away."""
-SKIP: Final = 0.15
-"""A side with less weight is not asked."""
-MAX_SHIFT: Final = 0.3
-"""What a leg gives away that found nothing."""
+# --- text against graph, after both were searched ---------------------------------------------------------------------
 
 
-def confidence_shift(confidence: float, threshold: float = CONFIDENCE_THRESHOLD) -> float:
-    """Weight that a leg of this confidence (0..1) gives away, 0 to MAX_SHIFT: .30 -> 0, .25 -> .05, 0 -> .30."""
-    if confidence >= threshold:
+def add_graph(context: SearchContext, text: Retrieved, graph: LegResult, linked: Mapping[UUID, UUID]) -> Retrieved:
+    """What the text retrievers found, with what the graph adds. `linked`: over which entity it came to a passage."""
+    return replace(
+        text,
+        fused=merge_graph(text.fused, text.legs, graph, context.request, context.settings),
+        legs={**text.legs, "graph": graph},
+        documents={**text.documents, **{hit.passage_id: hit.document_id for hit in graph.hits}},
+        linked=linked,
+    )
+
+
+def merge_graph(
+    text: Sequence[Fused],
+    legs: Mapping[Leg, LegResult],
+    graph: LegResult,
+    request: SearchRequest,
+    settings: Settings,
+) -> list[Fused]:
+    """The order of the text retrievers with what the graph found, by the weights in force and the form of the settings."""
+    share = settings.graph.weight
+    weights = FusionWeights(1 - share, share, "HYBRID")
+    if (by_type := weights_by_type(request, settings)) is not None:
+        sure = max((leg.confidence for leg in legs.values()), default=0.0)
+        weights = shift_weights(by_type, text=sure, graph=graph.confidence)
+    if settings.graph.fusion == "capped":
+        return with_graph_capped(text, graph, weights, request.top_k)
+    return with_graph(text, graph, weights.graph / weights.text if weights.text > 0 else 1.0)
+
+
+def weights_by_type(request: SearchRequest, settings: Settings) -> FusionWeights | None:
+    """Weights that the type of the question gives, where it decides."""
+    return request.weights if settings.graph.routing == "type" else None
+
+
+def confidence_shift(confidence: float) -> float:
+    """Weight that a retriever of this confidence (0..1) gives away, 0 to MAX_SHIFT: .30 -> 0, .25 -> .05, 0 -> .30."""
+    if confidence >= CONFIDENCE_THRESHOLD:
         return 0.0
-    return MAX_SHIFT * (1 - max(confidence, 0.0) / threshold)
+    return MAX_SHIFT * (1 - max(confidence, 0.0) / CONFIDENCE_THRESHOLD)
 
 
-def shifted(
-    weights: FusionWeights, *, text: float, graph: float, threshold: float = CONFIDENCE_THRESHOLD
-) -> FusionWeights:
-    """The weights after both legs have told their confidence: a low one boosts the other.
+def shift_weights(weights: FusionWeights, *, text: float, graph: float) -> FusionWeights:
+    """The weights after both sides have told their confidence (0..1): a low one boosts the other.
 
-    No leg gives away more than it has. Where both are low there is nothing to lean on: the weights stay and the mode is
+    No side gives away more than it has. Where both are low there is nothing to lean on: the weights stay and the mode is
     ADAPTIVE.
     """
-    if text < threshold and graph < threshold:
+    if text < CONFIDENCE_THRESHOLD and graph < CONFIDENCE_THRESHOLD:
         return FusionWeights(weights.text, weights.graph, "ADAPTIVE")
-    moved = confidence_shift(graph, threshold) - confidence_shift(text, threshold)
+    moved = confidence_shift(graph) - confidence_shift(text)
     share = min(max(weights.text + moved, 0.0), 1.0)
     return FusionWeights(share, 1.0 - share, weights.mode) if moved else weights
 
 
 def cap(found: int, weight: float) -> int:
-    """How many of `found` a leg of this weight may bring: its share, at least one; none at weight 0."""
+    """How many of `found` a side of this weight may bring: its share, at least one; none at weight 0."""
     return max(1, int(found * weight + 0.5)) if weight > 0 and found > 0 else 0

@@ -1,7 +1,7 @@
-"""The graph leg: from the best passages of the text legs, and from what the query names, to passages that are linked with them
-(docs/adr/0024-graph-leg.md).
+"""The graph retriever: from the best passages of the text retrievers, and from what the query names, to passages that are
+linked with them (docs/adr/0024-graph-leg.md).
 
-It runs after the text legs, in their snapshot, because its seeds are theirs. Where it is asked alone, the passages that
+It runs after the text retrievers, in their snapshot, because its seeds are theirs. Where it is asked alone, the passages that
 mention what the query names are the seeds: one more statement.
 """
 
@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
 from app.domain.code import SymbolQuery
 from app.domain.graph import GraphContext, Linkage
-from app.domain.passage import Fused, Hit, LegResult, Passage, SearchRequest
-from app.domain.plan import Conditions
+from app.domain.passage import Fused, Hit, LegResult, Passage
 from app.domain.principal import Principal
 from app.graph.code.symbols import (
     SymbolPassage,
@@ -27,8 +26,9 @@ from app.graph.code.symbols import (
 )
 from app.graph.link import find_entities, keys_of
 from app.graph.rank import MOST_PASSAGES, SEEDS, NamingPassage, RankedPassage, Seed, SharedEntity, rank
-from app.language.tokens import STOP_WORDS
-from app.retrieve.legs import lexical_text
+from app.language.identify import likely_language
+from app.retrieve.context import CollectionState, SearchContext
+from app.retrieve.lexical import lexical_text
 from app.store import graph
 from app.store.session import Database
 
@@ -42,44 +42,21 @@ MOST_RELATIONS: Final = 50
 MOST_SYMBOLS: Final = 2
 """Symbols of code that a query names, and definitions of one name, that are looked up."""
 LEAST_DEPTH: Final = 50
-"""Passages that the leg passes on at least, if there are any."""
-
-
-@dataclass(frozen=True, slots=True)
-class GraphQuery:
-    """One search as the graph sees it. `named`: entities that the query names besides those that its words say, and how
-    surely, 0..1; the leg asks the store by them as it does by names. `state`: None inside a transaction."""
-
-    request: SearchRequest
-    collections: Sequence[UUID]
-    conditions: Conditions | None = None
-    named: Mapping[UUID, float] = field(default_factory=dict)
-    state: State | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What the text legs saw of the only collection, where the connection has no transaction, and the time limit."""
-
-    collection_id: UUID
-    epoch: int
-    timeout_ms: int
+"""Passages that the retriever passes on at least, if there are any."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphFound:
-    """What the leg found, and over which entity it came to each passage."""
+    """What the retriever found, and over which entity it came to each passage."""
 
     result: LegResult
     entities: Mapping[UUID, UUID]
 
 
-@lru_cache(maxsize=64)  # asked for by the route, the cache and the leg
+@lru_cache(maxsize=64)  # asked for by planning, the cache and the retriever
 def question_keys(query: str) -> tuple[str, ...]:
-    """What a query names, as the graph calls it. German writes all nouns as others write names."""
-    words = query.lower().split()
-    german, *others = (sum(word in STOP_WORDS[code] for word in words) for code in ("de", "en", "fr", "es"))
-    return keys_of(query, "de" if german > max(others) else None)
+    """What a query names, as the graph calls it."""
+    return keys_of(query, likely_language(query))
 
 
 def names_something(query: str) -> bool:
@@ -87,47 +64,57 @@ def names_something(query: str) -> bool:
     return bool(question_keys(query) or wanted_symbols(query))
 
 
-def one_statement(request: SearchRequest) -> bool:
-    """Whether the leg after text legs of one collection needs no other statement than its own."""
-    return bool(question_keys(request.query)) and not wanted_symbols(request.query)
+def one_statement(text: str) -> bool:
+    """Whether `search_at` finds what `search` does after text retrievers."""
+    return bool(question_keys(text)) and not wanted_symbols(text)
 
 
-async def search(connection: Any, principal: Principal, query: GraphQuery, text: Sequence[Fused]) -> GraphFound:
-    """Passages that the graph adds to the order of the text legs, best first; `text` is empty where there are none.
+async def search(
+    connection: Any, context: SearchContext, scope: Sequence[CollectionState], text: Sequence[Fused]
+) -> GraphFound:
+    """Passages that the graph adds to the order of the text retrievers, best first; `text` is empty where there are none.
 
-    A query that names nothing is asked about entities that its words may mean, and about those alone. Without a transaction
-    only where `one_statement` says so; then MovedOnError is raised where the collection is not what the text legs saw.
+    A query that names nothing is asked about entities that its words may mean, and about those alone.
     """
-    keys, named = question_keys(query.request.query), dict(query.named)
-    wanted = wanted_symbols(query.request.query)[:MOST_SYMBOLS]
-    alone = set(query.request.legs) == {"graph"}
-    if not keys and (not wanted or query.request.explicit):
-        named |= await _meant(connection, principal, query, alone=alone)
+    keys, wanted = question_keys(context.text), wanted_symbols(context.text)[:MOST_SYMBOLS]
+    alone, meant = set(context.legs) == {"graph"}, {}
+    if not keys and (not wanted or context.request.explicit):
+        meant = await _meant(connection, context, scope, alone=alone)
     seeds = _relative(text[:SEEDS]) if keys else {}
-    linkages = await _read(connection, principal, query, keys, named, seeds)
-    found = _ranked(linkages, seeds, named, alone=alone)
+    linkages = await _read(connection, context, scope, keys, meant, seeds)
+    found = _ranked(linkages, seeds, meant, alone=alone)
     if alone and found:
         # the root, because links count seeds squared: none is worth more than what it begins with
         seeds = _relative(found[:SEEDS], best=math.sqrt(found[0].score))
-        linkages = await _read(connection, principal, query, keys, named, seeds)
-        found = _ranked(linkages, seeds, named, alone=True)
-    symbols = await _symbols(connection, principal, query, wanted)
-    found = _with_symbols(found, symbols)
-    how = {"keys": list(keys), "entities": len(named), "seeds": len(seeds), "links": sum(len(x.rows) for x in linkages)}
-    if symbols:
-        how["symbols"] = len({one.entity_id for one in symbols})
-    documents = {row.passage_id: row.document_id for linkage in linkages for row in linkage.rows}
-    documents.update((one.passage_id, one.document_id) for one in symbols)
-    return _found(found[: max(LEAST_DEPTH, 3 * query.request.top_k)], documents, how)
+        linkages = await _read(connection, context, scope, keys, meant, seeds)
+        found = _ranked(linkages, seeds, meant, alone=True)
+    symbols = await _symbols(connection, context, scope, wanted)
+    return _found(context, _with_symbols(found, symbols), linkages, keys, seeds, entities=len(meant), symbols=symbols)
+
+
+async def search_at(
+    connection: Any, context: SearchContext, state: CollectionState, text: Sequence[Fused]
+) -> GraphFound | None:
+    """The same after text retrievers of one collection, in one statement without a transaction, where `one_statement` says
+    that it suffices. None: the collection is not any more what the text retrievers saw."""
+    keys, seeds = question_keys(context.text), _relative(text[:SEEDS])
+    linkages = await graph.find_linked_at_epoch(
+        connection, context.principal, (state.id, state.epoch), lexical_text(context.text), list(seeds), keys,
+        MOST_PASSAGES, MOST_LINKS, context.settings.retrieve.statement_timeout_ms,
+    )  # fmt: skip
+    if linkages is None:
+        return None
+    return _found(context, _ranked(linkages, seeds, {}, alone=False), linkages, keys, seeds)
 
 
 async def _symbols(
-    connection: Any, principal: Principal, query: GraphQuery, wanted: Sequence[SymbolQuery]
+    connection: Any, context: SearchContext, scope: Sequence[CollectionState], wanted: Sequence[SymbolQuery]
 ) -> list[SymbolPassage]:
     """Passages of symbols of code that the query names in full; under conditions none, as they know of none."""
-    if not wanted or query.request.filters or query.conditions:
+    if not wanted or context.request.filters or context.conditions:
         return []
-    symbols = await find_symbols(connection, principal, query.collections, wanted, limit=MOST_SYMBOLS, partial=False)
+    ids = [collection.id for collection in scope]
+    symbols = await find_symbols(connection, context.principal, ids, wanted, limit=MOST_SYMBOLS, partial=False)
     return symbol_passages(symbols, wanted[0])[:LEAST_DEPTH]
 
 
@@ -140,12 +127,14 @@ def _with_symbols(found: Sequence[RankedPassage], symbols: Sequence[SymbolPassag
     return sorted(best.values(), key=lambda one: (-one.score, one.passage_id))
 
 
-async def _meant(connection: Any, principal: Principal, query: GraphQuery, *, alone: bool) -> dict[UUID, float]:
-    """Entities that the words of the query may mean, none of which is written as a name. Beside other legs whole names alone
-    count, and little."""
+async def _meant(
+    connection: Any, context: SearchContext, scope: Sequence[CollectionState], *, alone: bool
+) -> dict[UUID, float]:
+    """Entities that the words of the query may mean, none of which is written as a name, and how surely, 0..1. Beside other
+    retrievers whole names alone count, and little."""
     found: dict[UUID, float] = {}
-    for collection in query.collections:
-        for link in await find_entities(connection, principal, collection, query.request.query):
+    for collection in scope:
+        for link in await find_entities(connection, context.principal, collection.id, context.text):
             if alone or link.how != "words":
                 found[link.entity_id] = link.score * (1.0 if alone else PERHAPS)
     return found
@@ -153,23 +142,17 @@ async def _meant(connection: Any, principal: Principal, query: GraphQuery, *, al
 
 async def _read(
     connection: Any,
-    principal: Principal,
-    query: GraphQuery,
+    context: SearchContext,
+    scope: Sequence[CollectionState],
     keys: Sequence[str],
-    named: Mapping[UUID, float],
+    meant: Mapping[UUID, float],
     seeds: Mapping[UUID, float],
 ) -> list[Linkage]:
-    if not (keys or named or seeds):
+    if not (keys or meant or seeds):
         return []
-    asked, filters = lexical_text(query.request.query), query.request.filters or None
-    if (state := query.state) is not None:
-        of = (state.collection_id, state.epoch)
-        return await graph.find_linked_at_epoch(
-            connection, principal, of, asked, list(seeds), keys, MOST_PASSAGES, MOST_LINKS, state.timeout_ms
-        )
     return await graph.find_linked(
-        connection, query.collections, asked, list(seeds), keys, list(named), MOST_PASSAGES, MOST_LINKS, filters,
-        query.conditions,
+        connection, [collection.id for collection in scope], lexical_text(context.text), list(seeds), keys, list(meant),
+        MOST_PASSAGES, MOST_LINKS, context.request.filters or None, context.conditions,
     )  # fmt: skip
 
 
@@ -201,7 +184,7 @@ def _of_collection(
 
 
 def _mentions(linkage: Linkage, named: Mapping[UUID, float], *, alone: bool) -> Iterator[NamingPassage]:
-    """Passages that mention what the query names. Alone, the leg has to order them itself, by the words of the query that
+    """Passages that mention what the query names. Alone, the retriever has to order them itself, by the words of the query that
     they hold, and finds those of hubs as well."""
     total = sum(linkage.weights.values()) or 1.0
     for row in linkage.rows:
@@ -216,14 +199,29 @@ def _mentions(linkage: Linkage, named: Mapping[UUID, float], *, alone: bool) -> 
             yield NamingPassage(row.passage_id, row.entity_id, about, True, sure)
 
 
-def _found(best: Sequence[RankedPassage], documents: Mapping[UUID, UUID], how: Mapping[str, Any]) -> GraphFound:
+def _found(
+    context: SearchContext,
+    ranked: Sequence[RankedPassage],
+    linkages: Sequence[Linkage],
+    keys: Sequence[str],
+    seeds: Mapping[UUID, float],
+    *,
+    entities: int = 0,
+    symbols: Sequence[SymbolPassage] = (),
+) -> GraphFound:
+    best = ranked[: max(LEAST_DEPTH, 3 * context.request.top_k)]
+    documents = {row.passage_id: row.document_id for linkage in linkages for row in linkage.rows}
+    documents.update((one.passage_id, one.document_id) for one in symbols)
+    how = {"keys": list(keys), "entities": entities, "seeds": len(seeds), "links": sum(len(x.rows) for x in linkages)}
+    if symbols:
+        how["symbols"] = len({one.entity_id for one in symbols})
     hits = tuple(Hit(one.passage_id, documents[one.passage_id], one.score) for one in best)
     confidence = min(1.0, best[0].score) if best else 0.0
     result = LegResult("graph", hits, confidence, exact=True, complete=True, how=how)
     return GraphFound(result, {one.passage_id: one.entity_id for one in best})
 
 
-async def said_of(
+async def graph_context(
     database: Database, principal: Principal, linked: Mapping[UUID, UUID], kept: Sequence[Passage]
 ) -> GraphContext | None:
     """What the graph says about the passages of a result: the entities that led to them, and relations of these."""

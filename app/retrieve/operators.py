@@ -47,7 +47,7 @@ _QUESTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """`text` is what the legs look for and the model embeds; `conditions` is None where there are no operators."""
+    """`text` is what the retrievers look for and the model embeds; `conditions` is None where there are no operators."""
 
     text: str
     conditions: Conditions | None = None

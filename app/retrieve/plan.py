@@ -1,15 +1,48 @@
-"""Whether a search follows the graph, and how much what it finds counts against the text legs. Pure."""
+"""Planning a search: what its query says besides words, which retrievers run, and whether a reranker does. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from uuid import UUID
 
-from app.domain.passage import LEGS, Fused, Leg, LegResult, Mode, SearchRequest
-from app.domain.plan import FusionWeights
-from app.retrieve.fuse import CONFIDENCE_THRESHOLD, SKIP, shifted, with_graph, with_graph_capped
+from app.domain.ids import new_id
+from app.domain.passage import LEGS, Leg, LegResult, Mode, SearchRequest
+from app.domain.principal import Principal
+from app.retrieve.context import SearchContext, SearchDeps
+from app.retrieve.fuse import CONFIDENCE_THRESHOLD, weights_by_type
 from app.retrieve.graph import names_something
+from app.retrieve.operators import parse_operators
+from app.retrieve.rerank import wants_reranking
 from app.settings import Settings
+
+SKIP = 0.15
+"""A side, text or graph, with less weight is not asked."""
+
+
+def plan_search(
+    deps: SearchDeps,
+    principal: Principal,
+    request: SearchRequest,
+    settings: Settings,
+    run_id: UUID | None = None,
+    *,
+    answering: bool = False,
+) -> SearchContext:
+    """`answering`: an answer will be made of the passages, so a slow reranker may run."""
+    parsed = parse_operators(request.query)
+    choice = deps.reranker.get(settings)
+    reranks = wants_reranking(choice, settings, requested=request.rerank, answering=answering)
+    return SearchContext(
+        deps, principal, request, settings,
+        text=parsed.text,
+        conditions=parsed.conditions,
+        legs=choose_legs(request, parsed.text, settings),
+        whole=max(request.top_k, settings.retrieve.rerank_candidates if reranks and choice.reranker else 0),
+        reranker_choice=choice,
+        reranks=reranks,
+        answering=answering,
+        run_id=run_id or new_id(),
+    )  # fmt: skip
 
 
 def default_legs(settings: Settings) -> tuple[Leg, ...]:
@@ -26,44 +59,21 @@ def legs_of(mode: Mode, settings: Settings) -> tuple[Leg, ...]:
     return (mode,)
 
 
-def routed(request: SearchRequest, settings: Settings) -> SearchRequest:
-    """The request with the legs that run. Its query has no operators any more.
+def choose_legs(request: SearchRequest, text: str, settings: Settings) -> tuple[Leg, ...]:
+    """The retrievers that run, of those requested. `text`: the query without operators.
 
-    By names, the graph is left out where the query names nothing and the caller did not choose the legs. By type, the
+    By names, the graph is left out where the query names nothing and the caller did not choose the retrievers. By type, the
     side with a weight below SKIP is left out.
     """
-    text = tuple(leg for leg in request.legs if leg != "graph")
-    if text == request.legs or not text:
-        return request
-    if (weights := _by_type(request, settings)) is not None:
-        left = text if weights.graph < SKIP else ("graph",) if weights.text < SKIP else request.legs
-        return replace(request, legs=left)
-    return request if request.explicit or names_something(request.query) else replace(request, legs=text)
+    others = tuple(leg for leg in request.legs if leg != "graph")
+    if others == request.legs or not others:
+        return request.legs
+    if (weights := weights_by_type(request, settings)) is not None:
+        return others if weights.graph < SKIP else ("graph",) if weights.text < SKIP else request.legs
+    return request.legs if request.explicit or names_something(text) else others
 
 
-def unsure(request: SearchRequest, ran: SearchRequest, legs: Mapping[Leg, LegResult]) -> bool:
-    """Whether text legs that were left out have to run all the same: the graph found too little."""
-    found = legs.get("graph")
-    return ran.legs == ("graph",) != request.legs and (found is None or found.confidence < CONFIDENCE_THRESHOLD)
-
-
-def joined(
-    text: Sequence[Fused],
-    legs: Mapping[Leg, LegResult],
-    graph: LegResult,
-    request: SearchRequest,
-    settings: Settings,
-) -> list[Fused]:
-    """The order of the text legs with what the graph found, by the weights in force and the form of the settings."""
-    share = settings.graph.weight
-    weights = FusionWeights(1 - share, share, "HYBRID")
-    if (by_type := _by_type(request, settings)) is not None:
-        sure = max((leg.confidence for leg in legs.values()), default=0.0)
-        weights = shifted(by_type, text=sure, graph=graph.confidence)
-    if settings.graph.fusion == "capped":
-        return with_graph_capped(text, graph, weights, request.top_k)
-    return with_graph(text, graph, weights.graph / weights.text if weights.text > 0 else 1.0)
-
-
-def _by_type(request: SearchRequest, settings: Settings) -> FusionWeights | None:
-    return request.weights if settings.graph.routing == "type" else None
+def graph_is_unsure(context: SearchContext, found: Mapping[Leg, LegResult]) -> bool:
+    """Whether retrievers that were left out have to run all the same: the graph ran alone and found too little."""
+    alone, graph = context.legs == ("graph",) != context.request.legs, found.get("graph")
+    return alone and (graph is None or graph.confidence < CONFIDENCE_THRESHOLD)

@@ -67,7 +67,7 @@ async def rerank(
     return Reranked(first + left + tail, problem, name)
 
 
-def relevant(passages: Sequence[Passage], settings: RetrieveSettings) -> list[Passage]:
+def keep_relevant(passages: Sequence[Passage], settings: RetrieveSettings) -> list[Passage]:
     """What an answer is made of when a reranker failed: passages whose fused score reaches the threshold.
 
     At least the first; all under `rrf`, whose scores are ranks and say nothing of relevance.

@@ -1,131 +1,171 @@
-"""The short way: both text legs and the passages of one collection in one statement (docs/adr/0015), and after it the graph.
+"""The short way: both text retrievers and the passages of one collection in one statement (docs/adr/0015-one-statement.md),
+and after it the graph.
 
-It takes plain searches, which are nearly all. What it does not take, or what it fails with, goes leg by leg.
+It takes plain searches, which are nearly all. What it does not take, or what it fails with, goes stepwise.
 """
 
 from __future__ import annotations
 
 import time
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any
-from uuid import UUID
+
+import structlog
 
 from app.domain.passage import Leg, LegResult, Passage
+from app.errors import DatabaseUnavailableError, NotFoundError
 from app.retrieve import graph
-from app.retrieve.context import (
-    Asked,
-    Found,
-    State,
-    unknown_collections,
-)
-from app.retrieve.embed import QueryVectors
-from app.retrieve.follow import Merged, follow
-from app.retrieve.fuse import fuse, weights
-from app.retrieve.legs import lexical_text
-from app.retrieve.stepwise import fetch
+from app.retrieve.context import CollectionState, Executed, Reason, Retrieved, SearchContext
+from app.retrieve.fuse import add_graph, fuse, weights
+from app.retrieve.lexical import lexical_text
+from app.retrieve.stepwise import fetch_passages, unknown_collections
 from app.retrieve.vector import first_chunks
 from app.store import search as store
 from app.store.passages import passage
+from app.store.search import SearchedCollection
+
+log = structlog.get_logger(__name__)
 
 
-def suits(asked: Asked, embedded: QueryVectors) -> bool:
+def suits(context: SearchContext) -> bool:
     """One collection, by the model of the settings, without filters, operators and grouping; the query is embedded."""
-    request = asked.request
+    request = context.request
     return (
         len(set(request.collections)) == 1
-        and not (request.filters or asked.conditions or request.model)
+        and not (request.filters or context.conditions or request.model)
         and request.group_by == "passage"
-        and not {"vector", "lexical"}.isdisjoint(request.legs)
-        and ("vector" not in request.legs or asked.deps.model.id in embedded.vectors)
+        and not {"vector", "lexical"}.isdisjoint(context.legs)
+        and ("vector" not in context.legs or context.deps.model.id in context.vectors.by_model)
     )
 
 
-async def retrieve(asked: Asked, embedded: QueryVectors) -> Found | None:
-    """None where another model serves the collection, where the statement did not bring all passages that fuse best, or where
-    the collection changed before the graph was followed.
+async def retrieve(context: SearchContext) -> Executed:
+    """Reasons to go again: OTHER_MODEL, PASSAGES_MISSING, COLLECTION_CHANGED, STATEMENT_FAILED.
 
-    Raises NotFoundError, DatabaseUnavailableError, QueryTimeoutError; anything else is a leg that failed.
+    Raises NotFoundError, DatabaseUnavailableError; all else, a timeout too, is a retriever that failed.
     """
-    begun, query = time.perf_counter(), _query(asked, embedded)
-    async with _connection(asked) as connection:
-        found = await store.search(connection, asked.principal, query, asked.settings)
-        if found is None:
-            raise unknown_collections([query.collection])
-        if not found.served:
-            return None
-        legs = _booked(asked, found)
+    try:
+        return await _retrieve(context)
+    except (NotFoundError, DatabaseUnavailableError):
+        raise
+    except Exception:
+        log.warning("search.single_statement_failed", exc_info=True)
+        return Executed(retry=Reason.STATEMENT_FAILED)
+
+
+async def _retrieve(context: SearchContext) -> Executed:
+    begun = time.perf_counter()
+    async with _connection(context) as connection:
+        row = await _search_collection(connection, context)
+        if row is None:
+            raise unknown_collections(context.request.collections[:1])
+        if not row.served:
+            return Executed(retry=Reason.OTHER_MODEL)
+        legs = _booked(context, row)
         # what is left: reading the passages, and the way there and back
         elapsed = (time.perf_counter() - begun) * 1000
-        asked.stopwatch.book("fetch", elapsed - sum(found.milliseconds.values()))
+        context.stopwatch.book("fetch", elapsed - sum(row.milliseconds.values()))
         documents = {hit.passage_id: hit.document_id for result in legs.values() for hit in result.hits}
-        merged = Merged(fuse(legs, asked.settings), legs, documents)
-        whole: dict[UUID, Passage] = {}
-        if "graph" in asked.request.legs:
-            try:
-                merged, whole = await _followed(connection, asked, found, merged)
-            except store.MovedOnError:
-                return None
-    best = merged.fused[: asked.whole]
-    if any(item.passage_id not in found.rows and item.passage_id not in whole for item in best):
+        state = CollectionState(row.collection_id, context.request.collections[0], row.epoch, row.passage_count)
+        found = Retrieved([state], legs, fuse(legs, context.settings), documents)
+        if "graph" in context.legs:
+            follow = _follow if _needs_transaction(context) else _follow_at
+            followed = await follow(connection, context, row, found)
+            if followed is None:
+                return Executed(retry=Reason.COLLECTION_CHANGED)
+            found = followed
+    return _with_passages(context, row, found)
+
+
+def _with_passages(context: SearchContext, row: SearchedCollection, found: Retrieved) -> Executed:
+    """With the shortlist, of what the statement brought and, where the graph was followed, of what was read after it."""
+    read = {item.passage_id: item for item in found.shortlist}
+    best = found.fused[: context.whole]
+    if any(item.passage_id not in row.rows and item.passage_id not in read for item in best):
+        return Executed(retry=Reason.PASSAGES_MISSING)
+    name = found.scope[0].name
+    shortlist = [read.get(item.passage_id) or passage(row.rows[item.passage_id], name, item) for item in best]
+    return Executed(replace(found, candidates=found.fused, shortlist=shortlist))
+
+
+# --- the graph after the statement ------------------------------------------------------------------------------------
+
+
+async def _follow(connection: Any, context: SearchContext, row: SearchedCollection, text: Retrieved) -> Retrieved:
+    """With what the graph adds, and as shortlist the best passages that the statement did not bring; in the transaction of
+    the statement."""
+    work = graph.search(connection, context, text.scope, text.fused)
+    graph_found = await context.stopwatch.measure("graph", work)
+    found = add_graph(context, text, graph_found.result, graph_found.entities)
+    new = [item for item in found.fused[: context.whole] if item.passage_id not in row.rows]
+    return replace(found, shortlist=await fetch_passages(connection, context.principal, new, found.legs))
+
+
+async def _follow_at(
+    connection: Any, context: SearchContext, row: SearchedCollection, text: Retrieved
+) -> Retrieved | None:
+    """The same by two statements without a transaction; None where the collection is not any more what the first one saw."""
+    work = graph.search_at(connection, context, text.scope[0], text.fused)
+    graph_found = await context.stopwatch.measure("graph", work)
+    if graph_found is None:
         return None
-    shortlist = [
-        whole.get(item.passage_id) or passage(found.rows[item.passage_id], query.collection, item) for item in best
-    ]
-    scope = [State(found.collection_id, query.collection, found.epoch, found.passage_count)]
-    return Found(scope, merged.fused, merged.fused, merged.documents, merged.legs, {}, shortlist, merged.linked)
+    found = add_graph(context, text, graph_found.result, graph_found.entities)
+    shortlist = await context.stopwatch.measure("fetch", _passages_at(connection, context, row, found))
+    return None if shortlist is None else replace(found, shortlist=shortlist)
 
 
-async def _followed(
-    connection: Any, asked: Asked, found: store.Searched, text: Merged
-) -> tuple[Merged, dict[UUID, Passage]]:
-    """With what the graph adds, and the passages that the statement did not bring, whole: of the state that it saw."""
-    timeout = asked.settings.retrieve.statement_timeout_ms
-    if not _transacted(asked):
-        state = graph.State(found.collection_id, found.epoch, timeout)
-        merged = await follow(connection, asked, [found.collection_id], text, guarded=False, state=state)
-        work = store.whole(
-            connection, asked.principal, found, asked.request.collections[0], merged.fused[: asked.whole], timeout
-        )
-        return merged, await asked.stopwatch.measure("fetch", work)
-    merged = await follow(connection, asked, [found.collection_id], text, guarded=False)
-    new = [item for item in merged.fused[: asked.whole] if item.passage_id not in found.rows]
-    return merged, {item.passage_id: item for item in await fetch(connection, asked.principal, new, text.legs)}
-
-
-def _transacted(asked: Asked) -> bool:
+def _needs_transaction(context: SearchContext) -> bool:
     """One statement, or few that compare the epoch, are of one snapshot without a transaction."""
-    return "graph" in asked.request.legs and not graph.one_statement(asked.request)
+    return "graph" in context.legs and not graph.one_statement(context.text)
 
 
-def _connection(asked: Asked) -> AbstractAsyncContextManager[Any]:
-    database, timeout = asked.deps.database, asked.settings.retrieve.statement_timeout_ms
-    if not _transacted(asked):
+def _connection(context: SearchContext) -> AbstractAsyncContextManager[Any]:
+    database, timeout = context.deps.database, context.settings.retrieve.statement_timeout_ms
+    if not _needs_transaction(context):
         return database.connection()
     config = {"statement_timeout": str(timeout)}
-    return database.transaction(asked.principal, readonly=True, isolation="repeatable_read", config=config)
+    return database.transaction(context.principal, readonly=True, isolation="repeatable_read", config=config)
 
 
-def _booked(asked: Asked, found: store.Searched) -> dict[Leg, LegResult]:
-    """The text legs that ran, with the time that each took."""
-    legs: dict[Leg, LegResult] = {}
-    for leg in asked.request.legs:
-        result = found.vector if leg == "vector" else found.lexical if leg == "lexical" else None
-        if result is not None:
-            legs[leg] = result
-            asked.stopwatch.book(leg, found.milliseconds[leg])
-    return legs
+async def _passages_at(
+    connection: Any, context: SearchContext, row: SearchedCollection, found: Retrieved
+) -> list[Passage] | None:
+    """The best passages that the statement did not bring; None where the collection is not what the statement saw."""
+    new = {item.passage_id: item for item in found.fused[: context.whole] if item.passage_id not in row.rows}
+    chunks = {hit.passage_id: hit.chunk_id for hit in (row.vector.hits if row.vector else ())}
+    return await store.passages_at(
+        connection, context.principal, found.scope[0].id, found.scope[0].epoch, found.scope[0].name,
+        new, chunks, context.settings.retrieve.statement_timeout_ms,
+    )  # fmt: skip
 
 
-def _query(asked: Asked, embedded: QueryVectors) -> store.CollectionQuery:
-    request, settings, depth = asked.request, asked.settings, 3 * asked.request.top_k
-    return store.CollectionQuery(
-        collection=request.collections[0],
-        model=asked.deps.model,
-        vector=embedded.vectors[asked.deps.model.id] if "vector" in request.legs else None,
-        text=lexical_text(request.query) if "lexical" in request.legs else None,
+# --- the statement ----------------------------------------------------------------------------------------------------
+
+
+async def _search_collection(connection: Any, context: SearchContext) -> SearchedCollection | None:
+    settings, depth = context.settings, 3 * context.request.top_k
+    model, text_legs = context.deps.model, [leg for leg in context.legs if leg != "graph"]
+    return await store.search_collection(
+        connection, context.principal, settings,
+        collection=context.request.collections[0],
+        model=model,
+        vector=context.vectors.by_model[model.id] if "vector" in context.legs else None,
+        text=lexical_text(context.text) if "lexical" in context.legs else None,
         chunks=first_chunks(depth, settings.vector),
         depth=depth,
         hits=max(depth, settings.lexical.candidates),
-        vector_share=weights([leg for leg in request.legs if leg != "graph"], settings).get("vector", 0.0),
-        top=asked.whole,
-    )
+        vector_share=weights(text_legs, settings).get("vector", 0.0),
+        top=context.whole,
+    )  # fmt: skip
+
+
+def _booked(context: SearchContext, row: SearchedCollection) -> dict[Leg, LegResult]:
+    """Lists of the text retrievers that ran, with the time that each took."""
+    legs: dict[Leg, LegResult] = {}
+    for leg in context.legs:
+        result = row.vector if leg == "vector" else row.lexical if leg == "lexical" else None
+        if result is not None:
+            legs[leg] = result
+            context.stopwatch.book(leg, row.milliseconds[leg])
+    return legs

@@ -1,126 +1,216 @@
-"""The long way, for every search: scope, each leg, the passages, statement by statement in one snapshot."""
+"""The way for every search: scope, each retriever, the passages, statement by statement in one snapshot."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
 from uuid import UUID
+
+import structlog
 
 from app.domain.document import Collection
 from app.domain.passage import Fused, Leg, LegResult, Passage
 from app.domain.principal import Principal
-from app.retrieve.context import (
-    Asked,
-    Found,
-    State,
-    unknown_collections,
-)
-from app.retrieve.embed import QueryVectors
-from app.retrieve.follow import Merged, follow
-from app.retrieve.fuse import fuse
-from app.retrieve.legs import LegQuery, run_legs
-from app.retrieve.vector import Searched, VectorQuery
+from app.errors import NotFoundError
+from app.retrieve import graph, lexical, vector
+from app.retrieve.context import CollectionState, Executed, Reason, Retrieved, SearchContext
+from app.retrieve.fuse import add_graph, fuse
+from app.retrieve.vector import ServedCollection
 from app.store import collections, passages, vectors
+from app.store.session import savepoint
+from app.store.vectors import EmbeddingModel
+
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
 
 MAX_DEPTH = 5000
-"""Passages per leg beyond which grouping by document stops looking deeper."""
+"""Passages per retriever beyond which grouping by document stops looking deeper."""
 
 
-async def retrieve(asked: Asked, embedded: QueryVectors, *, guarded: bool) -> Found:
-    """Everything that reads the database, in one snapshot. `guarded`: a leg that fails leaves it usable, for four more
-    round trips; otherwise LegFailedError is raised. Raises NeedsVectorsError before it runs a leg."""
-    request, settings = asked.request, asked.settings
-    config = {"statement_timeout": str(settings.retrieve.statement_timeout_ms)}
-    async with asked.deps.database.transaction(
-        asked.principal, readonly=True, isolation="repeatable_read", config=config
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    reason: str
+
+
+async def retrieve(context: SearchContext, *, isolated: bool) -> Executed:
+    """Everything that reads the database, in one snapshot. `isolated`: each retriever in a savepoint, so that one that
+    fails leaves the snapshot to the others, for two more round trips each; without, it ends the attempt.
+
+    Reasons to go again: VECTORS_MISSING, before any retriever runs; RETRIEVER_FAILED. Raises NotFoundError for unknown
+    collections, DatabaseUnavailableError, QueryTimeoutError.
+    """
+    config = {"statement_timeout": str(context.settings.retrieve.statement_timeout_ms)}
+    async with context.deps.database.transaction(
+        context.principal, readonly=True, isolation="repeatable_read", config=config
     ) as connection:
-        scope = await _scope(connection, asked)
-        vector, problem = await _vector_query(connection, asked, scope, embedded)
-        query = LegQuery(request, [collection.id for collection in scope], vector, asked.conditions)
-        merged = await _text_legs(connection, asked, query, guarded=guarded)
-        if "graph" in request.legs:
-            merged = await follow(connection, asked, query.collections, merged, guarded=guarded)
-        fused, candidates = merged.fused, merged.fused
-        if request.group_by == "document":
-            candidates = _one_per_document(fused, merged.documents)
-        best = candidates[: asked.whole]
-        shortlist = await asked.stopwatch.measure("fetch", fetch(connection, asked.principal, best, merged.legs))
-    failed = dict(merged.failed)
-    if problem:
-        failed["vector"] = problem
-    states = [State(item.id, item.name, item.epoch, item.passage_count) for item in scope]
-    return Found(states, fused, candidates, merged.documents, merged.legs, failed, shortlist, merged.linked)
+        named = await _named_collections(connection, context)
+        served, blocked = await _served_collections(connection, context, named)
+        if blocked.retry:
+            return blocked
+        scope = [CollectionState(item.id, item.name, item.epoch, item.passage_count) for item in named]
+        executed = await _run_text(connection, context, scope, served, isolated=isolated)
+        if "graph" in context.legs and not executed.retry:
+            executed = await _run_graph(connection, context, executed, isolated=isolated)
+        if executed.found is None:
+            return executed
+        found = await _with_passages(connection, context, executed.found)
+    return Executed(found, {**executed.failed, **blocked.failed})
 
 
-async def _text_legs(connection: Any, asked: Asked, query: LegQuery, *, guarded: bool) -> Merged:
-    """The legs that look for the query itself; deeper, where too few documents are among their passages."""
-    request, settings, depth = asked.request, asked.settings, 3 * asked.request.top_k
-    while True:
-        legs, failed = await run_legs(
-            connection, asked.principal, query, depth, settings, asked.stopwatch, guarded=guarded
-        )
-        documents = {hit.passage_id: hit.document_id for leg in legs.values() for hit in leg.hits}
-        merged = Merged(fuse(legs, settings), legs, documents, failed)
-        exhausted = all(len(leg.hits) < depth for leg in legs.values())
-        if request.group_by == "passage" or exhausted or depth >= MAX_DEPTH:
-            return merged
-        if len(_one_per_document(merged.fused, documents)) >= request.top_k:
-            return merged
-        depth *= 4
+# --- what is searched -------------------------------------------------------------------------------------------------
 
 
-async def _scope(connection: Any, asked: Asked) -> list[Collection]:
-    found = await collections.by_names(connection, asked.principal, asked.request.collections)
-    missing = set(asked.request.collections) - {collection.name for collection in found}
-    if missing:
+def unknown_collections(names: Iterable[str]) -> NotFoundError:
+    listed = ", ".join(sorted(names))
+    return NotFoundError(f"no collection named {listed}; create it by adding documents, or see GET /collections")
+
+
+async def _named_collections(connection: Any, context: SearchContext) -> list[Collection]:
+    names = context.request.collections
+    found = await collections.by_names(connection, context.principal, names)
+    if missing := set(names) - {collection.name for collection in found}:
         raise unknown_collections(missing)
     return found
 
 
-async def _vector_query(
-    connection: Any, asked: Asked, scope: Sequence[Collection], embedded: QueryVectors
-) -> tuple[VectorQuery | None, str | None]:
-    """What the vector leg looks for, or why it cannot."""
-    request, principal, default = asked.request, asked.principal, asked.deps.model
-    enough = asked.settings.vector.exact_below
-    if "vector" not in request.legs:
-        return None, None
-    known = {default.id: default}
-    if request.model is not None:
-        named = await vectors.model(connection, request.model)
-        if named is None:
-            return None, f"there is no embedding model {request.model}; see GET /models"
-        serving = dict.fromkeys((item.id for item in scope), named)
-    else:
-        others = {item.model_id for item in scope if item.model_id is not None} - known.keys()
-        known |= await vectors.models(connection, others) if others else {}
-        serving = {item.id: known[item.model_id] if item.model_id else default for item in scope}
-    embedded.require(serving.values())
+async def _served_collections(
+    connection: Any, context: SearchContext, named: Sequence[Collection]
+) -> tuple[Sequence[ServedCollection], Executed]:
+    """What the vector retriever searches; nothing where it does not run, and then why it cannot, if that is the reason."""
+    if "vector" not in context.legs:
+        return (), Executed()
+    serving = await _serving_models(connection, context, named)
+    if not serving:
+        return (), Executed(failed={"vector": f"there is no embedding model {context.request.model}; see GET /models"})
+    if missing := context.vectors.missing(serving.values()):
+        return (), Executed(retry=Reason.VECTORS_MISSING, models=missing)
     for model in serving.values():
-        if model.id in embedded.problems:
-            return None, embedded.problems[model.id]
-    counts = {item.id: item.chunk_count for item in scope}
-    if asked.conditions:
-        counts = await vectors.visible_under(connection, principal, counts, asked.conditions, request.filters)
-    elif request.filters:
-        counts = await vectors.visible(connection, list(counts), request.filters, enough)
-    searched = tuple(Searched(item.id, counts[item.id], serving[item.id]) for item in scope)
-    return VectorQuery(searched, embedded.vectors, request.filters or None, asked.conditions), None
+        if model.id in context.vectors.problems:
+            return (), Executed(failed={"vector": context.vectors.problems[model.id]})
+    counts = await _visible_chunks(connection, context, named)
+    return [ServedCollection(item.id, counts[item.id], serving[item.id]) for item in named], Executed()
 
 
-def _one_per_document(fused: Sequence[Fused], documents: Mapping[UUID, UUID]) -> list[Fused]:
+async def _serving_models(
+    connection: Any, context: SearchContext, named: Sequence[Collection]
+) -> dict[UUID, EmbeddingModel]:
+    """The model whose vectors are compared in each collection; empty where the one that was requested is not registered."""
+    if context.request.model is not None:
+        requested = await vectors.model(connection, context.request.model)
+        return dict.fromkeys((item.id for item in named), requested) if requested else {}
+    default = context.deps.model
+    known = {default.id: default}
+    if others := {item.model_id for item in named if item.model_id is not None} - known.keys():
+        known |= await vectors.models(connection, others)
+    return {item.id: known[item.model_id] if item.model_id else default for item in named}
+
+
+async def _visible_chunks(connection: Any, context: SearchContext, named: Sequence[Collection]) -> Mapping[UUID, int]:
+    """Chunks that filters and conditions leave, by collection."""
+    counts, filters = {item.id: item.chunk_count for item in named}, context.request.filters
+    if context.conditions:
+        return await vectors.count_chunks_under(connection, context.principal, counts, context.conditions, filters)
+    if filters:
+        return await vectors.count_visible_chunks(
+            connection, list(counts), filters, context.settings.vector.exact_below
+        )
+    return counts
+
+
+# --- the retrievers ---------------------------------------------------------------------------------------------------
+
+
+async def _run_text(
+    connection: Any,
+    context: SearchContext,
+    scope: Sequence[CollectionState],
+    served: Sequence[ServedCollection],
+    *,
+    isolated: bool,
+) -> Executed:
+    """The retrievers that look for the query itself; deeper, where too few documents are among their passages."""
+    depth = 3 * context.request.top_k
+    searches: dict[Leg, Callable[[int], Awaitable[LegResult]]] = {
+        "vector": partial(vector.search, connection, context, served),
+        "lexical": partial(lexical.search, connection, context, scope),
+    }
+    running = [leg for leg in context.legs if leg in searches and (served or leg != "vector")]
+    while True:
+        legs: dict[Leg, LegResult] = {}
+        failed: dict[Leg, str] = {}
+        for leg in running:
+            result = await _run(connection, context, leg, partial(searches[leg], depth), isolated=isolated)
+            if isinstance(result, LegResult):
+                legs[leg] = result
+            elif isolated:
+                failed[leg] = result.reason
+            else:
+                return Executed(retry=Reason.RETRIEVER_FAILED)
+        documents = {hit.passage_id: hit.document_id for result in legs.values() for hit in result.hits}
+        found = Retrieved(scope, legs, fuse(legs, context.settings), documents)
+        if _deep_enough(context, found, depth):
+            return Executed(found, failed)
+        depth *= 4
+
+
+def _deep_enough(context: SearchContext, found: Retrieved, depth: int) -> bool:
+    if context.request.group_by == "passage" or depth >= MAX_DEPTH:
+        return True
+    exhausted = all(len(result.hits) < depth for result in found.legs.values())
+    return exhausted or len(_best_per_document(found)) >= context.request.top_k
+
+
+async def _run_graph(connection: Any, context: SearchContext, text: Executed, *, isolated: bool) -> Executed:
+    """What the other retrievers found, with what the graph adds to that."""
+    assert text.found is not None
+    work = partial(graph.search, connection, context, text.found.scope, text.found.fused)
+    result = await _run(connection, context, "graph", work, isolated=isolated)
+    if not isinstance(result, _Failure):
+        return replace(text, found=add_graph(context, text.found, result.result, result.entities))
+    if not isolated:
+        return Executed(retry=Reason.RETRIEVER_FAILED)
+    return replace(text, failed={**text.failed, "graph": result.reason})
+
+
+async def _run(
+    connection: Any, context: SearchContext, leg: Leg, work: Callable[[], Awaitable[T]], *, isolated: bool
+) -> T | _Failure:
+    """What a retriever found, or why it failed. Raises what a lost connection raises: nothing else could run either."""
+    try:
+        async with savepoint(connection) if isolated else nullcontext():
+            return await context.stopwatch.measure(leg, work())
+    except Exception as error:
+        if connection.is_closed():
+            raise
+        if isolated:
+            log.exception("search.leg_failed", leg=leg)
+        return _Failure(f"{type(error).__name__}: {error}")
+
+
+# --- passages ---------------------------------------------------------------------------------------------------------
+
+
+async def _with_passages(connection: Any, context: SearchContext, found: Retrieved) -> Retrieved:
+    candidates = _best_per_document(found) if context.request.group_by == "document" else found.fused
+    work = fetch_passages(connection, context.principal, candidates[: context.whole], found.legs)
+    return replace(found, candidates=candidates, shortlist=await context.stopwatch.measure("fetch", work))
+
+
+def _best_per_document(found: Retrieved) -> list[Fused]:
     best: dict[UUID, Fused] = {}
-    for item in fused:
-        best.setdefault(documents[item.passage_id], item)
+    for item in found.fused:
+        best.setdefault(found.documents[item.passage_id], item)
     return list(best.values())
 
 
-async def fetch(
+async def fetch_passages(
     connection: Any, principal: Principal, best: Sequence[Fused], legs: Mapping[Leg, LegResult]
 ) -> list[Passage]:
     """The passages whole, in this order."""
-    chunks = {hit.passage_id: hit.chunk_id for leg in legs.values() for hit in leg.hits if hit.chunk_id}
+    chunks = {hit.passage_id: hit.chunk_id for result in legs.values() for hit in result.hits if hit.chunk_id}
     rows = await passages.fetch(connection, principal, {item.passage_id: chunks.get(item.passage_id) for item in best})
     return [
         replace(rows[item.passage_id], score=item.score, ranks=item.ranks) for item in best if item.passage_id in rows

@@ -1,4 +1,4 @@
-"""The legs of a search as an analyst will read them: every candidate, and why it was kept or dropped."""
+"""The retrievers of a search as an analyst will read them: every candidate, and why it was kept or dropped."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from uuid import UUID
 from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunTrace
-from app.retrieve.context import Found
-from app.retrieve.legs import lexical_text
+from app.retrieve.context import Retrieved
+from app.retrieve.lexical import lexical_text
 from app.retrieve.operators import parse_operators
 from app.settings import Settings
 
@@ -45,7 +45,7 @@ def search_trace(
 
 
 def query_plan(query: str, *, filtered: bool) -> dict[str, Any]:
-    """What the legs make of a query: the operators in it, and the text of the lexical leg where that is another."""
+    """What the retrievers make of a query: the operators in it, and the text of the lexical retriever where that is another."""
     parsed = parse_operators(query)
     plan: dict[str, Any] = {}
     if parsed.conditions:
@@ -55,7 +55,7 @@ def query_plan(query: str, *, filtered: bool) -> dict[str, Any]:
     return plan
 
 
-def sampled(trace: RunTrace, rate: float) -> RunTrace:
+def sample_trace(trace: RunTrace, rate: float) -> RunTrace:
     """The trace as it is kept. Of runs that went well, all but the share `rate` lose their candidates, by their id;
     failures and degraded runs keep everything."""
     if trace.outcome != "ok" or trace.degraded or trace.legs_failed:
@@ -63,7 +63,7 @@ def sampled(trace: RunTrace, rate: float) -> RunTrace:
     return trace if trace.id.int % 2**32 < rate * 2**32 else replace(trace, legs=())
 
 
-def succeeded(trace: RunTrace, result: SearchResult) -> RunTrace:
+def complete_trace(trace: RunTrace, result: SearchResult) -> RunTrace:
     """The trace with what the search found."""
     return replace(
         trace,
@@ -72,6 +72,7 @@ def succeeded(trace: RunTrace, result: SearchResult) -> RunTrace:
             "reranker": result.reranker,
             **cache_plan(result),
             **{str(leg): how for leg, how in result.how.items()},
+            **({"retries": list(result.retries)} if result.retries else {}),
         },
         outcome="ok",
         timings_ms=result.timings_ms,
@@ -84,7 +85,7 @@ def succeeded(trace: RunTrace, result: SearchResult) -> RunTrace:
 
 
 def cache_plan(result: SearchResult) -> dict[str, object]:
-    """Whether the result came from the cache, and then the run whose legs found it."""
+    """Whether the result came from the cache, and then the run whose retrievers found it."""
     if result.hit is None:
         return {"from_cache": False}
     hit = result.hit
@@ -94,8 +95,8 @@ def cache_plan(result: SearchResult) -> dict[str, object]:
     }  # fmt: skip
 
 
-def leg_traces(found: Found, shortlist: Sequence[Passage], kept: Sequence[Passage]) -> tuple[LegTrace, ...]:
-    """One entry per leg, and one for fusion. `shortlist`: that of `found` after reranking."""
+def leg_traces(found: Retrieved, shortlist: Sequence[Passage], kept: Sequence[Passage]) -> tuple[LegTrace, ...]:
+    """One entry per retriever, and one for fusion. `shortlist`: that of `found` after reranking."""
     shares = {item.passage_id: item.shares for item in found.fused}
     candidates = {item.passage_id for item in found.candidates}
     return (

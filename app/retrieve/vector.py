@@ -1,4 +1,4 @@
-"""The vector leg: which regime each collection is searched in, and one list out of all (docs/adr/0012).
+"""The vector retriever: which regime each collection is searched in, and one list out of all (docs/adr/0012).
 
 Small sets are scanned exactly. A large collection with an HNSW index of its own is searched there; the others share the
 index of their model. Where an index yields fewer rows than there are to be had, the exact scan takes over: always
@@ -7,28 +7,24 @@ min(wanted, visible) passages.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from pgvector import HalfVector
-
 from app.domain.passage import Hit, LegResult
-from app.domain.plan import Conditions
-from app.domain.principal import Principal
+from app.retrieve.context import SearchContext
 from app.settings import VectorSettings
 from app.store import vector_indexes, vectors
 from app.store.vectors import MAX_INDEXED_DIMENSIONS, EmbeddingModel, Neighbours, Regime
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
-    """A collection as the leg sees it: the model whose vectors are compared, and its chunks after filters and conditions.
-
-    Under filters `chunks` is exact up to vector.exactBelow, above that a number of which there are at least so many.
-    """
+class ServedCollection:
+    """A collection as this retriever sees it: the model whose vectors are compared, and its chunks after filters and
+    conditions. Under filters `chunks` is exact up to vector.exactBelow, above that a number of which there are at least so
+    many."""
 
     id: UUID
     chunks: int
@@ -36,18 +32,7 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorQuery:
-    """What the leg looks for. `vectors`: the query under each model. With conditions every regime gives way to the exact
-    scan over the passages that they leave."""
-
-    collections: Sequence[Searched]
-    vectors: Mapping[int, HalfVector]
-    filters: Mapping[str, Any] | None = None
-    conditions: Conditions | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
+class RegimeGroup:
     """Collections that are searched by one statement."""
 
     regime: Regime
@@ -57,7 +42,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _GroupResult:
     rows: Sequence[Any]
     exact: bool
     complete: bool
@@ -70,48 +55,46 @@ def first_chunks(wanted: int, settings: VectorSettings) -> int:
     return max(settings.candidates, 2 * wanted)
 
 
-def choose_parts(
-    collections: Sequence[Searched],
+def choose_regimes(
+    collections: Sequence[ServedCollection],
     dedicated: Collection[tuple[UUID, int]],
     settings: VectorSettings,
     *,
     restricted: bool = False,
-) -> list[Part]:
+) -> list[RegimeGroup]:
     """The regime of each collection. `dedicated`: (collection, model) pairs that have an index of their own. Pure.
 
     `restricted`: by conditions, which no index knows, so that all are scanned.
     """
-    parts: list[Part] = []
+    parts: list[RegimeGroup] = []
     for model in sorted({item.model for item in collections}, key=lambda model: model.id):
         members = [item for item in collections if item.model == model and item.chunks]
         own = [m for m in members if (m.id, model.id) in dedicated and m.chunks > settings.exact_below]
         if restricted or sum(m.chunks for m in members) <= settings.exact_below:
             own = []
-        parts += [Part("dedicated", model, (m.id,), m.chunks) for m in own]
+        parts += [RegimeGroup("dedicated", model, (m.id,), m.chunks) for m in own]
         rest = [m for m in members if m not in own]
         visible = sum(m.chunks for m in rest)
         exact = restricted or visible <= settings.exact_below or model.dimensions > MAX_INDEXED_DIMENSIONS
         if rest:
-            parts.append(Part("exact" if exact else "shared", model, tuple(m.id for m in rest), visible))
+            parts.append(RegimeGroup("exact" if exact else "shared", model, tuple(m.id for m in rest), visible))
     return parts
 
 
-async def search(
-    connection: Any, principal: Principal, query: VectorQuery, wanted: int, settings: VectorSettings
-) -> LegResult:
-    """Nearest chunks, each passage with its best one: min(wanted, visible) passages at least.
+async def search(connection: Any, context: SearchContext, served: Sequence[ServedCollection], wanted: int) -> LegResult:
+    """Nearest chunks, each passage with its best one: min(wanted, visible) passages at least. With conditions every regime
+    gives way to the exact scan over the passages that they leave.
 
     rag.search_collection does the same for one collection without filters and conditions.
     """
-    restricted = query.conditions is not None
-    large = [item.id for item in query.collections if item.chunks > settings.exact_below and not restricted]
-    dedicated = await vector_indexes.ready(connection, principal, large) if large else frozenset()
-    parts = choose_parts(query.collections, dedicated, settings, restricted=restricted)
-    found = [await _search_part(connection, principal, part, query, wanted, settings) for part in parts]
-    hits = _merge(parts, found)
+    settings, restricted = context.settings.vector, context.conditions is not None
+    large = [item.id for item in served if item.chunks > settings.exact_below and not restricted]
+    dedicated = await vector_indexes.ready(connection, context.principal, large) if large else frozenset()
+    groups = choose_regimes(served, dedicated, settings, restricted=restricted)
+    found = [await _search_group(connection, context, group, wanted) for group in groups]
     return LegResult(
         "vector",
-        hits,
+        _merge(groups, found),
         confidence=max((max(0.0, min(1.0, part.rows[0]["score"])) for part in found if part.rows), default=0.0),
         exact=all(part.exact for part in found),
         complete=all(part.complete for part in found),
@@ -119,18 +102,18 @@ async def search(
     )
 
 
-async def _search_part(
-    connection: Any, principal: Principal, part: Part, query: VectorQuery, wanted: int, settings: VectorSettings
-) -> _Found:
-    limit = first_chunks(wanted, settings)
-    vector = query.vectors[part.model.id]
-    ask = Neighbours(part.model, part.collections, vector, limit, query.filters, query.conditions)
+async def _search_group(connection: Any, context: SearchContext, part: RegimeGroup, wanted: int) -> _GroupResult:
+    """By the index, and by the exact scan where that yields fewer rows than there are to be had; deeper, where many chunks
+    lie in few passages."""
+    settings, filters, conditions = context.settings.vector, context.request.filters or None, context.conditions
+    vector = context.vectors.by_model[part.model.id]
+    ask = Neighbours(part.model, part.collections, vector, first_chunks(wanted, settings), filters, conditions)
     regime, breadth = part.regime, None
     while True:
         if regime != "exact":
             breadth = await vectors.configure(connection, ask.limit, settings)
-        rows = await vectors.nearest(connection, principal, regime, ask)
-        if regime != "exact" and len(rows) < (ask.limit if query.filters else min(ask.limit, part.visible)):
+        rows = await vectors.find_nearest(connection, context.principal, regime, ask)
+        if regime != "exact" and len(rows) < (ask.limit if filters else min(ask.limit, part.visible)):
             regime = "exact"
             continue
         if len({row["passage_id"] for row in rows}) >= wanted or len(rows) < ask.limit:
@@ -143,13 +126,13 @@ async def _search_part(
         "visible_chunks": part.visible,
         "ef_search": breadth,
         "fell_back": regime != part.regime,
-        **({"restricted": True} if query.conditions is not None else {}),
-        **({"at_least": True} if query.filters and query.conditions is None and part.regime != "exact" else {}),
+        **({"restricted": True} if conditions is not None else {}),
+        **({"at_least": True} if filters and conditions is None and part.regime != "exact" else {}),
     }
-    return _Found(rows, regime == "exact", len(rows) < ask.limit, how)
+    return _GroupResult(rows, regime == "exact", len(rows) < ask.limit, how)
 
 
-def _merge(parts: Sequence[Part], found: Sequence[_Found]) -> tuple[Hit, ...]:
+def _merge(parts: Sequence[RegimeGroup], found: Sequence[_GroupResult]) -> tuple[Hit, ...]:
     """One list, nearest first. Cosines of different models are not comparable, so each counts relative to its model's
     best where there is more than one."""
     best: dict[int, float] = {}

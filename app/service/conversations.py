@@ -23,7 +23,7 @@ def new_session() -> str:
     return str(new_id())
 
 
-def checked_session(session_id: str) -> str:
+def check_session_id(session_id: str) -> str:
     """The id of a conversation, which is the client's own: any text that can stand in a path, cleaned. Raises InputError."""
     session_id = normalise(session_id)
     if not SESSION_ID.fullmatch(session_id) or session_id.strip(" .") == "":
@@ -34,7 +34,7 @@ def checked_session(session_id: str) -> str:
     return session_id
 
 
-def checked_chat(chat_id: str) -> str:
+def check_chat_id(chat_id: str) -> str:
     """Raises InputError."""
     if not CHAT_ID.fullmatch(chat_id) or chat_id in RESERVED:
         raise InputError(
@@ -46,7 +46,7 @@ def checked_chat(chat_id: str) -> str:
 
 def chat_collection(chat_id: str) -> str:
     """The collection that holds the documents of one chat, apart from all others. Raises InputError."""
-    return f"chat_{checked_chat(chat_id)}"
+    return f"chat_{check_chat_id(chat_id)}"
 
 
 def session_collection(session_id: str) -> str:
@@ -61,7 +61,7 @@ def session_collection(session_id: str) -> str:
 
 async def get_history(services: Services, session_id: str, *, after: int = 0, limit: int = 50) -> list[SavedMessage]:
     """Messages in order, after a position; none for an unknown conversation. Raises InputError."""
-    session_id = checked_session(session_id)
+    session_id = check_session_id(session_id)
     async with services.database.transaction(services.principal, readonly=True) as connection:
         return await memory.page(connection, services.principal, session_id, after=after, limit=limit)
 
@@ -69,7 +69,7 @@ async def get_history(services: Services, session_id: str, *, after: int = 0, li
 async def delete_history(services: Services, session_id: str) -> bool:
     """Remove a conversation: its messages, the text of its runs in traces, and cached results of what it asked. False for
     an unknown one. What is being answered meanwhile begins it anew. Raises InputError."""
-    session_id = checked_session(session_id)
+    session_id = check_session_id(session_id)
     await services.traces.flush()
     async with services.database.transaction(services.principal) as connection:
         return await memory.forget(connection, session_id)

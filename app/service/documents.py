@@ -15,7 +15,7 @@ from app.graph.refresh import due, follow, refresh
 from app.ingest.pipeline import OnOutcome, ingest
 from app.ingest.prepare import source_hash
 from app.jobs import vector_indexes
-from app.jobs.index_uploads import KIND
+from app.jobs.documents import INDEX_UPLOADS
 from app.language.text import normalise
 from app.settings import Settings
 from app.store import (
@@ -33,7 +33,7 @@ MAX_EXTERNAL_ID = 512
 """Characters; a longer one would not fit into the unique index."""
 
 
-def checked_name(name: str) -> str:
+def check_collection_name(name: str) -> str:
     """A collection name. Raises InputError."""
     if not COLLECTION_NAME.fullmatch(name):
         raise InputError(
@@ -43,7 +43,7 @@ def checked_name(name: str) -> str:
     return name
 
 
-def checked_source(source: Source, settings: Settings) -> Source:
+def check_source(source: Source, settings: Settings) -> Source:
     """Raises InputError or TooLargeError for what can be said before reading the content."""
     if not source.external_id or len(source.external_id) > MAX_EXTERNAL_ID:
         raise InputError(f"a document id has 1 to {MAX_EXTERNAL_ID} characters, this one {len(source.external_id)}")
@@ -58,7 +58,7 @@ def checked_source(source: Source, settings: Settings) -> Source:
 async def create_collection(services: Services, name: str) -> Collection:
     """Raises ConflictError when the name is taken."""
     async with services.database.transaction(services.principal) as connection:
-        collection, created = await collections.ensure(connection, services.principal, checked_name(name))
+        collection, created = await collections.ensure(connection, services.principal, check_collection_name(name))
     if not created:
         raise ConflictError(f"a collection named {name} exists already")
     return collection
@@ -67,7 +67,7 @@ async def create_collection(services: Services, name: str) -> Collection:
 async def ensure_collection(services: Services, name: str) -> Collection:
     """The collection, created if need be: adding documents is what makes one."""
     async with services.database.transaction(services.principal) as connection:
-        return (await collections.ensure(connection, services.principal, checked_name(name)))[0]
+        return (await collections.ensure(connection, services.principal, check_collection_name(name)))[0]
 
 
 async def get_collection(services: Services, name: str) -> Collection:
@@ -102,7 +102,7 @@ async def get_recall(services: Services, collection: Collection) -> RecallCheck 
         return await vector_store.latest_check(connection, services.principal, collection.id)
 
 
-async def recall_by_collection(services: Services, limit: int) -> dict[str, float]:
+async def list_recall(services: Services, limit: int) -> dict[str, float]:
     """Of the last checks of collections that are too large for the exact scan, worst first."""
     above = services.settings.current.vector.exact_below
     async with services.database.transaction(services.principal, readonly=True) as connection:
@@ -145,7 +145,7 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
     target = await ensure_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
         job = await jobs.enqueue(
-            connection, services.principal, KIND, {"collection": target.name, "collection_id": str(target.id)},
+            connection, services.principal, INDEX_UPLOADS, {"collection": target.name, "collection_id": str(target.id)},
             max_attempts=services.settings.current.jobs.max_attempts,
         )  # fmt: skip
         for source in sorted(sources, key=lambda source: source.external_id):  # in the order that all lock them in

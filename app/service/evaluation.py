@@ -24,7 +24,7 @@ from app.errors import InputError, NotFoundError
 from app.evals import agents, answers, datasets, groundedness, optimize, report, retrieval, routing
 from app.providers.protocols import ChatModel, Embedder
 from app.service.ask import ask
-from app.service.documents import checked_name, delete_collection, get_collection
+from app.service.documents import check_collection_name, delete_collection, get_collection
 from app.settings import Settings
 from app.store import evals
 from app.wiring import Services
@@ -71,7 +71,7 @@ def load_sets(corpora: Corpora) -> list[NamedSet]:
     named = [(data, corpora.collection or collection_name(data.folder)) for data in sets]
     if len({collection for _, collection in named}) < len(named):
         raise InputError("two of the folders have the same name; evaluate them one by one with --collection")
-    return [(data, checked_name(collection)) for data, collection in named]
+    return [(data, check_collection_name(collection)) for data, collection in named]
 
 
 def load_answers(data: datasets.RetrievalSet) -> Mapping[str, answers.Expected]:

@@ -17,7 +17,7 @@ from app.domain.document import Indexed, Outcome, Rejected, Source
 from app.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
 from app.ingest.loaders import sniff, supported_formats
 from app.language.text import normalise
-from app.service.documents import checked_source, index_now
+from app.service.documents import check_source, index_now
 from app.settings import Settings
 from app.wiring import Services
 
@@ -70,7 +70,7 @@ def describe_formats() -> str:
     return supported_formats()
 
 
-def select(paths: Sequence[Path], base: Path | None = None) -> Selection:
+def select_files(paths: Sequence[Path], base: Path | None = None) -> Selection:
     """All files under the paths, sorted; identities count from `base` if given.
 
     Raises InputError for a path that does not exist, and for two files that would get the same identity.
@@ -146,13 +146,13 @@ def _tooling(folder: Path) -> str | None:
     return "a virtual environment" if (folder / "pyvenv.cfg").exists() else None
 
 
-def read(
+def read_files(
     selection: Selection, settings: Settings, on_skip: Callable[[Skipped], None], on_failure: Callable[[Rejected], None]
 ) -> Iterator[Source]:
     """The documents, each read when it is asked for; what is not one goes to the callbacks."""
     for found in selection.files:
         try:
-            yield checked_source(_source(found, settings.ingest.max_file_bytes), settings)
+            yield check_source(_source(found, settings.ingest.max_file_bytes), settings)
         except (EmptyDocumentError, UnsupportedTypeError) as error:
             if found.named:
                 on_failure(_rejected(found, error))
@@ -175,7 +175,7 @@ async def ingest_files(
         failed.append(outcome)
         step(outcome.external_id)
 
-    sources = read(selection, services.settings.current, lambda file: step(file.path), refuse)
+    sources = read_files(selection, services.settings.current, lambda file: step(file.path), refuse)
     outcomes: list[Outcome] = []
     if selection.files:
         outcomes = await index_now(services, collection, sources, lambda outcome: step(outcome.external_id))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from app.answering.context import Record
 from app.domain.answer import Answer, Citation
-from app.domain.event import Event
 from app.domain.question import Question
 from app.errors import NotFoundError
-from app.service.ask import ask_with
+from app.runs.task import OnEnd, Task
+from app.service.ask import start
 from app.settings import Settings
 from app.store import graph_code, qa_sessions
 from app.wiring import Services
@@ -24,7 +24,7 @@ MOST_STRONG: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class SearchQuality:
+class SearchSummary:
     """Which legs have searched, how many passages they found and how many the answer was made of."""
 
     semantic: bool
@@ -34,12 +34,12 @@ class SearchQuality:
     confidence: Literal["high", "medium", "low"]
 
 
-def ask(
-    services: Services, question: Question, *, use_graph: bool = True, temperature: float | None = None
-) -> tuple[AsyncGenerator[Event, None], Record]:
-    """The events of a run with settings of its own, to be closed by the caller; and the record that it fills."""
-    record = Record(question)
-    return ask_with(services, question, _settings(services.settings.current, use_graph, temperature), record), record
+async def start_qa(
+    services: Services, question: Question, *, use_graph: bool, temperature: float | None, named: bool, on_end: OnEnd
+) -> tuple[Task, Record]:
+    """Begin a run with settings of its own; the record that it fills says what its searches found. Raises ConflictError."""
+    record, settings = Record(question), _settings(services.settings.current, use_graph, temperature)
+    return await start(services, question, named=named, settings=settings, record=record, on_end=on_end), record
 
 
 def _settings(settings: Settings, use_graph: bool, temperature: float | None) -> Settings:
@@ -51,7 +51,7 @@ def _settings(settings: Settings, use_graph: bool, temperature: float | None) ->
     return settings
 
 
-def search_quality(record: Record, answer: Answer) -> SearchQuality:
+def summarize_searches(record: Record, answer: Answer) -> SearchSummary:
     """Of all searches of the run."""
     results = [item.result for item in record.searches]
     legs = {leg for result in results for leg in result.legs_used}
@@ -65,10 +65,10 @@ def search_quality(record: Record, answer: Answer) -> SearchQuality:
         sure = "high"
     elif found and distance < MEDIUM:
         sure = "medium"
-    return SearchQuality("vector" in legs, "lexical" in legs, len(found), len(answer.sources), sure)
+    return SearchSummary("vector" in legs, "lexical" in legs, len(found), len(answer.sources), sure)
 
 
-async def lines_of(services: Services, citations: Sequence[Citation]) -> list[str | None]:
+async def locate_quotes(services: Services, citations: Sequence[Citation]) -> list[str | None]:
     """First and last line of each quote in its document, "12-14", or "12"; None where the document is gone."""
     ends = [((one.document_id, one.start), (one.document_id, max(one.start, one.end - 1))) for one in citations]
     async with services.database.transaction(services.principal, readonly=True) as connection:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from app.domain.event import (
-    Event,
     Judgement,
     Numbered,
     Progress,
@@ -17,12 +15,9 @@ from app.domain.event import (
     RunStatus,
     Surface,
 )
-from app.domain.question import Question
 from app.errors import ConflictError, InputError, NotFoundError
 from app.language.text import normalise
-from app.runs.follow import follow, look
-from app.runs.live import Live
-from app.service.ask import ask
+from app.runs.log import follow, look
 from app.store import runs
 from app.wiring import Services
 
@@ -47,32 +42,8 @@ class RunView:
     surface: Surface = "query"
 
 
-# --- running ------------------------------------------------------------------------------------------------------------
-
-
-async def begin(
-    services: Services, question: Question, *, resumable: bool, surface: Surface, named: bool
-) -> AsyncGenerator[Numbered]:
-    """The events of a run. A plain one runs while they are read; a resumable one has begun when this returns, and goes on
-    whoever reads. `named`: the caller chose the run id. Raises ConflictError where that is in use."""
-    if named:
-        await _check_free(services, question.run_id)
-    if not resumable:
-        return _plain(services, question)
-    await services.runs.resumable(services.principal, question, surface, ask(services, question))
-    return _followed(services, question.run_id, 0)
-
-
-async def _plain(services: Services, question: Question) -> AsyncGenerator[Numbered]:
-    events = services.runs.plain(services.principal, question.run_id, ask(services, question))
-    seq = 0
-    async with aclosing(events) as running:
-        async for event in running:
-            seq += 1
-            yield Numbered(seq, event)
-
-
-async def _check_free(services: Services, run_id: UUID) -> None:
+async def check_free(services: Services, run_id: UUID) -> None:
+    """Raises ConflictError for a run id that is, or was, in use."""
     state = await look(services.database, services.principal, run_id)
     if state is not None:
         raise ConflictError(
@@ -96,8 +67,8 @@ async def get_run(services: Services, run_id: UUID) -> RunView:
     state = await look(services.database, services.principal, run_id)
     if state is not None:
         return _view(state)
-    if live := services.runs.find(services.principal, run_id):
-        return RunView(run_id, "running", False, None, None, False, _progress(live), None)
+    if task := services.runs.find(services.principal, run_id):
+        return RunView(run_id, "running", False, None, None, False, task.progress, None)
     await services.traces.flush()
     if found := await _known(services, run_id):
         return RunView(run_id, found[2], False, found[0], None, False, None, None)
@@ -113,10 +84,6 @@ def _view(state: RunState) -> RunView:
     )  # fmt: skip
 
 
-def _progress(live: Live) -> Progress | None:
-    return next((event for event in reversed(live.events) if isinstance(event, Progress)), None)
-
-
 async def follow_run(services: Services, run_id: UUID, after: int) -> tuple[RunView, AsyncGenerator[Numbered]]:
     """The run and its events after a place, stored ones first, then as they come. Raises NotFoundError; ConflictError for a
     run that is not resumable; InputError for a place that it has not reached."""
@@ -125,43 +92,32 @@ async def follow_run(services: Services, run_id: UUID, after: int) -> tuple[RunV
         raise ConflictError(f"run {run_id} is not resumable: its events are not stored; see GET /traces/{run_id}")
     if after > run.last_seq:
         raise InputError(f"run {run_id} has {run.last_seq} events so far; {after} is not one of them")
-    return run, _followed(services, run_id, after)
+    if task := services.runs.find(services.principal, run_id):
+        return run, task.events(after)
+    return run, follow(services.database, services.principal, run_id, after)
 
 
-def _followed(services: Services, run_id: UUID, after: int) -> AsyncGenerator[Numbered]:
-    def here() -> Live | None:
-        return services.runs.find(services.principal, run_id)
-
-    return follow(services.database, services.principal, run_id, after, here)
-
-
-async def watch_run(services: Services, run_id: UUID) -> AsyncGenerator[Event]:
+async def watch_run(services: Services, run_id: UUID) -> AsyncGenerator[Numbered]:
     """Events of a resumable run, or of a plain one under way in this process, from the first on; watching changes nothing.
     Raises NotFoundError, and ConflictError for a plain run that has ended."""
-    live = services.runs.find(services.principal, run_id)
-    if live is not None and not live.resumable:
-        async for event in live.listen():
-            yield event
-        return
-    _, events = await follow_run(services, run_id, 0)
-    async with aclosing(events) as stored:
-        async for item in stored:
-            yield item.event
+    if task := services.runs.find(services.principal, run_id):
+        return task.events()
+    return (await follow_run(services, run_id, 0))[1]
 
 
 async def cancel_run(services: Services, run_id: UUID) -> RunView:
     """Ask for its end, whichever process runs a resumable one; what has ended stays as it is. Raises NotFoundError."""
     async with services.database.transaction(services.principal) as connection:
         await runs.request_cancel(connection, services.principal, run_id)
-    if live := services.runs.find(services.principal, run_id):
-        live.cancel()
+    if task := services.runs.find(services.principal, run_id):
+        task.cancel()
     return await get_run(services, run_id)
 
 
 # --- feedback -------------------------------------------------------------------------------------------------------------
 
 
-async def judge(services: Services, run_id: UUID, rating: int, comment: str | None = None) -> Judgement:
+async def rate_run(services: Services, run_id: UUID, rating: int, comment: str | None = None) -> Judgement:
     """Store what a user thinks of an answer: -1 bad, 0 neither, 1 good. Replaces what was said of the run before. Raises
     InputError, NotFoundError."""
     if rating not in (-1, 0, 1):

@@ -15,7 +15,7 @@ from app.errors import InputError, NotFoundError
 from app.language.text import normalise
 from app.retrieve.cache import cached_search
 from app.retrieve.plan import default_legs, legs_of
-from app.retrieve.trace import sampled, search_trace, succeeded
+from app.retrieve.trace import complete_trace, sample_trace, search_trace
 from app.service.documents import get_collection
 from app.settings import Settings
 from app.store import cache as cache_store
@@ -23,7 +23,7 @@ from app.store import traces
 from app.wiring import Services
 
 
-def checked_text(text: str, settings: Settings) -> str:
+def check_query(text: str, settings: Settings) -> str:
     """A query or question, cleaned (NUL, lone surrogates). Raises InputError when it is empty or too long."""
     text = normalise(text).replace("\ufffd", " ").strip()
     if not text:
@@ -58,7 +58,7 @@ def make_request(
     if named and of_mode and set(named) - {"graph"} != set(of_mode) - {"graph"}:
         raise InputError(f"`mode` {mode} and `legs` {list(named)} contradict each other; send one of them")
     return SearchRequest(
-        query=checked_text(query, settings),
+        query=check_query(query, settings),
         collections=tuple(dict.fromkeys(collections)),
         top_k=top_k,
         legs=named or of_mode or default_legs(settings),
@@ -82,7 +82,7 @@ async def get_trace(services: Services, run_id: UUID) -> RunTrace:
     return found
 
 
-async def cache_stats(services: Services) -> CacheStats:
+async def get_cache_stats(services: Services) -> CacheStats:
     """What the retrieval cache did for the tenant, and holds; what this process has not written yet included."""
     await services.search_deps.ledger.flush()
     await services.search_deps.embeddings.flush()
@@ -105,11 +105,11 @@ async def run_search(services: Services, request: SearchRequest) -> SearchResult
     trace = search_trace(request, services.principal, settings, run_id, started)
     try:
         result = await cached_search(services.search_deps, services.principal, request, settings, run_id)
-        trace = succeeded(trace, result)
+        trace = complete_trace(trace, result)
         return result
     except Exception as error:
         trace = replace(trace, outcome="error", error=str(error))
         raise
     finally:
         if settings.trace.enabled:
-            services.traces.record(sampled(trace, settings.trace.sample_rate))
+            services.traces.record(sample_trace(trace, settings.trace.sample_rate))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+
+from app.extensions import Group, declared
 
 
 class SettingsSection(BaseModel):
@@ -22,6 +24,17 @@ class SettingsSection(BaseModel):
     )
 
 
+def _one_of(group: Group, *built_in: str) -> AfterValidator:
+    """A name that is built in, or that another package declares (docs/extending.md)."""
+
+    def check(name: str) -> str:
+        if name not in built_in and name not in declared(group):
+            raise ValueError(f"should be one of {', '.join([*built_in, *declared(group)])}")
+        return name
+
+    return AfterValidator(check)
+
+
 Price = Annotated[float, Field(ge=0)]
 
 
@@ -29,7 +42,7 @@ Price = Annotated[float, Field(ge=0)]
 
 
 class QaSettings(SettingsSection):
-    model: str = Field("", description="Chat model for generation; empty: the provider's default (gpt-4o-mini).")
+    model: str = Field("", description="Chat model for generation, or PROVIDER:MODEL of a package; empty: gpt-4o-mini.")
     temperature: float = Field(0.1, ge=0, le=2, description="Sampling temperature of generation.")
 
 
@@ -57,7 +70,9 @@ class AgenticSettings(SettingsSection):
 
 
 class RagSettings(SettingsSection):
-    embedding_model: str = Field("all-MiniLM-L6-v2", description="Local ONNX model, or an OpenAI embedding model.")
+    embedding_model: str = Field(
+        "all-MiniLM-L6-v2", description="Local ONNX model, an OpenAI embedding model, or PROVIDER:MODEL of a package."
+    )
     collection_name: str = Field("default", description="Collection used when a caller names none.")
     chunk_size: int = Field(500, ge=50, le=8000, description="Tokens per chunk; when chunking.strategy is tokens.")
     chunk_overlap: int = Field(50, ge=0, le=2000, description="Tokens shared by neighbours; chunking.strategy tokens.")
@@ -65,9 +80,10 @@ class RagSettings(SettingsSection):
     hybrid_search_enabled: bool = Field(True, description="Off: the vector leg only.")
     hybrid_search_weight: float = Field(0.7, ge=0, le=1, description="Share of the vector leg inside text fusion.")
     reranking_enabled: bool = Field(True, description="Rerank fused passages when a reranker is available.")
-    reranker_provider: Literal["auto", "cohere", "llm", "cross-encoder", "none"] = Field(
+    reranker_provider: Annotated[str, _one_of("providers", "auto", "cohere", "llm", "cross-encoder", "none")] = Field(
         "auto",
-        description="auto: Cohere when COHERE_API_KEY is set, else the chat model, else a local cross-encoder, else none.",
+        description="auto: Cohere when COHERE_API_KEY is set, else the chat model, else a local cross-encoder, else none. "
+        "Or a provider of another package.",
     )
     reranker_model: str = Field(
         "",
@@ -86,7 +102,9 @@ class RagSettings(SettingsSection):
 
 
 class ChunkingSettings(SettingsSection):
-    strategy: Literal["parent_child", "tokens"] = Field("parent_child", description="How documents are cut.")
+    strategy: Annotated[str, _one_of("chunkers", "parent_child", "tokens")] = Field(
+        "parent_child", description="How documents are cut: parent_child, tokens, or a chunker of another package."
+    )
     passage_size: int = Field(2000, ge=200, le=20000, description="Characters per passage (parent).")
     passage_overlap: int = Field(200, ge=0, le=4000, description="Characters shared by neighbouring passages.")
     chunk_size: int = Field(400, ge=50, le=8000, description="Characters per chunk (child).")
@@ -104,7 +122,6 @@ class IngestSettings(SettingsSection):
     parse_seconds: int = Field(60, ge=1, description="CPU and wall time for parsing one file, seconds.")
     max_pages: int = Field(5000, ge=1, description="Most pages of one PDF.")
     max_unpacked_bytes: int = Field(200_000_000, ge=1, description="Most bytes a zipped document may unpack to.")
-    embed_batch: int = Field(32, ge=1, le=256, description="Chunks per embedding call.")
     language: str = Field("english", description="Text search configuration where the language is not recognised.")
     detect_language: bool = Field(True, description="Recognise each document's language.")
 
@@ -342,6 +359,11 @@ class MemorySettings(SettingsSection):
 class AgentSettings(SettingsSection):
     """What one run of an agent strategy (react, iterative, planned, corrective) may spend, and how react works."""
 
+    protocol: Literal["auto", "native", "text"] = Field(
+        "auto",
+        description="How models call tools: native (by the API), text (in words), or auto: native, and in words where the "
+        "server refuses tools or answers in words.",
+    )
     seconds: float = Field(120, gt=0, le=3600, description="Wall clock of a run; a quarter, at most, is the answer's.")
     model_calls: int = Field(30, ge=1, le=500, description="Calls of the chat model, failed ones and checks included.")
     tokens: int = Field(150_000, ge=1000, description="Tokens read and written; estimated where none are reported.")

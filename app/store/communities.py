@@ -52,8 +52,12 @@ async def relations(connection: Any, principal: Principal, collection_id: UUID, 
     """How strongly entities are related, merged ones as one; of each entity its strongest relations. To be read in one
     snapshot: places count in a list that is read first."""
     found = await connection.fetch(SQL["entities"], principal.tenant_id, collection_id)
+    # without statistics, as after the first documents of a new database, the planner takes all entities for one row and would
+    # compare each with each
+    await connection.execute("SET LOCAL enable_nestloop = off")
     rows = connection.cursor(SQL["relations"], principal.tenant_id, collection_id, per_entity, prefetch=PREFETCH)
     edges = [(row[0], row[1], round(row[2], 4)) async for row in rows]
+    await connection.execute("SET LOCAL enable_nestloop = on")
     unlisted = frozenset(place for place, row in enumerate(found) if row["reference"])
     return Relations([row["id"] for row in found], edges, unlisted)
 

@@ -23,7 +23,6 @@ from app.domain.ids import new_id
 from app.domain.plan import Conditions
 from app.domain.principal import Principal
 from app.errors import QueryTimeoutError
-from app.store.search import MovedOnError
 
 SQL = load_queries("graph")
 LAST_CODE_POINT = chr(0x10FFFF)
@@ -131,17 +130,15 @@ async def find_linked_at_epoch(
     most: int,
     links: int,
     timeout_ms: int,
-) -> list[Linkage]:
-    """The same of one collection, without a transaction. `state`: its id and epoch. Raises MovedOnError where it has another
-    one, QueryTimeoutError."""
+) -> list[Linkage] | None:
+    """The same of one collection, without a transaction. `state`: its id and epoch; None where it has another one. Raises
+    QueryTimeoutError."""
     given = (principal.tenant_id, *state, list(seeds), list(keys), question, most, links)
     try:
         rows = await connection.fetch(SQL["leg_at"], *given, timeout=timeout_ms / 1000)
     except TimeoutError as error:
         raise QueryTimeoutError(f"the graph took longer than {timeout_ms} ms") from error
-    if not rows:
-        raise MovedOnError
-    return _linkages(rows)
+    return _linkages(rows) if rows else None
 
 
 def _linkages(rows: Sequence[Any]) -> list[Linkage]:

@@ -19,13 +19,15 @@ Place = tuple[UUID, UUID]
 START: Place = (UUID(int=0), UUID(int=0))
 
 
-async def drifted(connection: Any, principal: Principal, collection_id: UUID, ratio: float) -> list[tuple[str, int]]:
+async def find_drifted(
+    connection: Any, principal: Principal, collection_id: UUID, ratio: float
+) -> list[tuple[str, int]]:
     """Languages (text search configuration, passages) whose stored weights use an average that is off by `ratio`."""
     rows = await connection.fetch(SQL["drifted"], principal.tenant_id, collection_id, ratio)
     return [(row["config"], row["passage_count"]) for row in rows]
 
 
-async def dominant(connection: Any, principal: Principal, collection_id: UUID) -> str | None:
+async def find_dominant(connection: Any, principal: Principal, collection_id: UUID) -> str | None:
     """The text search configuration of most passages; None for an empty collection."""
     found: str | None = await connection.fetchval(SQL["dominant"], principal.tenant_id, collection_id)
     return found

@@ -65,7 +65,7 @@ async def reuse(
     return {bytes(row["content_hash"]): row["embedding"] for row in rows}
 
 
-async def visible(
+async def count_visible_chunks(
     connection: Any, collections: Sequence[UUID], filters: Mapping[str, Any], enough: int
 ) -> dict[UUID, int]:
     """Chunks of the documents that match the filters, by collection; more than `enough` of one are not counted to the end."""
@@ -73,7 +73,7 @@ async def visible(
     return {row["id"]: row["chunks"] for row in rows}
 
 
-async def visible_under(
+async def count_chunks_under(
     connection: Any,
     principal: Principal,
     counts: Mapping[UUID, int],
@@ -101,31 +101,31 @@ async def configure(connection: Any, limit: int, settings: VectorSettings) -> in
     return int(row["ef_search"])
 
 
-async def nearest(connection: Any, principal: Principal, regime: Regime, asked: Neighbours) -> Sequence[Any]:
+async def find_nearest(connection: Any, principal: Principal, regime: Regime, query: Neighbours) -> Sequence[Any]:
     """Rows (chunk_id, passage_id, document_id, score), nearest first. HNSW regimes need `configure` before; conditions are
     for the exact one only."""
-    name, restriction = _statement(regime, asked)
+    name, restriction = _statement(regime, query)
     statement = SQL[name].format(
-        model=asked.model.id,
-        dimensions=asked.model.dimensions,
+        model=query.model.id,
+        dimensions=query.model.dimensions,
         tenant=principal.tenant_id,
-        collection=asked.collections[0],
-        filter=SQL["filter"] if asked.filters else "",
+        collection=query.collections[0],
+        filter=SQL["filter"] if query.filters else "",
     )
-    arguments = [principal.tenant_id, list(asked.collections), asked.vector, asked.limit]
+    arguments = [principal.tenant_id, list(query.collections), query.vector, query.limit]
     rows: Sequence[Any] = await connection.fetch(statement, *arguments, *restriction)
     return rows
 
 
-def _statement(regime: Regime, asked: Neighbours) -> tuple[str, list[Any]]:
+def _statement(regime: Regime, query: Neighbours) -> tuple[str, list[Any]]:
     """Name of the statement, and its arguments after the fourth."""
-    if asked.conditions is not None:
+    if query.conditions is not None:
         if regime != "exact":
             raise ValueError("no index knows the conditions of a query")
-        scope = asked.conditions.as_json(filtered=bool(asked.filters))
-        return "search_exact_chosen" if scope["inclusive"] else "search_exact_scoped", [scope, asked.filters]
-    if asked.filters:
-        return "search_exact_filtered" if regime == "exact" else f"search_{regime}", [asked.filters]
+        scope = query.conditions.as_json(filtered=bool(query.filters))
+        return "search_exact_chosen" if scope["inclusive"] else "search_exact_scoped", [scope, query.filters]
+    if query.filters:
+        return "search_exact_filtered" if regime == "exact" else f"search_{regime}", [query.filters]
     return f"search_{regime}", []
 
 

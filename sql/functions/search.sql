@@ -1,5 +1,5 @@
 -- A search of one collection in one statement: its row, both legs, and the passages that will most likely be shown
--- (docs/adr/0015-one-statement.md). Everything else, and every search of which a part failed, goes leg by leg
+-- (docs/adr/0015-one-statement.md). Everything else, and every search of which a part failed, goes stepwise
 -- (app/retrieve/stepwise.py). All functions here are STABLE: they see the one snapshot of the statement that calls them.
 
 -- The vector leg of one collection, by the regimes of app/retrieve/vector.py: the nearest chunks, at least `chunks` of them
@@ -164,7 +164,7 @@ BEGIN
       THEN vector_share * coalesce(greatest(coalesce(v.score, vector_floor), 0) / vector_best, 0)
         + (1 - vector_share) * coalesce(greatest(coalesce(l.score, lexical_floor), 0) / lexical_best, 0)
       ELSE coalesce(vector_share / (rrf_k + v.rank), 0) + coalesce((1 - vector_share) / (rrf_k + l.rank), 0)
-      END DESC, id
+      END DESC, least(v.rank, l.rank), id
     LIMIT top);
 END
 $$;

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.commands.graph_export import graphml
 from app.db.migrate import migrate
-from app.service import graph as graph_actions
+from app.service import graph as graph_service
 from app.settings import SettingsStore, read_environment
 from app.wiring import open_services
 from tests.benchmarks.graph_data import load_graph
@@ -34,15 +34,15 @@ async def test_surfaces(dsn: str, tmp_path: Path) -> None:
             return f"Entity {chance.randrange(ENTITIES)}"
 
         looks: dict[str, Callable[[], Awaitable[object]]] = {
-            "list": lambda: graph_actions.list_entities(services, "graph"),
-            "suggest": lambda: graph_actions.list_entities(services, "graph", text=name()[:-1]),
-            "suggest_all": lambda: graph_actions.list_entities(services, "graph", text="entity"),
-            "entity": lambda: graph_actions.get_entity(services, name(), "graph"),
-            "hub": lambda: graph_actions.get_entity(services, "Entity 0", "graph"),
-            "neighborhood_2": lambda: graph_actions.get_neighborhood(services, name(), "graph", hops=2),
-            "hub_neighborhood_3": lambda: graph_actions.get_neighborhood(services, "Entity 0", "graph", hops=3, limit=200),
-            "path": lambda: graph_actions.get_paths(services, name(), name(), "graph"),
-            "path_from_hub": lambda: graph_actions.get_paths(services, "Entity 0", name(), "graph"),
+            "list": lambda: graph_service.list_entities(services, "graph"),
+            "suggest": lambda: graph_service.list_entities(services, "graph", text=name()[:-1]),
+            "suggest_all": lambda: graph_service.list_entities(services, "graph", text="entity"),
+            "entity": lambda: graph_service.get_entity(services, name(), "graph"),
+            "hub": lambda: graph_service.get_entity(services, "Entity 0", "graph"),
+            "neighborhood_2": lambda: graph_service.get_neighborhood(services, name(), "graph", hops=2),
+            "hub_neighborhood_3": lambda: graph_service.get_neighborhood(services, "Entity 0", "graph", hops=3, limit=200),
+            "path": lambda: graph_service.get_paths(services, name(), name(), "graph"),
+            "path_from_hub": lambda: graph_service.get_paths(services, "Entity 0", name(), "graph"),
         }  # fmt: skip
         for what, look in looks.items():
             times = []
@@ -55,7 +55,7 @@ async def test_surfaces(dsn: str, tmp_path: Path) -> None:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         begun = time.perf_counter()
         with (tmp_path / "graph.graphml").open("w") as file:
-            nodes, edges = await graphml(graph_actions.export_graph(services, "graph"), file.write, "graph")
+            nodes, edges = await graphml(graph_service.export_graph(services, "graph"), file.write, "graph")
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
         size = (tmp_path / "graph.graphml").stat().st_size / 2**20
         result["export"] = {

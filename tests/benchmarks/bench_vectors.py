@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import asyncpg
@@ -20,9 +20,11 @@ from pgvector.asyncpg import register_vector
 from app.db.embedded import EmbeddedServer
 from app.db.pool import Database
 from app.db.vector_indexes import ensure_model, vector_ddl
+from app.domain.passage import SearchRequest
 from app.domain.principal import Principal
-from app.retrieve.vector import Searched, VectorQuery, search
-from app.settings import VectorSettings
+from app.retrieve.context import QueryVectors, SearchContext, SearchDeps
+from app.retrieve.vector import ServedCollection, search
+from app.settings import Settings, VectorSettings
 from app.store import vector_indexes, vectors
 from tests.benchmarks.timing import record
 
@@ -106,12 +108,16 @@ class Bench:
                 started = time.perf_counter()
                 visible = SIZES[name]
                 if filters:
-                    counted = await vectors.visible(connection, [UUID(int=number)], filters, settings.exact_below)
+                    counted = await vectors.count_visible_chunks(
+                        connection, [UUID(int=number)], filters, settings.exact_below
+                    )
                     visible = counted[UUID(int=number)]
-                ask = VectorQuery(
-                    [Searched(UUID(int=number), visible, self.model)], {self.model.id: HalfVector(row)}, filters
-                )
-                result = await search(connection, self.principal, ask, 30, settings)
+                context = SearchContext(
+                    cast("SearchDeps", None), self.principal, SearchRequest("", (name,), filters=filters),
+                    Settings(vector=settings), vectors=QueryVectors({self.model.id: HalfVector(row)}),
+                )  # fmt: skip
+                served = [ServedCollection(UUID(int=number), visible, self.model)]
+                result = await search(connection, context, served, 30)
                 times.append((time.perf_counter() - started) * 1000)
                 found.append([hit.passage_id for hit in result.hits[:10]])
                 how |= {part["regime"] + (" (fell back)" if part["fell_back"] else "") for part in result.how["parts"]}

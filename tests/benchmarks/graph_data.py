@@ -66,8 +66,10 @@ VACUUM = ", ".join(
 )
 
 
-async def load_graph(dsn: str, entities: int, relations: int, seed: int = 3) -> tuple[int, UUID]:
-    """Tenant and collection of a new graph in a migrated database."""
+async def load_graph(
+    dsn: str, entities: int, relations: int, seed: int = 3, *, analyzed: bool = True
+) -> tuple[int, UUID]:
+    """Tenant and collection of a new graph in a migrated database, with or without the planner's statistics."""
     random = np.random.default_rng(seed)
     ends = (entities * random.random((relations * 2, 2)) ** SKEW).astype(int)
     pairs = np.unique(ends[ends[:, 0] != ends[:, 1]], axis=0)
@@ -80,7 +82,8 @@ async def load_graph(dsn: str, entities: int, relations: int, seed: int = 3) -> 
         rows = [(n, int(a), int(b), int(s)) for n, ((a, b), s) in enumerate(zip(pairs, strengths, strict=True))]
         await connection.copy_records_to_table("pair", records=rows)
         await connection.execute(FILL.replace("%(entities)s", str(entities)))
-        await connection.execute(f"VACUUM ANALYZE {VACUUM}")
+        if analyzed:
+            await connection.execute(f"VACUUM ANALYZE {VACUUM}")
         row = await connection.fetchrow("SELECT tenant_id, id FROM rag.collections WHERE name = 'graph'")
     finally:
         await connection.close()

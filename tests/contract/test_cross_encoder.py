@@ -42,7 +42,7 @@ async def scores(folder: Path, query: str, documents: list[str]) -> list[float]:
 
 
 @pytest.mark.parametrize("classes", [1, 2])
-async def test_scores_are_the_sigmoid_of_the_logit_A5_01(tmp_path: Path, classes: int) -> None:
+async def test_scores_are_the_sigmoid_of_the_logit(tmp_path: Path, classes: int) -> None:
     """Also of two logits, where a softmax gives the same."""
     make_cross_encoder(tmp_path, WORDS, classes=classes)
     found = await scores(tmp_path, QUERY, ["drag", "a wing", "lift of a wing"])
@@ -96,7 +96,7 @@ async def test_calls_at_the_same_time_do_not_mix(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["cross-encoder/ms-marco-MiniLM-L-6-v2", "ms-marco-MiniLM-L-6-v2"])
 @pytest.mark.parametrize("file", ["model.onnx", "onnx/model.onnx"])
-async def test_the_default_model_is_found_under_home_A5_01(tmp_path: Path, folder: str, file: str) -> None:
+async def test_the_default_model_is_found_under_home(tmp_path: Path, folder: str, file: str) -> None:
     made = make_cross_encoder(tmp_path / "models" / folder, WORDS, file=file)
     assert find_cross_encoder(tmp_path) == made
     model = CrossEncoder(tmp_path)

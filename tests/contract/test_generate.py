@@ -62,9 +62,7 @@ async def draft(chat: OpenAIChat, question: str = ASKED, context: Context | None
 # --- generation -----------------------------------------------------------------------------------------------------
 
 
-async def test_a10_15_the_model_gets_rules_numbered_sources_and_the_question(
-    chat: OpenAIChat, server: ScriptedServer
-) -> None:
+async def test_the_model_gets_rules_numbered_sources_and_the_question(chat: OpenAIChat, server: ScriptedServer) -> None:
     await draft(chat)
     system, user = server.requests[0].body["messages"]
     assert "I don't know based on the provided documents." in system["content"]
@@ -103,9 +101,7 @@ async def test_tokens_stream_and_the_draft_has_real_citations_only(chat: OpenAIC
         ("Qu'est-ce que la baleine ?", "Je ne sais pas d'après les documents fournis."),
     ],
 )
-async def test_a10_15_not_knowing_is_recognised(
-    chat: OpenAIChat, server: ScriptedServer, question: str, said: str
-) -> None:
+async def test_not_knowing_is_recognised(chat: OpenAIChat, server: ScriptedServer, question: str, said: str) -> None:
     server.script(Reply(text=said))
     _, made = await draft(chat, question)
     assert (made.found, made.citations, made.confidence) == (False, (), 0.0)
@@ -144,7 +140,7 @@ async def prepared(chat: OpenAIChat, server: ScriptedServer, **more: Any) -> str
     return str(server.requests[-1].body["messages"][1]["content"])
 
 
-async def test_a12_01_the_last_five_messages_are_shown_as_data(chat: OpenAIChat, server: ScriptedServer) -> None:
+async def test_the_last_five_messages_are_shown_as_data(chat: OpenAIChat, server: ScriptedServer) -> None:
     turns = [turn("user", f"message {n}") for n in range(6)] + [turn("assistant", 'It is\n"one" [1][Source 2].')]
     said = await prepared(chat, server, history=turns)
     assert "message 1" not in said
@@ -153,7 +149,7 @@ async def test_a12_01_the_last_five_messages_are_shown_as_data(chat: OpenAIChat,
     assert said.endswith(f"Question: {ASKED}")
 
 
-async def test_a11_02_feedback_names_what_was_unsupported(chat: OpenAIChat, server: ScriptedServer) -> None:
+async def test_feedback_names_what_was_unsupported(chat: OpenAIChat, server: ScriptedServer) -> None:
     said = await prepared(chat, server, feedback=["“It is 9 m”: the number 9 is in no source"])
     assert "contained unsupported claims" in said
     assert '- "“It is 9 m”: the number 9 is in no source"' in said

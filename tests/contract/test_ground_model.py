@@ -43,7 +43,7 @@ async def check(chat: OpenAIChat, server: ScriptedServer, answer: str = MIDDLE, 
         await embedder.close()
 
 
-async def test_a11_01_the_model_decides_the_middle(chat: OpenAIChat, server: ScriptedServer) -> None:
+async def test_the_model_decides_the_middle(chat: OpenAIChat, server: ScriptedServer) -> None:
     server.script(Reply(text="GROUNDED: NO\nSCORE: 0.4\nISSUES:\n- It was a fair, not an exhibition."))
     found = await check(chat, server)
     assert (found.grounded, found.score, found.layer) == (False, 0.4, "model")
@@ -54,13 +54,13 @@ async def test_a11_01_the_model_decides_the_middle(chat: OpenAIChat, server: Scr
 
 
 @pytest.mark.parametrize("answer", [TEXT, "Whales eat krill daily."])
-async def test_a11_01_above_and_below_it_is_not_asked(chat: OpenAIChat, server: ScriptedServer, answer: str) -> None:
+async def test_above_and_below_it_is_not_asked(chat: OpenAIChat, server: ScriptedServer, answer: str) -> None:
     found = await check(chat, server, answer)
     assert found.layer == "fast"
     assert server.requests == []
 
 
-async def test_a11_03_the_models_check_can_be_skipped(chat: OpenAIChat, server: ScriptedServer) -> None:
+async def test_the_models_check_can_be_skipped(chat: OpenAIChat, server: ScriptedServer) -> None:
     found = await check(chat, server, skip_model=True)
     assert (found.layer, found.degraded, server.requests) == ("sentences", (), [])
 
@@ -73,14 +73,12 @@ async def test_the_answer_cannot_pose_as_the_verdict(chat: OpenAIChat, server: S
 
 
 @pytest.mark.parametrize("strict", [True, False])
-async def test_a11_04_strict_and_lenient_are_told(chat: OpenAIChat, server: ScriptedServer, strict: bool) -> None:
+async def test_strict_and_lenient_are_told(chat: OpenAIChat, server: ScriptedServer, strict: bool) -> None:
     await check(chat, server, strict=strict)
     assert ("stated directly" in server.requests[0].body["messages"][0]["content"]) is strict
 
 
-async def test_a11_04_in_strict_mode_an_invented_number_outweighs_the_model(
-    chat: OpenAIChat, server: ScriptedServer
-) -> None:
+async def test_in_strict_mode_an_invented_number_outweighs_the_model(chat: OpenAIChat, server: ScriptedServer) -> None:
     server.script(*[Reply(text="GROUNDED: YES\nSCORE: 1")] * 2)
     strict, lenient = await check(chat, server, FALSE, strict=True), await check(chat, server, FALSE)
     assert (strict.grounded, lenient.grounded) == (False, True)
@@ -94,9 +92,7 @@ async def test_a11_04_in_strict_mode_an_invented_number_outweighs_the_model(
         Reply(text="It looks fine to me."), Reply(text="GROUNDED: YES\nSCORE: 0.1"), Reply("length", text="GROUNDED: YES"),
     ],
 )  # fmt: skip
-async def test_t11_a_model_that_fails_never_opens_the_gate(
-    chat: OpenAIChat, server: ScriptedServer, reply: Reply
-) -> None:
+async def test_a_model_that_fails_never_opens_the_gate(chat: OpenAIChat, server: ScriptedServer, reply: Reply) -> None:
     server.script(*[reply] * 3)
     found = await check(chat, server, FALSE)
     assert (found.grounded, found.layer) == (False, "sentences")

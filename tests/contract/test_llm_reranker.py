@@ -75,7 +75,7 @@ def passages_of(request: object) -> list[str]:
         '```json\n[{"passage": 1, "score": 7}, {"passage": 3, "score": 10}, {"passage": 2, "score": 0}]\n```',
     ],
 )
-def test_scores_are_read_clamped_and_mapped_to_0_1_A5_02(reply: str) -> None:
+def test_scores_are_read_clamped_and_mapped_to_0_1(reply: str) -> None:
     assert read_scores(reply, 3) == {0: 0.7, 1: 0.0, 2: 1.0}
 
 
@@ -105,7 +105,7 @@ def test_any_reply_gives_scores_in_range_or_is_refused(reply: str) -> None:
 # --- over HTTP --------------------------------------------------------------------------------------------------------
 
 
-async def test_ten_passages_a_call_and_three_calls_at_once_A5_02(chat: OpenAIChat, server: ScriptedServer) -> None:
+async def test_ten_passages_a_call_and_three_calls_at_once(chat: OpenAIChat, server: ScriptedServer) -> None:
     server.script(*[Reply(seconds=0.3)] * 5)
     documents = [f"wing {number}" for number in range(45)]
     started = time.monotonic()

@@ -62,7 +62,7 @@ async def test_history_and_message_are_data(chat: OpenAIChat, server: ScriptedSe
     assert server.requests[0].body["temperature"] == 0
 
 
-async def test_subquestions_come_with_the_rewriting_A1_01(chat: OpenAIChat, server: ScriptedServer) -> None:
+async def test_subquestions_come_with_the_rewriting(chat: OpenAIChat, server: ScriptedServer) -> None:
     parts = ["When was Siemens founded?", "Who founded Siemens?"]
     server.script(Reply(text=json.dumps({"query": "When and by whom was Siemens founded?", "subquestions": parts})))
     made = await rewrite_by_model("when was it founded and by whom?", HISTORY, chat, SETTINGS)
@@ -103,7 +103,7 @@ async def test_a_silent_model_is_given_up(chat: OpenAIChat, server: ScriptedServ
         await rewrite_by_model(MESSAGE, HISTORY, chat, SETTINGS.model_copy(update={"seconds": 0.3}))
 
 
-async def test_splitting_A2_03(chat: OpenAIChat, server: ScriptedServer) -> None:
+async def test_splitting(chat: OpenAIChat, server: ScriptedServer) -> None:
     question = "Compare the price and the weight of Falcon and Eagle"
     server.script(
         Reply(text='["price of Falcon", "price of Eagle", "price of Falcon", "weight of Tiger", 5]'),
@@ -120,7 +120,7 @@ async def test_splitting_A2_03(chat: OpenAIChat, server: ScriptedServer) -> None
             await split_by_model(question, chat, SETTINGS)
 
 
-async def test_other_phrasings_A2_02(chat: OpenAIChat, server: ScriptedServer) -> None:
+async def test_other_phrasings(chat: OpenAIChat, server: ScriptedServer) -> None:
     question = "How long is the notice period for Falcon?"
     lines = [
         "Falcon termination deadline",

@@ -50,10 +50,18 @@ def scripted(talking: Talking) -> Iterator[ScriptedServer]:
 
 
 @pytest.fixture
-async def chatty(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
+def protocol() -> str:
+    """How agents are to call tools (agents.protocol); tests of what holds either way are parametrized by it. The scripted
+    server takes tools, and the same script is played by tool calls or in words."""
+    return "auto"
+
+
+@pytest.fixture
+async def chatty(environment: Environment, scripted: ScriptedServer, protocol: str) -> AsyncIterator[Services]:
     """Services with a chat model that is a real HTTP server; it is not asked to rerank."""
     with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
     async with open_services(with_model, SettingsStore()) as opened:
         rag = opened.settings.current.rag.model_copy(update={"reranking_enabled": False})
-        opened.settings.current = opened.settings.current.model_copy(update={"rag": rag})
+        agents = opened.settings.current.agents.model_copy(update={"protocol": protocol})
+        opened.settings.current = opened.settings.current.model_copy(update={"rag": rag, "agents": agents})
         yield opened

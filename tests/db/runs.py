@@ -10,7 +10,7 @@ from app.domain.document import Source
 from app.domain.event import TERMINAL, Answered, Event, RunStarted
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.service.ask import ask
+from app.service.ask import start
 from app.service.documents import index_now
 from app.settings import Settings
 from app.wiring import Services
@@ -34,9 +34,14 @@ async def fill(services: Services, texts: dict[str, str] = HANDBOOK, collection:
     assert all(hasattr(outcome, "document_id") for outcome in outcomes), outcomes
 
 
+async def read(services: Services, question: Question) -> list[Event]:
+    """All events of a run."""
+    return [item.event async for item in (await start(services, question)).events()]
+
+
 async def events_of(services: Services, text: str, collection: str = "handbook", **more: Any) -> list[Event]:
     """The run's events; whatever happens, the first says that it began and the last alone is terminal."""
-    events = [event async for event in ask(services, Question(text, collection, new_id(), **more))]
+    events = await read(services, Question(text, collection, new_id(), **more))
     assert isinstance(events[0], RunStarted)
     assert [isinstance(event, TERMINAL) for event in events] == [False] * (len(events) - 1) + [True]
     return events

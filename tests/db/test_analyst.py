@@ -22,7 +22,7 @@ from app.evals.retrieval import Bench, evaluate
 from app.jobs import vector_indexes
 from app.service.ask import ask
 from app.service.documents import get_collection, index_now, refresh_communities
-from app.service.runs import judge
+from app.service.runs import rate_run
 from app.service.search import get_trace, run_search
 from app.store import lexical
 from app.wiring import Services
@@ -78,8 +78,7 @@ async def traced_search(services: Services, query: str = "dark rock of lava", to
 
 
 async def talk(services: Services, collection: str = "stones") -> None:
-    async for _ in ask(services, Question("What is a cairn?", collection, new_id(), session_id="s1")):
-        pass
+    await ask(services, Question("What is a cairn?", collection, new_id(), session_id="s1"))
 
 
 async def grant_login(owner: Any, login: Login, name: str, tenant: str) -> Any:
@@ -231,7 +230,7 @@ async def test_logins_see_the_tenants_granted_to_them_and_nothing_they_set_chang
     await index(other_tenant, {"secret": "The secret rock is obsidian."})
     for tenant in (services, other_tenant):
         found = await traced_search(tenant)
-        await judge(tenant, found.trace_id, 1, "Found it.")
+        await rate_run(tenant, found.trace_id, 1, "Found it.")
         await talk(tenant)
     alice = await grant_login(owner, login, "analyst_alice", "one")
     hidden_chunk = await owner.fetchval("SELECT chunk_id FROM rag.embeddings WHERE tenant_id = $1",
@@ -315,8 +314,8 @@ async def enhanced(services: Services, collection: str) -> None:
     """A question of two parts, each of which is searched for; its user was not content."""
     question = "What is granite and how is bread baked?"
     asked = Question(question, collection, new_id(), strategy="enhanced")
-    assert [event async for event in ask(services, asked)]
-    await judge(services, asked.run_id, -1, "Bread is left out.")
+    assert await ask(services, asked)
+    await rate_run(services, asked.run_id, -1, "Bread is left out.")
 
 
 async def corrected(services: Services, collection: str) -> None:
@@ -326,14 +325,14 @@ async def corrected(services: Services, collection: str) -> None:
     rag = current.rag.model_copy(update={"agentic_retrieval": agentic})
     services.settings.current = current.model_copy(update={"rag": rag})
     asked = Question("What is granite?", collection, new_id(), strategy="corrective")
-    assert [event async for event in ask(services, asked)]
+    assert await ask(services, asked)
     services.settings.current = current
 
 
 async def traced_agent(services: Services, collection: str) -> None:
     """The trace of an agent's run, of one step; agents themselves need a model (test_react.py)."""
     plain = Question("What is granite?", collection, new_id(), strategy="fast")
-    assert [event async for event in ask(services, plain)]
+    assert await ask(services, plain)
     trace = await get_trace(services, plain.run_id)
     used = {
         "tool": "retrieve_vector",

@@ -10,13 +10,13 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.domain.event import Answered
+from app.domain.answer import Answer
 from app.domain.ids import new_id
 from app.domain.passage import CacheStats, SearchRequest, SearchResult
 from app.domain.question import Question
 from app.errors import NotFoundError
 from app.ingest.reweight import reweight_if_drifted
-from app.retrieve.cache import address, cached_search
+from app.retrieve.cache import cache_address
 from app.retrieve.search import search
 from app.service.ask import ask
 from app.service.documents import (
@@ -27,7 +27,7 @@ from app.service.documents import (
     index_now,
     list_documents,
 )
-from app.service.search import cache_stats, clear_cache, get_trace, run_search
+from app.service.search import clear_cache, get_cache_stats, get_trace, run_search
 from app.settings import CacheSettings, Environment, LexicalSettings, RagSettings, Settings, SettingsStore
 from app.store import cache, collections, documents
 from app.wiring import Services, open_services
@@ -69,7 +69,7 @@ def contents(result: SearchResult) -> list[str]:
 
 
 async def counts(services: Services) -> tuple[int, int, int]:
-    stats = await cache_stats(services)
+    stats = await get_cache_stats(services)
     return stats.counts.hits, stats.counts.misses, stats.counts.bypassed
 
 
@@ -82,7 +82,7 @@ async def entries(services: Services) -> list[str]:
 # --- a hit ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a7_04_a_hit_is_the_stored_result_and_computes_nothing(library: Services) -> None:
+async def test_a_hit_is_the_stored_result_and_computes_nothing(library: Services) -> None:
     """Same passages, scores, ranks and confidence; no leg, no embedding, another trace id."""
     first = await warm(library)
     again = await find(library, f"  {QUERY.upper()} ?!")
@@ -126,19 +126,16 @@ async def test_c3_processes_share_the_cache(library: Services, second: Services)
 async def test_questions_use_it_too_and_not_the_entries_of_searches(library: Services) -> None:
     """The strategy is part of the key."""
 
-    async def answer() -> Answered:
-        run = Question(QUERY, "test", new_id())
-        events = [event async for event in ask(library, run)]
-        assert isinstance(events[-1], Answered), events[-1]
-        return events[-1]
+    async def answer() -> Answer:
+        return await ask(library, Question(QUERY, "test", new_id()))
 
     await find(library, QUERY, top_k=5)
-    one, two = (await answer()).answer, (await answer()).answer
+    one, two = await answer(), await answer()
     assert (one.route["from_cache"], two.route["from_cache"]) == (False, True)
     assert one.answer == two.answer
     assert (await get_trace(library, two.run_id)).plan["cached_run"] == str(one.run_id)
     await index_texts(library, {"cairns": "A cairn of marble marks the trail."})
-    assert "marble" in (await answer()).answer.answer
+    assert "marble" in (await answer()).answer
 
 
 # --- nothing stale ----------------------------------------------------------------------------------------------------
@@ -253,7 +250,7 @@ async def test_a_writer_waits_for_a_store_under_way_and_removes_its_entry(librar
 async def searched(services: Services) -> tuple[object, SearchResult]:
     """A result that is not stored yet, and where it belongs."""
     request, settings = SearchRequest(QUERY, ("test",)), services.settings.current
-    where = address(
+    where = cache_address(
         services.principal, request, settings, model_id=services.search_deps.model.id, reranker=None, strategy="search",
         answering=False,
     )  # fmt: skip
@@ -370,7 +367,7 @@ async def test_c3_no_reader_ever_gets_less_than_what_was_acknowledged(services: 
 # --- capacity, time, counts -------------------------------------------------------------------------------------------
 
 
-async def test_a7_01_the_least_recently_used_entry_goes(library: Services) -> None:
+async def test_the_least_recently_used_entry_goes(library: Services) -> None:
     """A hit moves an entry to the end, also one of a moment ago; overflow drops the first."""
     small = with_settings(library, cache=CacheSettings(capacity=3))
     for query in ("one", "two", "three"):
@@ -382,33 +379,30 @@ async def test_a7_01_the_least_recently_used_entry_goes(library: Services) -> No
     assert await entries(small) == ["five", "four", "one"]
 
 
-async def test_a7_01_capacity_holds_after_concurrent_stores(library: Services) -> None:
+async def test_capacity_holds_after_concurrent_stores(library: Services) -> None:
     small = with_settings(library, cache=CacheSettings(capacity=5))
     await asyncio.gather(*(find(small, f"stones {i}") for i in range(40)))
     await find(small, "the last")
     assert len(await entries(small)) == 5
 
 
-async def test_a7_01_entries_expire_when_they_are_read_and_go_with_the_next_insert(library: Services) -> None:
+async def test_entries_expire_when_they_are_read_and_go_with_the_next_insert(library: Services) -> None:
     short = with_settings(library, cache=CacheSettings(ttl_seconds=0.4))
     await warm(short)
     await asyncio.sleep(0.5)
-    assert (await cache_stats(short)).size == 0
+    assert (await get_cache_stats(short)).size == 0
     assert not (await find(short, QUERY)).from_cache
     await asyncio.sleep(0.5)
     await find(short, "another")
     assert await entries(short) == ["another"]
 
 
-async def test_a7_03_filters_and_routes_bypass(library: Services) -> None:
+async def test_filters_bypass(library: Services) -> None:
     """Neither read nor written, and counted."""
     for _ in range(2):
         assert not (await find(library, QUERY, filters={"year": 1999})).from_cache
-    request = SearchRequest(QUERY, ("test",))
-    routed = await cached_search(library.search_deps, library.principal, request, library.settings.current, routed=True)
-    assert not routed.from_cache
     assert await entries(library) == []
-    assert await counts(library) == (0, 0, 3)
+    assert await counts(library) == (0, 0, 2)
 
 
 async def test_a_request_may_do_without(library: Services) -> None:
@@ -426,13 +420,13 @@ async def test_switched_off_it_does_nothing(library: Services) -> None:
     assert (await entries(off), await counts(off)) == ([], (0, 0, 0))
 
 
-async def test_a7_05_counts_of_all_processes_are_exact(library: Services, second: Services) -> None:
+async def test_counts_of_all_processes_are_exact(library: Services, second: Services) -> None:
     """Hits, misses and bypassed of many searches at once, from two processes."""
     await find(library, QUERY)
     await asyncio.gather(*(find(who, QUERY) for who in (library, second) for _ in range(30)))
     await find(second, QUERY, filters={"a": 1})
-    await cache_stats(second)
-    stats: CacheStats = await cache_stats(library)
+    await get_cache_stats(second)
+    stats: CacheStats = await get_cache_stats(library)
     assert (stats.counts.hits, stats.counts.misses, stats.counts.bypassed) == (60, 1, 1)
     assert stats.hit_rate == pytest.approx(60 / 61)
     assert stats.size == 1
@@ -446,7 +440,7 @@ async def test_counts_survive_a_failure_to_write_them(library: Services, databas
     psql("ALTER TABLE rag.cache_counters RENAME TO away", database=name)  # type: ignore[operator]
     await warm(library)
     with pytest.raises(Exception, match="cache_counters"):
-        await cache_stats(library)
+        await get_cache_stats(library)
     psql("ALTER TABLE rag.away RENAME TO cache_counters", database=name)  # type: ignore[operator]
     assert await counts(library) == (1, 1, 0)
 
@@ -467,7 +461,7 @@ async def test_clearing(library: Services) -> None:
 # --- what goes wrong --------------------------------------------------------------------------------------------------
 
 
-async def test_w7_a_failed_leg_is_not_remembered(library: Services) -> None:
+async def test_a_failed_leg_is_not_remembered(library: Services) -> None:
     broken = replace(library, search_deps=replace(library.search_deps, embedder=unreachable_embedder()))
     assert "vector" in (await find(broken, QUERY)).legs_failed
     assert await entries(library) == []
@@ -476,7 +470,7 @@ async def test_w7_a_failed_leg_is_not_remembered(library: Services) -> None:
 
 
 @pytest.mark.parametrize(("table", "named"), [("retrieval_cache", "look-up"), ("query_embeddings", "query embeddings")])
-async def test_w7_a_broken_cache_is_reported_and_the_search_goes_on(
+async def test_a_broken_cache_is_reported_and_the_search_goes_on(
     library: Services, database: str, psql: object, table: str, named: str
 ) -> None:
     """The table is gone; results are those of a search without a cache."""
@@ -501,10 +495,10 @@ async def test_a_locked_cache_does_not_hold_searches_up(library: Services) -> No
 # --- query embeddings -------------------------------------------------------------------------------------------------
 
 
-async def test_a3_14_a_repeated_query_costs_no_embedding_in_any_process(library: Services, second: Services) -> None:
+async def test_a_repeated_query_costs_no_embedding_in_any_process(library: Services, second: Services) -> None:
     """With the model down, a query that was embedded before is searched by its vector; the cache is bypassed."""
     first = await find(library, QUERY, filters={})
-    await cache_stats(library)
+    await get_cache_stats(library)
     for who in (library, second):
         broken = replace(who, search_deps=replace(who.search_deps, embedder=unreachable_embedder()))
         result = await find(broken, QUERY, top_k=3)
@@ -517,10 +511,10 @@ async def test_query_embeddings_are_bounded(library: Services) -> None:
     few = with_settings(library, cache=CacheSettings(query_embeddings=3))
     for i in range(6):
         await find(few, f"stones {i}")
-    assert (await cache_stats(few)).query_embeddings == 3
+    assert (await get_cache_stats(few)).query_embeddings == 3
     none = with_settings(library, cache=CacheSettings(query_embeddings=0))
     await find(none, "something else")
-    assert (await cache_stats(none)).query_embeddings == 3
+    assert (await get_cache_stats(none)).query_embeddings == 3
 
 
 # --- the semantic level -----------------------------------------------------------------------------------------------
@@ -531,7 +525,7 @@ def semantic(library: Services) -> Services:
     return with_settings(library, cache=CacheSettings(semantic=True, semantic_threshold=0.9))
 
 
-async def test_a7_06_nearly_the_same_query_is_answered(semantic: Services) -> None:
+async def test_nearly_the_same_query_is_answered(semantic: Services) -> None:
     """Off by default."""
     first = await find(semantic, "How do hikers find the trail in fog?")
     again = await find(semantic, "How can hikers find the trail in fog?")
@@ -540,7 +534,7 @@ async def test_a7_06_nearly_the_same_query_is_answered(semantic: Services) -> No
     assert again.hit.similarity is not None
     assert 0.9 <= again.hit.similarity < 1
     assert again.passages == first.passages
-    assert (await cache_stats(semantic)).counts.semantic_hits == 1
+    assert (await get_cache_stats(semantic)).counts.semantic_hits == 1
     await index_texts(semantic, {"new": "Hikers find the trail in fog by marble stones."})
     assert not (await find(semantic, "How could hikers find the trail in fog?")).from_cache
 
@@ -576,7 +570,7 @@ async def test_entries_of_another_scope_are_not_near(semantic: Services) -> None
 
 async def test_the_view_shows_entries_and_whether_they_can_still_answer(library: Services, database: str) -> None:
     first = await warm(library)
-    await cache_stats(library)
+    await get_cache_stats(library)
     connection = await asyncpg.connect(database)  # the owner, to whom the tenant is granted
     row = await connection.fetchrow("SELECT * FROM analyst.cache")
     assert (row["tenant"], row["query"], row["collections"]) == ("one", QUERY, ["test"])

@@ -68,7 +68,7 @@ def hang_up(_: str) -> str:
 # --- the steps ----------------------------------------------------------------------------------------------------------
 
 
-async def test_a13_07_every_step_is_told_with_its_percentage(services: Services, talking: Talking) -> None:
+async def test_every_step_is_told_with_its_percentage(services: Services, talking: Talking) -> None:
     talking.reset(grade=NOTHING, requery=['{"query": "annual leave"}'])
     events = await events_of(services, LEAVE, strategy="corrective")
     told = {event.step: event.percent for event in events if isinstance(event, Progress)}
@@ -85,7 +85,7 @@ async def test_a13_07_every_step_is_told_with_its_percentage(services: Services,
     }  # fmt: skip
 
 
-async def test_a1_26_a_supported_answer_takes_one_round(services: Services, talking: Talking) -> None:
+async def test_a_supported_answer_takes_one_round(services: Services, talking: Talking) -> None:
     talking.reset(generate=[TRUE], ground=[GROUNDED], grade=grading(lambda text: "30 days of leave" in text))
     made, _, events = await corrected(services)
     assert (made.answer, made.grounded, made.degraded) == (TRUE, True, ())
@@ -102,7 +102,7 @@ async def test_a1_26_a_supported_answer_takes_one_round(services: Services, talk
     assert {"expand", "decompose", "grade", "generate"} <= {call["purpose"] for call in trace.usage["by_purpose"]}
 
 
-async def test_a2_02_a2_03_parts_and_phrasings_are_searched_and_graded(services: Services, talking: Talking) -> None:
+async def test_parts_and_phrasings_are_searched_and_graded(services: Services, talking: Talking) -> None:
     parts = ["leave days of employees", "days of leave per year"]
     talking.reset(decompose=[json.dumps(parts)], expand=['["annual leave of employees"]'], generate=[TRUE])
     made, _, _ = await corrected(services)
@@ -117,7 +117,7 @@ async def test_a2_02_a2_03_parts_and_phrasings_are_searched_and_graded(services:
 # --- grading and rewriting ------------------------------------------------------------------------------------------------
 
 
-async def test_a2_05_a_rewrite_of_what_was_retrieved_helps(services: Services, talking: Talking) -> None:
+async def test_a_rewrite_of_what_was_retrieved_helps(services: Services, talking: Talking) -> None:
     """Nothing of the first round is relevant; the model reads it, and writes another query, which finds the passage."""
     seen: list[str] = []
 
@@ -140,7 +140,7 @@ async def test_a2_05_a_rewrite_of_what_was_retrieved_helps(services: Services, t
     assert len(graded) == len(set(graded)), "no passage is graded twice"
 
 
-async def test_a11_05_nothing_relevant_after_two_rewrites_says_so(services: Services, talking: Talking) -> None:
+async def test_nothing_relevant_after_two_rewrites_says_so(services: Services, talking: Talking) -> None:
     talking.reset(grade=NOTHING, requery=['{"query": "leave days"}', '{"query": "yearly leave"}'])
     made, steps, _ = await corrected(services)
     assert (steps.count("retrieve"), steps.count("rewrite")) == (3, 2)
@@ -150,7 +150,7 @@ async def test_a11_05_nothing_relevant_after_two_rewrites_says_so(services: Serv
     assert not talking.heard["generate"], "an answer out of irrelevant passages is not written"
 
 
-async def test_a15_02_the_threshold_decides_how_sure_a_grade_must_be(services: Services, talking: Talking) -> None:
+async def test_the_threshold_decides_how_sure_a_grade_must_be(services: Services, talking: Talking) -> None:
     toggle(services, confidence_threshold=0.95, max_retries=0)
     talking.reset(generate=[TRUE])
     made, _, _ = await corrected(services)
@@ -167,7 +167,7 @@ async def test_a15_02_the_threshold_decides_how_sure_a_grade_must_be(services: S
         hang_up,
     ],
 )
-async def test_a11_05_a_grader_that_fails_is_replaced_by_scores_and_said(
+async def test_a_grader_that_fails_is_replaced_by_scores_and_said(
     services: Services, talking: Talking, grade: Any
 ) -> None:
     talking.reset(grade=grade, generate=[TRUE], ground=[GROUNDED])
@@ -203,7 +203,7 @@ async def test_instructions_inside_passages_are_data_for_the_grader(services: Se
 # --- the check ----------------------------------------------------------------------------------------------------------
 
 
-async def test_a11_04_an_ungrounded_answer_goes_back_to_retrieval_with_another_query(
+async def test_an_ungrounded_answer_goes_back_to_retrieval_with_another_query(
     services: Services, talking: Talking
 ) -> None:
     talking.reset(
@@ -221,7 +221,7 @@ async def test_a11_04_an_ungrounded_answer_goes_back_to_retrieval_with_another_q
     assert (agentic["hallucinations"], agentic["hallucination_retries"], agentic["rewrites"]) == (1, 1, 1)
 
 
-async def test_a11_04_ungrounded_for_ever_ends_after_two_and_says_so(services: Services, talking: Talking) -> None:
+async def test_ungrounded_for_ever_ends_after_two_and_says_so(services: Services, talking: Talking) -> None:
     queries = [json.dumps({"query": f"leave {word}"}) for word in ("days", "per year", "employees")]
     talking.reset(generate=[FALSE], ground=[NOT_GROUNDED], requery=queries)
     made, steps, _ = await corrected(services)
@@ -233,9 +233,7 @@ async def test_a11_04_ungrounded_for_ever_ends_after_two_and_says_so(services: S
     assert made.route["agentic"]["hallucination_retries"] == 2
 
 
-async def test_a11_04_rewrites_for_grading_and_for_checking_share_their_two(
-    services: Services, talking: Talking
-) -> None:
+async def test_rewrites_for_grading_and_for_checking_share_their_two(services: Services, talking: Talking) -> None:
     await fill(services, {f"more{n}.md": f"# More {n}\n\nLeave, part {n}, of the employees." for n in range(30)})
     toggle(services, query_decomposition_enabled=False, query_expansion_enabled=False)
     talking.reset(
@@ -250,7 +248,7 @@ async def test_a11_04_rewrites_for_grading_and_for_checking_share_their_two(
 
 
 @pytest.mark.parametrize(("strict", "said"), [(True, "stated directly"), (False, "follows from what they state")])
-async def test_a11_04_strict_and_lenient_are_different_measures(
+async def test_strict_and_lenient_are_different_measures(
     services: Services, talking: Talking, strict: bool, said: str
 ) -> None:
     toggle(services, strict_hallucination_check=strict, max_retries=0)
@@ -276,7 +274,7 @@ async def test_a11_04_strict_and_lenient_are_different_measures(
         ("hallucination_check_enabled", ["ground"], {"hallucination"}),
     ],
 )
-async def test_a15_02_each_step_is_a_toggle(
+async def test_each_step_is_a_toggle(
     services: Services, talking: Talking, key: str, purposes: list[str], steps: set[str]
 ) -> None:
     said: dict[str, Any] = {"generate": [FALSE], "ground": [GROUNDED]}
@@ -293,21 +291,21 @@ async def test_a15_02_each_step_is_a_toggle(
     assert made.degraded == ()
 
 
-async def test_a15_02_without_decomposition_not_even_rules_split(services: Services, talking: Talking) -> None:
+async def test_without_decomposition_not_even_rules_split(services: Services, talking: Talking) -> None:
     toggle(services, query_decomposition_enabled=False)
     talking.reset(generate=[TRUE])
     made, _, _ = await corrected(services, "When are salaries paid and how much may a hotel cost per night?")
     assert made.route["subquestions"] == []
 
 
-async def test_a15_02_no_retries_means_one_round(services: Services, talking: Talking) -> None:
+async def test_no_retries_means_one_round(services: Services, talking: Talking) -> None:
     toggle(services, max_retries=0)
     talking.reset(generate=[FALSE], ground=[NOT_GROUNDED])
     made, steps, _ = await corrected(services)
     assert (made.grounded, steps.count("retrieve"), steps.count("rewrite")) == (False, 1, 0)
 
 
-async def test_a13_06_switched_off_it_runs_fast_and_says_so(services: Services, talking: Talking) -> None:
+async def test_switched_off_it_runs_fast_and_says_so(services: Services, talking: Talking) -> None:
     toggle(services, enabled=False)
     talking.reset(generate=[TRUE])
     made, steps, _ = await corrected(services)
@@ -316,7 +314,7 @@ async def test_a13_06_switched_off_it_runs_fast_and_says_so(services: Services, 
     assert any("rag.agenticRetrieval.enabled" in note for note in made.degraded)
 
 
-async def test_a1_26_auto_sends_what_goes_through_another_question(services: Services, talking: Talking) -> None:
+async def test_auto_sends_what_goes_through_another_question(services: Services, talking: Talking) -> None:
     question = "What is refunded to the employees who booked the second class of trains?"
     talking.reset(generate=["Travel costs are refunded within 30 days [1]."])
     made = answer(await events_of(services, question))
@@ -332,7 +330,7 @@ async def test_a1_26_auto_sends_what_goes_through_another_question(services: Ser
 # --- failures -----------------------------------------------------------------------------------------------------------
 
 
-async def test_w7_a_model_that_is_away_is_replaced_everywhere(services: Services, talking: Talking) -> None:
+async def test_a_model_that_is_away_is_replaced_everywhere(services: Services, talking: Talking) -> None:
     talking.reset(**dict.fromkeys(("expand", "decompose", "grade", "requery", "generate", "ground"), hang_up))
     made, _, events = await corrected(services)
     assert made.route["answerer"] == "extractive"
@@ -405,7 +403,7 @@ async def test_words_of_documents_in_rewritten_queries_do_not_live_on(services: 
     assert "personnel" not in kept
 
 
-async def test_a16_01_rates_come_out_of_the_traces_by_sql(services: Services, talking: Talking, owner: Any) -> None:
+async def test_rates_come_out_of_the_traces_by_sql(services: Services, talking: Talking, owner: Any) -> None:
     """One run that was rewritten in vain, one that was ungrounded once, one that went well."""
     talking.reset(grade=NOTHING, requery=['{"query": "leave days"}', '{"query": "yearly leave"}'])
     await corrected(services)
@@ -427,7 +425,7 @@ async def test_a16_01_rates_come_out_of_the_traces_by_sql(services: Services, ta
     assert row["avg_rerank_delta"] is None
 
 
-async def test_a16_01_reranking_tells_how_far_it_moved_passages(services: Services, talking: Talking) -> None:
+async def test_reranking_tells_how_far_it_moved_passages(services: Services, talking: Talking) -> None:
     change(services, "rag", reranking_enabled=True, reranker_provider="llm")
     talking.reset(generate=[TRUE], ground=[GROUNDED], other=["1: 1\n2: 5\n3: 9"])
     made, _, _ = await corrected(services)

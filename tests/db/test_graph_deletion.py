@@ -15,7 +15,7 @@ import pytest
 from app.db.embedded import EmbeddedServer
 from app.domain.document import Source
 from app.domain.passage import SearchRequest
-from app.service import graph as graph_actions
+from app.service import graph as graph_service
 from app.service.documents import delete_collection, delete_document, get_collection, index_now, list_documents
 from app.service.search import run_search
 from app.settings import Environment, SettingsStore
@@ -116,15 +116,15 @@ async def test_a_deleted_document_leaves_what_was_there_without_it_in_every_tabl
 
 async def test_a_merge_with_what_is_deleted_quotes_nothing_and_holds_again_when_it_returns(services: Services) -> None:
     await index(services, {**KEPT, "doomed.md": DOOMED})
-    made = await graph_actions.merge_entities(services, "people", "Ada Lovelace", "Mary Somerville", "a test")
+    made = await graph_service.merge_entities(services, "people", "Ada Lovelace", "Mary Somerville", "a test")
     assert made.entity == "Mary Somerville"
     document = next(d for d in await list_documents(services, "people") if d.external_id == "doomed.md")
     await delete_document(services, "people", document.id)
     assert "Somerville" not in json.dumps(await everything(services))
-    (logged,) = await graph_actions.list_merges(services, "people")
+    (logged,) = await graph_service.list_merges(services, "people")
     assert (logged.id, logged.entity, logged.into) == (made.id, None, "Ada Lovelace")
     await index(services, {"doomed.md": DOOMED})
-    detail = await graph_actions.get_entity(services, "Mary Somerville", "people")
+    detail = await graph_service.get_entity(services, "Mary Somerville", "people")
     assert detail.standing.entity.name == "Ada Lovelace"
     assert [merge.id for merge in detail.merged] == [made.id]
 
@@ -133,7 +133,7 @@ async def test_a_deleted_collection_leaves_no_row_of_its_own_in_any_table(servic
     await index(services, KEPT, "kept")
     before = await everything(services)
     await index(services, {**KEPT, "doomed.md": DOOMED}, "gone")
-    await graph_actions.merge_entities(services, "gone", "London", "Marylebone", "a test")
+    await graph_service.merge_entities(services, "gone", "London", "Marylebone", "a test")
     await run_search(services, SearchRequest("Who lived in Marylebone?", ("gone",), cache=True))
     gone = await get_collection(services, "gone")
     await delete_collection(services, "gone")

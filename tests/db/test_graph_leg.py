@@ -51,7 +51,7 @@ async def test_what_is_linked_with_the_best_passage_is_found(services: Services)
 
 
 async def test_both_ways_to_search_are_one(services: Services) -> None:
-    """In one statement and leg by leg: the same order, scores, ranks and confidence."""
+    """In one statement and stepwise: the same order, scores, ranks and confidence."""
     await index_texts(services, FILM | NOISE)
     await create_collection(services, "empty")
     short = await find(services, QUESTION, legs=ALL, cache=False)

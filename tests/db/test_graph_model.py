@@ -18,8 +18,8 @@ from app.errors import InputError
 from app.graph.link import find_entities
 from app.graph.model import ModelPassage, question
 from app.providers.tokens import estimate
-from app.service import jobs as job_actions
-from app.service import models as model_actions
+from app.service import jobs as job_service
+from app.service import models as model_service
 from app.service.documents import delete_document, get_collection, list_documents
 from app.settings import Environment, SettingsStore
 from app.wiring import Services, open_services
@@ -62,7 +62,7 @@ async def kept(services: Services) -> int:
 
 
 async def last_job(services: Services) -> Job:
-    return next(one for one in await job_actions.list_jobs(services) if one.kind == "graph_model")
+    return next(one for one in await job_service.list_jobs(services) if one.kind == "graph_model")
 
 
 async def work(services: Services) -> dict[str, Any]:
@@ -74,7 +74,7 @@ async def work(services: Services) -> dict[str, Any]:
 
 
 async def extract(services: Services, collection: str = "test") -> dict[str, Any]:
-    await job_actions.extract_with_model(services, collection)
+    await job_service.extract_with_model(services, collection)
     return await work(services)
 
 
@@ -115,12 +115,12 @@ async def test_off_by_default_and_without_a_model(
     await off.worker().run_until_idle()
     assert model.seen == []
     with pytest.raises(InputError, match=r"graph\.model\.enabled"):
-        await job_actions.extract_with_model(off, "test")
+        await job_service.extract_with_model(off, "test")
     without = with_settings(other_tenant, settings())
     await index_texts(without, {"a": TIN})
-    assert await job_actions.list_jobs(without) == []
+    assert await job_service.list_jobs(without) == []
     with pytest.raises(InputError, match="OPENAI_BASE_URL"):
-        await job_actions.extract_with_model(without, "test")
+        await job_service.extract_with_model(without, "test")
 
 
 async def test_the_same_text_is_never_sent_twice(services: Services, model: Extracting) -> None:
@@ -128,13 +128,13 @@ async def test_the_same_text_is_never_sent_twice(services: Services, model: Extr
     await work(services)
     collection = await get_collection(services, "test")
     before = await contents(services, collection.id)
-    await model_actions.start_reindex(services, "test", force=True)
+    await model_service.start_reindex(services, "test", force=True)
     result = await work(services)
     assert (result["calls"], result["cached"], result["documents"]) == (0, 1, 1)
     assert await contents(services, collection.id) == before, "the new passages have what the old ones had"
-    await model_actions.start_reindex(services, "test", force=False)
+    await model_service.start_reindex(services, "test", force=False)
     await services.worker().run_until_idle()
-    reindexed = next(one for one in await job_actions.list_jobs(services) if one.kind == "reindex")
+    reindexed = next(one for one in await job_service.list_jobs(services) if one.kind == "reindex")
     assert reindexed.result == {"redone": 0, "unchanged": 1, "overtaken": 0}, "the model's part is no difference"
     await index_texts(services, {"copy": TIN}, "other")
     assert (await work(services))["calls"] == 0

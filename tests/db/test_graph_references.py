@@ -9,7 +9,7 @@ import pytest
 from app.domain.document import Indexed, Source
 from app.errors import NotFoundError
 from app.graph.refresh import refresh
-from app.service import graph as graph_actions
+from app.service import graph as graph_service
 from app.service.documents import get_collection, index_now
 from app.settings import CommunitySettings
 from app.wiring import Services
@@ -39,12 +39,12 @@ async def families(services: Services, sql: str) -> set[str]:
 
 async def test_they_are_stored_and_not_listed(coded: Services) -> None:
     assert "httpx.post" in await families(coded, "SELECT normal FROM rag.entities WHERE family = 'reference'")
-    listed = [one.name for one in await graph_actions.list_entities(coded, "code", limit=200)]
+    listed = [one.name for one in await graph_service.list_entities(coded, "code", limit=200)]
     assert {"shop/client.py", "shop/client.py::Client", "shop/prices.py::Price.load"} <= set(listed)
     assert all(name.startswith("shop/") for name in listed)
     for text in ("post", "any", "httpx"):
-        assert await graph_actions.list_entities(coded, "code", text=text) == []
-    found = await graph_actions.list_entities(coded, "code", text="price")
+        assert await graph_service.list_entities(coded, "code", text=text) == []
+    found = await graph_service.list_entities(coded, "code", text="price")
     names = {one.name for one in found}
     assert "shop/prices.py::Price" in names
     assert all(name.startswith("shop/") for name in names)
@@ -52,7 +52,7 @@ async def test_they_are_stored_and_not_listed(coded: Services) -> None:
 
 async def test_no_suggestion_is_one(coded: Services) -> None:
     with pytest.raises(NotFoundError) as raised:
-        await graph_actions.get_entity(coded, "postt", "code")
+        await graph_service.get_entity(coded, "postt", "code")
     assert "httpx" not in str(raised.value)
 
 
@@ -71,15 +71,15 @@ async def test_no_suggestion_is_one(coded: Services) -> None:
     ],
 )
 async def test_a_definition_comes_before_what_refers_to_it(coded: Services, name: str, expected: str) -> None:
-    assert (await graph_actions.get_entity(coded, name, "code")).standing.entity.name == expected
+    assert (await graph_service.get_entity(coded, name, "code")).standing.entity.name == expected
 
 
 async def test_ways_do_not_lead_through_what_both_ends_refer_to(coded: Services) -> None:
-    found = await graph_actions.get_paths(coded, "Client.send", "Price.load", "code", limit=20)
+    found = await graph_service.get_paths(coded, "Client.send", "Price.load", "code", limit=20)
     assert found.ways == ()
-    near = await graph_actions.get_paths(coded, "Client.send", "httpx.post", "code")
+    near = await graph_service.get_paths(coded, "Client.send", "httpx.post", "code")
     assert [one.name for one in near.ways[0].entities] == ["shop/client.py::Client.send", "httpx.post"]
-    both = await graph_actions.get_paths(coded, "Price.load", "Price.store", "code")
+    both = await graph_service.get_paths(coded, "Price.load", "Price.store", "code")
     assert both.ways
 
 
@@ -90,12 +90,12 @@ async def test_they_are_members_of_no_community(coded: Services) -> None:
         coded,
         "SELECT DISTINCT e.family FROM rag.community_members m JOIN rag.entities e ON e.id = m.entity_id",
     ) == {"code"}
-    shown, _ = await graph_actions.list_communities(coded, "code", limit=50)
+    shown, _ = await graph_service.list_communities(coded, "code", limit=50)
     said: list[Any] = [sentence.text for one in shown for sentence in one.sentences]
     assert said, "what defines its members sums a community of code up"
 
 
 async def test_what_proves_that_one_holds_another_is_quoted(coded: Services) -> None:
-    detail = await graph_actions.get_entity(coded, "Price", "code")
+    detail = await graph_service.get_entity(coded, "Price", "code")
     quotes = {one.proof.quote for one in detail.relations if one.kind == "contains"}
     assert "def load(self, source: Any) -> Any:" in quotes

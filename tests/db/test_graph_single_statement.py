@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.domain.passage import SearchRequest
+from app.retrieve.context import Reason
 from app.settings import RetrieveSettings, Settings, SettingsStore
 from app.store import graph
 from app.store import search as store_search
@@ -37,13 +38,13 @@ async def test_following_a_name_takes_no_transaction(services: Services) -> None
     assert sent[0].startswith("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
 
-@pytest.mark.parametrize("before", ["linked_at", "whole"])
+@pytest.mark.parametrize("before", ["find_linked_at_epoch", "passages_at"])
 async def test_a_collection_that_changes_meanwhile_is_searched_in_one_snapshot(
     services: Services, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:
     """A document is replaced between the statements of one search: it goes the long way, which sees all of the new state."""
     await index_texts(services, FILM | NOISE)
-    room: Any = graph if before == "linked_at" else store_search
+    room: Any = graph if before == "find_linked_at_epoch" else store_search
     statement, changed = getattr(room, before), []
 
     async def late(*given: Any) -> Any:
@@ -58,6 +59,7 @@ async def test_a_collection_that_changes_meanwhile_is_searched_in_one_snapshot(
     assert result.epochs["test"] > first.epochs["test"]
     assert next(p for p in result.passages if p.external_id == "director").content.endswith("It rained.")
     assert not result.degraded
+    assert result.retries == (Reason.COLLECTION_CHANGED.value,)
     assert result.legs_used == ALL
     monkeypatch.undo()
     again = await find(services, QUESTION, legs=ALL, top_k=5, cache=False)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from app.service import models as model_actions
+from app.service import models as model_service
 from app.service.documents import delete_collection, ensure_collection, get_collection, index_now
 from app.service.jobs import get_job
 from app.settings import GraphSettings, JobsSettings, Settings, SettingsStore
@@ -184,7 +184,7 @@ async def test_reindexing_gives_older_documents_their_graph(services: Services) 
     collection = await get_collection(services, "test")
     assert not any((await contents(services, collection.id)).values())
     for expected in (1, 0):
-        job = await model_actions.start_reindex(services, "test", force=False)
+        job = await model_service.start_reindex(services, "test", force=False)
         await services.worker().run_until_idle()
         done = await get_job(services, job.id)
         assert done.result == {"redone": expected, "unchanged": 2 - expected, "overtaken": 0}

@@ -62,7 +62,7 @@ def contexts(talking: Talking) -> list[str]:
 # --- passes and stops -----------------------------------------------------------------------------------------------------
 
 
-async def test_a9_01_no_gaps_ends_it_at_once(services: Services, talking: Talking) -> None:
+async def test_no_gaps_ends_it_at_once(services: Services, talking: Talking) -> None:
     talking.reset(iterate=[LAST])
     made, cgrag, _ = await iterative(services)
     assert made.route["strategy"] == "iterative"
@@ -73,7 +73,8 @@ async def test_a9_01_no_gaps_ends_it_at_once(services: Services, talking: Talkin
     }  # fmt: skip
 
 
-async def test_a9_02_t1_what_is_missing_is_fetched_for_the_next_pass(services: Services, talking: Talking) -> None:
+@pytest.mark.parametrize("protocol", ["native", "text"])
+async def test_what_is_missing_is_fetched_for_the_next_pass(services: Services, talking: Talking) -> None:
     change(services, "answer", retrieved=1)
     change(services, "rag", top_k=1)
     talking.reset(iterate=["ANSWER:\nUnclear [1].\n\nMISSING:\n- query_users in app/store.py", LAST])
@@ -90,7 +91,7 @@ async def test_a9_02_t1_what_is_missing_is_fetched_for_the_next_pass(services: S
     assert made.grounded is not None
 
 
-async def test_a9_01_a_gap_that_does_not_exist_is_looked_for_once(services: Services, talking: Talking) -> None:
+async def test_a_gap_that_does_not_exist_is_looked_for_once(services: Services, talking: Talking) -> None:
     gap = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- frobnicate in app/nowhere.py"
     talking.reset(iterate=[gap])
     _, cgrag, _ = await iterative(services)
@@ -98,7 +99,8 @@ async def test_a9_01_a_gap_that_does_not_exist_is_looked_for_once(services: Serv
     assert "frobnicate" in contexts(talking)[1], "the model is told what was looked for in vain"
 
 
-async def test_a9_01_three_passes_are_the_most_and_nothing_is_fetched_after_the_last(
+@pytest.mark.parametrize("protocol", ["native", "text"])
+async def test_three_passes_are_the_most_and_nothing_is_fetched_after_the_last(
     services: Services, talking: Talking
 ) -> None:
     count = iter(range(100))
@@ -124,7 +126,7 @@ async def test_vague_gaps_are_searched_for(services: Services, talking: Talking)
 
 
 @pytest.mark.parametrize("kind", ["500", "empty", "malformed", "disconnect"])
-async def test_w7_a_model_that_fails_at_once_is_told_and_replaced(
+async def test_a_model_that_fails_at_once_is_told_and_replaced(
     services: Services, scripted: ScriptedServer, kind: str
 ) -> None:
     scripted.script(*[kind] * 40)
@@ -134,7 +136,7 @@ async def test_w7_a_model_that_fails_at_once_is_told_and_replaced(
     assert cgrag["passes_used"] == 1
 
 
-async def test_w7_a_later_pass_that_fails_leaves_the_answer_there_is(
+async def test_a_later_pass_that_fails_leaves_the_answer_there_is(
     services: Services, talking: Talking, scripted: ScriptedServer
 ) -> None:
     def break_down(_: str) -> str:
@@ -147,6 +149,7 @@ async def test_w7_a_later_pass_that_fails_leaves_the_answer_there_is(
     assert any(note.startswith("pass 2 failed") for note in made.degraded)
 
 
+@pytest.mark.parametrize("protocol", ["native", "text"])
 async def test_an_answer_that_is_cut_off_is_told(
     services: Services, scripted: ScriptedServer, talking: Talking
 ) -> None:
@@ -166,7 +169,7 @@ async def test_citations_of_nothing_are_taken_out(services: Services, talking: T
 # --- sessions -------------------------------------------------------------------------------------------------------------
 
 
-async def test_a9_05_a_session_has_what_it_read_at_hand(services: Services, talking: Talking) -> None:
+async def test_a_session_has_what_it_read_at_hand(services: Services, talking: Talking) -> None:
     talking.reset(iterate=[LAST])
     _, cgrag, _ = await iterative(services, context_session="s1")
     assert (cgrag["session_id"], cgrag["context_from_cache"]) == ("s1", False)
@@ -195,13 +198,13 @@ async def test_a_session_shows_nothing_that_the_filters_leave_out_and_forgets_no
     assert await rows(services, "qa_gaps") == 0, "what the filters leave out is not missing without them"
 
 
-async def test_a9_05_without_a_session_nothing_is_kept(services: Services, talking: Talking) -> None:
+async def test_without_a_session_nothing_is_kept(services: Services, talking: Talking) -> None:
     talking.reset(iterate=[LAST])
     await iterative(services)
     assert await rows(services, "qa_sessions") == 0
 
 
-async def test_a9_05_idle_sessions_are_forgotten(services: Services, talking: Talking) -> None:
+async def test_idle_sessions_are_forgotten(services: Services, talking: Talking) -> None:
     talking.reset(iterate=[LAST])
     await iterative(services, context_session="s1")
     async with services.database.transaction(services.principal) as connection:
@@ -210,7 +213,7 @@ async def test_a9_05_idle_sessions_are_forgotten(services: Services, talking: Ta
     assert cgrag["context_from_cache"] is False
 
 
-async def test_a9_05_fifty_nodes_are_the_most_and_the_oldest_go(services: Services, talking: Talking) -> None:
+async def test_fifty_nodes_are_the_most_and_the_oldest_go(services: Services, talking: Talking) -> None:
     change(services, "iterative", session_nodes=2)
     talking.reset(iterate=[LAST])
     for _ in range(2):

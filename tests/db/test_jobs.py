@@ -155,7 +155,7 @@ async def test_claims_the_oldest_job_of_its_kinds(world: World) -> None:
     assert (await world.get(foreign)).status == "queued"
 
 
-async def test_t9_a_job_that_kills_its_worker_is_parked_and_the_queue_goes_on(world: World) -> None:
+async def test_a_job_that_kills_its_worker_is_parked_and_the_queue_goes_on(world: World) -> None:
     poison, healthy = await world.enqueue(), await world.enqueue()
     for attempt in (1, 2, 3):
         taken = await world.claim(lease=OVER)
@@ -239,7 +239,7 @@ async def test_a_claim_reads_no_ended_jobs(world: World) -> None:
     await owner.close()
 
 
-async def test_t33_no_statement_takes_an_instant_from_the_app(world: World) -> None:
+async def test_no_statement_takes_an_instant_from_the_app(world: World) -> None:
     owner = await asyncpg.connect(world.dsn)
     statements = load_queries("jobs")
     for name, text in statements.items():

@@ -71,7 +71,7 @@ async def test_uncertain_passages_follow_document_collection_and_setting(service
     assert configs["names"] == ["german"], "the language of most of the collection"
     collection = await get_collection(services, "test")
     async with services.database.transaction(services.principal) as connection:
-        assert await lexical.dominant(connection, services.principal, collection.id) == "german"
+        assert await lexical.find_dominant(connection, services.principal, collection.id) == "german"
 
 
 async def test_a_handful_of_passages_in_another_language_neither_drown_nor_win(services: Services) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -14,14 +13,14 @@ import pytest
 
 from app.domain.answer import Answer
 from app.domain.document import Source
-from app.domain.event import Answered, Event, RunStarted
+from app.domain.event import Answered, Failed
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import ProviderError
 from app.memory.recall import recall, widest, window
-from app.memory.remember import remembered
-from app.memory.save import save_exchange
-from app.service.ask import ask
+from app.memory.save import save_end, save_exchange
+from app.runs.task import held
+from app.service.ask import start
 from app.service.conversations import delete_history, get_history
 from app.service.documents import delete_collection, delete_document, index_now, list_documents
 from app.service.search import get_trace
@@ -29,6 +28,7 @@ from app.settings import MemorySettings
 from app.store import memory, traces
 from app.store.memory import NewMessage
 from app.wiring import Services
+from tests.db.runs import read
 from tests.documents import text_source
 
 LEAVE = "Employees of Quarzwerk have thirty days of annual leave. Unused days expire in March of the next year."
@@ -62,7 +62,7 @@ async def index(services: Services, text: str = LEAVE, collection: str = "handbo
 
 async def talk(services: Services, text: str, session: str | None = "s1", collection: str = "handbook") -> Answered:
     question = Question(text=text, collection=collection, run_id=new_id(), session_id=session)
-    events = [event async for event in ask(services, question)]
+    events = await read(services, question)
     assert isinstance(events[-1], Answered), events[-1]
     await services.traces.flush()
     return events[-1]
@@ -162,15 +162,8 @@ def asked(session: str = "s1") -> Question:
 
 
 async def test_the_question_of_a_failed_run_is_kept_with_the_error(services: Services) -> None:
-    from app.domain.event import Failed
-
-    async def failing(question: Question) -> AsyncIterator[Event]:
-        yield RunStarted(question.run_id, "fast")
-        yield Failed(ProviderError("the model fell over"))
-
-    question = asked()
-    async for _ in remembered(failing(question), services.database, services.principal, question):
-        pass
+    question, end = asked(), Failed(ProviderError("the model fell over"))
+    assert await save_end(services.database, services.principal, question, end) == end
     (message,) = await get_history(services, "s1")
     assert (message.turn.role, message.turn.content, message.turn.run_id) == ("user", question.text, question.run_id)
     assert message.notes == {
@@ -181,8 +174,8 @@ async def test_the_question_of_a_failed_run_is_kept_with_the_error(services: Ser
 async def test_the_question_of_a_run_that_its_reader_left_is_kept(services: Services) -> None:
     await index(services)
     question = asked()
-    async with aclosing(ask(services, question)) as events:  # type: ignore[type-var]
-        async for _ in events:
+    async with held(await start(services, question)) as task:
+        async for _ in task.events():
             break
     (message,) = await get_history(services, "s1")
     assert (message.turn.content, message.notes) == (question.text, {"outcome": "cancelled"})
@@ -193,11 +186,8 @@ async def test_an_answer_that_cannot_be_saved_is_still_an_answer(services: Servi
     await index(services)
     good = (await talk(services, "How much leave?", session=None)).answer
 
-    async def answering() -> AsyncIterator[Event]:
-        yield Answered(good)
-
     await services.database.close()
-    (event,) = [e async for e in remembered(answering(), services.database, services.principal, asked())]
+    event = await save_end(services.database, services.principal, asked(), Answered(good))
     assert isinstance(event, Answered)
     assert event.answer.answer == good.answer
     assert event.message_id is None

@@ -19,7 +19,7 @@ from app.errors import ConflictError, NotFoundError, ProviderError, SettingsErro
 from app.evals.datasets import load
 from app.evals.optimize import fetch_legs
 from app.evals.retrieval import Bench
-from app.service import models as model_actions
+from app.service import models as model_service
 from app.service.documents import delete_document, get_collection, index_now, list_documents
 from app.service.jobs import cancel_job, get_job
 from app.service.search import get_trace, run_search
@@ -79,7 +79,7 @@ async def run(services: Services, job: Job) -> Job:
 
 async def backfilled(services: Services) -> Services:
     await index_texts(services, TEXTS)
-    job = await run(services, await model_actions.start_backfill(services, "test", OTHER))
+    job = await run(services, await model_service.start_backfill(services, "test", OTHER))
     assert job.status == "succeeded", job.error
     return services
 
@@ -87,9 +87,9 @@ async def backfilled(services: Services) -> Services:
 async def test_backfill_flip_and_roll_back(services: Services) -> None:
     """The whole way: the old model serves until the flip, each step is one transaction, and the way back is instant."""
     await index_texts(services, TEXTS)
-    job = await model_actions.start_backfill(services, "test", OTHER)
+    job = await model_service.start_backfill(services, "test", OTHER)
     with pytest.raises(ConflictError, match="30 chunks"):
-        await model_actions.flip_model(services, "test", OTHER)
+        await model_service.flip_model(services, "test", OTHER)
     assert await models_used(services) == {LOCAL}
     done = await run(services, job)
     assert done.result == {"embedded": 30, "model": OTHER}
@@ -99,15 +99,15 @@ async def test_backfill_flip_and_roll_back(services: Services) -> None:
     assert await models_used(services, model=OTHER) == {OTHER}
 
     before = await get_collection(services, "test")
-    after = await model_actions.flip_model(services, "test", OTHER)
+    after = await model_service.flip_model(services, "test", OTHER)
     assert after.epoch == before.epoch + 1  # cached results are stale
     assert await models_used(services) == {OTHER}
-    listed = {item.model: item.state for item in (await model_actions.list_models(services, "test")).collections}
+    listed = {item.model: item.state for item in (await model_service.list_models(services, "test")).collections}
     assert listed == {OTHER: "serving", LOCAL: "retired"}
 
-    await model_actions.rollback_model(services, "test")
+    await model_service.rollback_model(services, "test")
     assert await models_used(services) == {LOCAL}
-    await model_actions.rollback_model(services, "test")  # and back again
+    await model_service.rollback_model(services, "test")  # and back again
     assert await models_used(services) == {OTHER}
 
 
@@ -116,11 +116,11 @@ async def test_what_is_written_meanwhile_is_not_missing_after_the_flip(services:
     await backfilled(services)
     await index_texts(services, {"late": "A note that came between backfill and flip.", "d1": "A new text."})
     assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 31
-    await model_actions.flip_model(services, "test", OTHER)
+    await model_service.flip_model(services, "test", OTHER)
     await index_texts(services, {"later": "A note that came after the flip."})
     await delete_document(services, "test", (await list_documents(services, "test"))[0].id)
     assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 31
-    await model_actions.rollback_model(services, "test")
+    await model_service.rollback_model(services, "test")
     assert len((await find(services, "note", legs=("vector",), top_k=100)).passages) == 31
 
 
@@ -136,8 +136,8 @@ async def test_an_ingestion_that_began_before_the_backfill_makes_up_for_it(servi
 
     async def change() -> None:
         await begun.wait()
-        await run(services, await model_actions.start_backfill(services, "test", OTHER))
-        await model_actions.flip_model(services, "test", OTHER)
+        await run(services, await model_service.start_backfill(services, "test", OTHER))
+        await model_service.flip_model(services, "test", OTHER)
         ordered.set()
 
     target = services.target(services.principal, (await get_collection(services, "test")).id)
@@ -152,13 +152,13 @@ async def test_an_interrupted_backfill_goes_on(services: Services, second_model:
     """The provider fails in the middle; the next attempt embeds only what is left."""
     texts = {f"d{i}": f"Note {i} on stones." for i in range(300)}
     await index_texts(services, texts)
-    job = await model_actions.start_backfill(services, "test", OTHER)
+    job = await model_service.start_backfill(services, "test", OTHER)
     count = len(second_model.requests)
     second_model.script("ok", "401")
     failed = await run(services, job)
     assert failed.status == "failed"
     assert 0 < await vectors_of(services, OTHER) < 300
-    again = await run(services, await model_actions.start_backfill(services, "test", OTHER))
+    again = await run(services, await model_service.start_backfill(services, "test", OTHER))
     assert again.status == "succeeded"
     assert await vectors_of(services, OTHER) == 300
     embedded = sum(len(request.body["input"]) for request in second_model.requests[count:])
@@ -167,7 +167,7 @@ async def test_an_interrupted_backfill_goes_on(services: Services, second_model:
 
 async def test_collections_with_different_models_are_searched_together(services: Services) -> None:
     await backfilled(services)
-    await model_actions.flip_model(services, "test", OTHER)
+    await model_service.flip_model(services, "test", OTHER)
     await index_texts(services, {"x": "A cairn of stone in another collection."}, collection="second")
     result = await run_search(services, SearchRequest("cairn of stone", ("test", "second"), legs=("vector",), top_k=40))
     assert {p.collection for p in result.passages} == {"test", "second"}
@@ -191,7 +191,7 @@ async def test_other_settings_do_not_change_what_serves(services: Services, envi
 async def test_a_provider_that_is_gone_is_named(services: Services, environment: Environment) -> None:
     """No silent search without vectors: the leg stands in legs_failed with its reason, the other leg answers."""
     await backfilled(services)
-    await model_actions.flip_model(services, "test", OTHER)
+    await model_service.flip_model(services, "test", OTHER)
     alone = replace(environment, openai_base_url=None, openai_api_key=None)
     async with open_services(alone, SettingsStore()) as later:
         result = await find(later, "cairn of stone 7")
@@ -204,32 +204,32 @@ async def test_a_provider_that_is_gone_is_named(services: Services, environment:
 
 async def test_forgetting_a_model_frees_its_vectors(services: Services) -> None:
     await backfilled(services)
-    await model_actions.flip_model(services, "test", OTHER)
+    await model_service.flip_model(services, "test", OTHER)
     with pytest.raises(ConflictError, match="serves"):
-        await model_actions.forget_model(services, "test", OTHER)
-    await model_actions.forget_model(services, "test", LOCAL)
+        await model_service.forget_model(services, "test", OTHER)
+    await model_service.forget_model(services, "test", LOCAL)
     assert await vectors_of(services, LOCAL) == 0
     await index_texts(services, {"new": "A note after that."})
     assert (await vectors_of(services, LOCAL), await vectors_of(services, OTHER)) == (0, 31)
     with pytest.raises(ConflictError, match="not served by another"):
-        await model_actions.rollback_model(services, "test")
+        await model_service.rollback_model(services, "test")
 
 
 async def test_refusals(services: Services) -> None:
     await index_texts(services, {"a": "text"})
     with pytest.raises(ConflictError, match="already"):
-        await model_actions.start_backfill(services, "test", "all-MiniLM-L6-v2")
+        await model_service.start_backfill(services, "test", "all-MiniLM-L6-v2")
     with pytest.raises(ConflictError, match="backfill it first"):
-        await model_actions.flip_model(services, "test", "never-heard-of")
+        await model_service.flip_model(services, "test", "never-heard-of")
     with pytest.raises(NotFoundError):
-        await model_actions.start_backfill(services, "nothing", OTHER)
+        await model_service.start_backfill(services, "nothing", OTHER)
     result = await find(services, "text", model="never-heard-of")
     assert "never-heard-of" in result.legs_failed["vector"]
 
 
 async def test_a_cancelled_backfill_leaves_the_old_model_serving(services: Services) -> None:
     await index_texts(services, TEXTS)
-    job = await model_actions.start_backfill(services, "test", OTHER)
+    job = await model_service.start_backfill(services, "test", OTHER)
     assert (await cancel_job(services, job.id)).status == "cancelled"
     assert await models_used(services) == {LOCAL}
     async with services.database.transaction(services.principal) as connection:
@@ -253,12 +253,12 @@ async def cached(services: Services, *collections: str) -> tuple[bool, SearchRes
 async def two_models(services: Services) -> Services:
     """`test` is served by OTHER, `second` by the local model."""
     await backfilled(services)
-    await model_actions.flip_model(services, "test", OTHER)
+    await model_service.flip_model(services, "test", OTHER)
     await index_texts(services, {"x": "A cairn of stone 7 in another collection."}, collection="second")
     return services
 
 
-async def test_a7_a_search_over_two_models_is_cached(services: Services, second_model: ScriptedServer) -> None:
+async def test_a_search_over_two_models_is_cached(services: Services, second_model: ScriptedServer) -> None:
     """The entry is that of both models, a hit asks neither, and another process sees it."""
     await two_models(services)
     (first, found), asked = await cached(services), len(second_model.requests)
@@ -275,7 +275,7 @@ async def test_a7_a_search_over_two_models_is_cached(services: Services, second_
 async def test_c3_flip_and_rollback_invalidate_what_they_concern(services: Services) -> None:
     """No entry outlives the model that it was found with; entries of other collections stay."""
     await two_models(services)
-    job = await run(services, await model_actions.start_backfill(services, "second", OTHER))
+    job = await run(services, await model_service.start_backfill(services, "second", OTHER))
     assert job.status == "succeeded"
 
     async def state() -> tuple[bool, bool, bool]:
@@ -283,13 +283,13 @@ async def test_c3_flip_and_rollback_invalidate_what_they_concern(services: Servi
 
     await state()
     assert await state() == (True, True, True)
-    await model_actions.flip_model(services, "second", OTHER)
+    await model_service.flip_model(services, "second", OTHER)
     assert await state() == (False, True, False)
     assert await state() == (True, True, True)
-    await model_actions.rollback_model(services, "second")
+    await model_service.rollback_model(services, "second")
     # not answered by what was found before the flip either, though the model is the same again
     assert await state() == (False, True, False)
-    await model_actions.rollback_model(services, "test")
+    await model_service.rollback_model(services, "test")
     assert await state() == (False, False, True)
     assert await models_used(services) == {LOCAL}
     assert await state() == (True, True, True)
@@ -299,14 +299,14 @@ async def test_c3_a_backfill_changes_no_result_and_keeps_the_entries(services: S
     """Vectors of a model that does not serve yet are not seen by searches."""
     await index_texts(services, TEXTS)
     assert not (await cached(services, "test"))[0]
-    await run(services, await model_actions.start_backfill(services, "test", OTHER))
+    await run(services, await model_service.start_backfill(services, "test", OTHER))
     assert (await cached(services, "test"))[0]
     named = SearchRequest("cairn of stone 7", ("test",), model=OTHER)
     assert not (await run_search(services, named)).from_cache
     assert not (await run_search(services, named)).from_cache
 
 
-async def test_a7_other_settings_have_entries_of_their_own(services: Services, environment: Environment) -> None:
+async def test_other_settings_have_entries_of_their_own(services: Services, environment: Environment) -> None:
     """The model of the settings concerns new collections only; the settings themselves are part of the key."""
     await two_models(services)
     await cached(services)
@@ -315,7 +315,7 @@ async def test_a7_other_settings_have_entries_of_their_own(services: Services, e
     async with open_services(environment, SettingsStore(initial=changed)) as later:
         assert not (await cached(later))[0]
         assert (await cached(later))[0]
-        await model_actions.flip_model(services, "test", LOCAL)
+        await model_service.flip_model(services, "test", LOCAL)
         assert not (await cached(later))[0]
 
 
@@ -325,7 +325,7 @@ async def test_a7_other_settings_have_entries_of_their_own(services: Services, e
 async def test_fusions_are_tried_on_what_the_collections_own_model_finds(services: Services, tmp_path: Path) -> None:
     """Both legs find what a search finds, also for a query with operators, though the settings name another model."""
     await backfilled(services)
-    await model_actions.flip_model(services, "test", OTHER)
+    await model_service.flip_model(services, "test", OTHER)
     queries = {"plain": TEXTS["d7"], "operators": "hikers pile stone -hikers", "phrase": 'stone "a cairn" -7'}
     (tmp_path / "corpus.jsonl").write_text(json.dumps({"_id": "d7", "title": "", "text": TEXTS["d7"]}) + "\n")
     (tmp_path / "queries.jsonl").write_text(

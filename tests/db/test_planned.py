@@ -15,10 +15,10 @@ from app.domain.answer import Answer
 from app.domain.event import Event, Progress
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.service.ask import ask
 from app.wiring import Services
-from tests.db.runs import LEAVE, answer, events_of, fill
+from tests.db.runs import LEAVE, answer, events_of, fill, read
 
+BOTH = pytest.mark.parametrize("protocol", ["native", "text"])
 TRUE = "Employees have 30 days of leave per year [1]."
 
 
@@ -45,7 +45,8 @@ def kinds(trace: list[Mapping[str, Any]]) -> list[str]:
 # --- as it should be ----------------------------------------------------------------------------------------------------
 
 
-async def test_a10_17_completes_with_proper_citations(services: Services, talking: Talking) -> None:
+@BOTH
+async def test_completes_with_proper_citations(services: Services, talking: Talking) -> None:
     talking.reset(action=[search("days of leave"), opening(1), final(TRUE)])
     made, trace = await planned(services, LEAVE)
     assert kinds(trace) == ["plan", "tool_call", "tool_call", "final"]
@@ -59,7 +60,7 @@ async def test_a10_17_completes_with_proper_citations(services: Services, talkin
     assert trace[1]["outputSummary"].startswith("Found ")
 
 
-async def test_a10_14_the_prompt_shows_the_state(services: Services, talking: Talking) -> None:
+async def test_the_prompt_shows_the_state(services: Services, talking: Talking) -> None:
     talking.reset(action=[search("days of leave"), opening(1), final(TRUE)])
     await planned(services, "Use at least two separate searches: how many days of leave do employees have?")
     second, third = (talking.heard["action"][n][1] for n in (1, 2))
@@ -86,7 +87,8 @@ async def test_prompts_with_explicit_constraints_go_this_way_by_themselves(
 # --- the gate -----------------------------------------------------------------------------------------------------------
 
 
-async def test_a10_17_rejects_early_final(services: Services, talking: Talking) -> None:
+@BOTH
+async def test_rejects_early_final(services: Services, talking: Talking) -> None:
     talking.reset(action=[final(TRUE), search("leave"), search("parental leave"), opening(1), final(TRUE)])
     made, trace = await planned(
         services, "Use two separate searches and open at least one citation: how many days of leave do employees have?"
@@ -100,9 +102,8 @@ async def test_a10_17_rejects_early_final(services: Services, talking: Talking) 
     assert made.answer == TRUE
 
 
-async def test_a10_10_citations_that_do_not_exist_are_sent_back_and_never_shown(
-    services: Services, talking: Talking
-) -> None:
+@BOTH
+async def test_citations_that_do_not_exist_are_sent_back_and_never_shown(services: Services, talking: Talking) -> None:
     talking.reset(
         action=[search("leave"), opening(1), final("Employees have 30 days of leave per year [5]."), final(TRUE)]
     )
@@ -111,13 +112,14 @@ async def test_a10_10_citations_that_do_not_exist_are_sent_back_and_never_shown(
     assert made.answer == TRUE
 
 
-async def test_a10_08_a_command_that_no_source_names_is_sent_back(services: Services, talking: Talking) -> None:
+async def test_a_command_that_no_source_names_is_sent_back(services: Services, talking: Talking) -> None:
     talking.reset(action=[search("leave"), opening(1), final("Run kubectl to get 30 days of leave [1]."), final(TRUE)])
     made, trace = await planned(services, LEAVE)
     assert any("'kubectl'" in error for item in trace for error in item.get("validationErrors", ()))
     assert "kubectl" not in made.answer
 
 
+@BOTH
 async def test_an_answer_that_the_sources_refute_is_sent_back(services: Services, talking: Talking) -> None:
     wrong = final("Employees have 45 days of leave per year and may sell them to colleagues [1].")
     talking.reset(
@@ -153,7 +155,8 @@ async def test_insufficiencies_are_handed_over(services: Services, talking: Talk
 # --- bounded ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a10_04_an_endless_loop_ends_in_a_synthesis(services: Services, talking: Talking) -> None:
+@BOTH
+async def test_an_endless_loop_ends_in_a_synthesis(services: Services, talking: Talking) -> None:
     count = iter(range(1000))
     talking.reset(action=[lambda user: search(f"leave {next(count)}")], generate=[TRUE])
     made, trace = await planned(services, LEAVE)
@@ -164,6 +167,7 @@ async def test_a10_04_an_endless_loop_ends_in_a_synthesis(services: Services, ta
     assert any("no answer passed the validation" in note for note in made.degraded)
 
 
+@BOTH
 async def test_the_same_chunk_is_never_opened_twice(services: Services, talking: Talking) -> None:
     talking.reset(action=[search("leave"), opening(1), opening(1), final(TRUE)])
     made, trace = await planned(services, LEAVE)
@@ -172,7 +176,8 @@ async def test_the_same_chunk_is_never_opened_twice(services: Services, talking:
     assert "was called before" in talking.heard["action"][3][1]
 
 
-async def test_a10_04_three_answers_are_sent_back_then_it_is_written_from_what_was_found(
+@BOTH
+async def test_three_answers_are_sent_back_then_it_is_written_from_what_was_found(
     services: Services, talking: Talking
 ) -> None:
     talking.reset(action=[search("leave"), final("Leave is long [7].")], generate=[TRUE])
@@ -183,7 +188,7 @@ async def test_a10_04_three_answers_are_sent_back_then_it_is_written_from_what_w
     assert any("INVALID_CITATION_REF" in text for text in made.insufficiencies)
 
 
-async def test_t8_what_the_prompt_demands_beyond_the_budget_raises_it_up_to_a_limit(
+async def test_what_the_prompt_demands_beyond_the_budget_raises_it_up_to_a_limit(
     services: Services, talking: Talking
 ) -> None:
     talking.reset(
@@ -219,16 +224,14 @@ MISBEHAVED = {
 
 
 @pytest.mark.parametrize("reply", MISBEHAVED.values(), ids=MISBEHAVED.keys())
-async def test_a10_19_whatever_a_model_says_once_the_run_recovers(
-    services: Services, talking: Talking, reply: str
-) -> None:
+async def test_whatever_a_model_says_once_the_run_recovers(services: Services, talking: Talking, reply: str) -> None:
     talking.reset(action=[reply, search("leave"), opening(1), final(TRUE)])
     made, _ = await planned(services, LEAVE)
     assert made.answer == TRUE
 
 
 @pytest.mark.parametrize("reply", MISBEHAVED.values(), ids=MISBEHAVED.keys())
-async def test_a10_19_whatever_a_model_says_for_ever_the_run_ends_with_an_answer(
+async def test_whatever_a_model_says_for_ever_the_run_ends_with_an_answer(
     services: Services, talking: Talking, reply: str
 ) -> None:
     talking.reset(plan=[reply], action=[reply], generate=[TRUE])
@@ -238,7 +241,7 @@ async def test_a10_19_whatever_a_model_says_for_ever_the_run_ends_with_an_answer
     assert "default" in trace[0]["notes"]
 
 
-async def test_w7_a_model_that_fails_is_told_and_the_answer_is_extracted(
+async def test_a_model_that_fails_is_told_and_the_answer_is_extracted(
     services: Services, scripted: ScriptedServer
 ) -> None:
     scripted.script(*["500"] * 60)
@@ -248,6 +251,7 @@ async def test_w7_a_model_that_fails_is_told_and_the_answer_is_extracted(
     assert any(note.startswith("plan:") for note in made.degraded)
 
 
+@BOTH
 async def test_injected_instructions_open_nothing_of_another_collection(services: Services, talking: Talking) -> None:
     await fill(services, {"secret.md": "The code of the safe is 4711."}, "secrets")
     await fill(
@@ -265,6 +269,6 @@ async def test_injected_instructions_open_nothing_of_another_collection(services
 
 async def test_an_empty_collection_is_told_without_asking_a_model(services: Services, talking: Talking) -> None:
     talking.reset()
-    events = [event async for event in ask(services, Question(LEAVE, "nothing", new_id(), strategy="planned"))]
+    events = await read(services, Question(LEAVE, "nothing", new_id(), strategy="planned"))
     assert answer(events).sources == ()
     assert not talking.heard["action"]

@@ -36,6 +36,7 @@ def two(first: tuple[str, dict[str, Any]], second: tuple[str, dict[str, Any]]) -
     return "THOUGHT: Both at once.\n" + "\n".join(lines)
 
 
+BOTH = pytest.mark.parametrize("protocol", ["native", "text"])
 SEARCH = step("retrieve_vector", query="days of leave per year")
 DONE = step("final_answer", answer=TRUE)
 
@@ -62,7 +63,10 @@ def states(found: list[Any]) -> list[str]:
 # --- the loop -------------------------------------------------------------------------------------------------------
 
 
-async def test_a8_12_a_run_thinks_acts_observes_reflects_and_answers(services: Services, talking: Talking) -> None:
+@BOTH
+async def test_a_run_thinks_acts_observes_reflects_and_answers(
+    services: Services, talking: Talking, protocol: str
+) -> None:
     talking.reset(think=[SEARCH, DONE])
     found = await events(services)
     made = answer(found)
@@ -77,23 +81,31 @@ async def test_a8_12_a_run_thinks_acts_observes_reflects_and_answers(services: S
         "repeated_calls": 0,
     }  # fmt: skip
     assert made.route["strategy"] == "react"
+    assert made.route["protocol"] == protocol
     acting = next(event for event in found if isinstance(event, Progress) and event.step == "acting")
     assert "retrieve_vector" in acting.message
     assert "I look for it." in acting.message
     assert "".join(event.text for event in found if isinstance(event, Token)) == TRUE
 
 
-async def test_a8_14_the_model_is_told_the_tools_the_language_and_how_to_reply(
-    services: Services, talking: Talking
+TOLD = (
+    "retrieve_vector", "retrieve_graph", "lookup_entity", "compare_entities", "synthesize", "verify_claim",
+    "database_stats", "ask_clarification", "final_answer", "exhaustive_search", "aggregate",
+)  # fmt: skip
+
+
+@BOTH
+async def test_the_model_is_told_the_tools_the_language_and_how_to_reply(
+    services: Services, talking: Talking, scripted: ScriptedServer, protocol: str
 ) -> None:
     talking.reset(think=[SEARCH, DONE])
     await asked(services)
     system, user = talking.heard["think"][0]
-    for tool in (
-        "retrieve_vector", "retrieve_graph", "lookup_entity", "compare_entities", "synthesize", "verify_claim",
-        "database_stats", "ask_clarification", "final_answer", "exhaustive_search", "aggregate",
-    ):  # fmt: skip
-        assert f"- {tool}(" in system
+    given = [tool["function"]["name"] for request in scripted.requests[:1] for tool in request.body.get("tools", ())]
+    for tool in TOLD:
+        assert (f"- {tool}(" in system) == (protocol == "text")
+        assert (tool in given) == (protocol == "native")
+    assert ("ARGUMENTS" in system) == (protocol == "text"), "native prompts teach no format"
     assert "LANGUAGE RULES" in system
     assert "(en)" in system
     assert "2-3 steps at most" in system
@@ -103,23 +115,48 @@ async def test_a8_14_the_model_is_told_the_tools_the_language_and_how_to_reply(
     assert "30 days of leave" in second
 
 
-async def test_a8_06_two_tools_run_in_one_step(services: Services, talking: Talking) -> None:
+@pytest.mark.parametrize("tools", ["refuse", "words"])
+async def test_a_server_without_tools_is_asked_in_words_and_the_trace_says_so(
+    services: Services, talking: Talking, scripted: ScriptedServer, tools: str
+) -> None:
+    scripted.tools, scripted.formats = tools, set()
+    talking.reset(think=[SEARCH, DONE])
+    made = await asked(services)
+    assert (made.answer, made.route["protocol"]) == (TRUE, "text")
+    (only,) = (await get_trace(services, made.run_id)).plan["agent_steps"]
+    assert only["protocol"] == "text"
+
+
+async def test_a_model_that_has_tools_and_simply_answers_is_heard_where_it_cites(
+    services: Services, talking: Talking
+) -> None:
+    talking.reset(think=[SEARCH, TRUE])
+    assert (await asked(services)).answer == TRUE
+    talking.reset(think=[SEARCH, "I'm sorry, but I can't help with that."], generate=[TRUE])
+    made = await asked(services)
+    assert (made.answer, len(talking.heard["generate"])) == (TRUE, 1), "concluded from what was found"
+
+
+@BOTH
+async def test_two_tools_run_in_one_step(services: Services, talking: Talking, protocol: str) -> None:
     both = two(("retrieve_vector", {"query": "leave"}), ("retrieve_vector", {"query": "salaries"}))
     talking.reset(think=[both, DONE])
     made = await asked(services)
     assert (made.route["parallel_steps"], made.route["tool_calls"]) == (1, 2)
     seen = talking.heard["think"][1][1]
-    assert seen.count("[retrieve_vector]") == 2
+    assert seen.count("[retrieve_vector]" if protocol == "text" else "OBSERVATION: ") == 2
 
 
-async def test_a8_05_a_terminal_action_beside_another_stands_alone(services: Services, talking: Talking) -> None:
+@BOTH
+async def test_a_terminal_action_beside_another_stands_alone(services: Services, talking: Talking) -> None:
     talking.reset(think=[SEARCH, two(("retrieve_vector", {"query": "x"}), ("final_answer", {"answer": TRUE}))])
     made = await asked(services)
     assert made.answer == TRUE
     assert made.route["tool_calls"] == 1
 
 
-async def test_a8_05_a_question_back_needs_clarification(services: Services, talking: Talking) -> None:
+@BOTH
+async def test_a_question_back_needs_clarification(services: Services, talking: Talking) -> None:
     talking.reset(think=[step("ask_clarification", question="Which kind of leave do you mean?")])
     found = await events(services)
     made = answer(found)
@@ -128,7 +165,8 @@ async def test_a8_05_a_question_back_needs_clarification(services: Services, tal
     assert "needs_clarification" in states(found)
 
 
-async def test_a8_05_no_action_ends_the_loop_and_the_question_is_answered_anyway(
+@BOTH
+async def test_no_action_ends_the_loop_and_the_question_is_answered_anyway(
     services: Services, talking: Talking
 ) -> None:
     talking.reset(think=["I am a helpful assistant."], generate=[TRUE])
@@ -140,7 +178,8 @@ async def test_a8_05_no_action_ends_the_loop_and_the_question_is_answered_anyway
     assert any("ran fast instead" in note for note in made.degraded)
 
 
-async def test_a8_08_a_reflection_binds(services: Services, talking: Talking) -> None:
+@BOTH
+async def test_a_reflection_binds(services: Services, talking: Talking) -> None:
     talking.reset(think=[SEARCH], reflect=[ENOUGH], generate=[TRUE])
     made = await asked(services)
     assert made.answer == TRUE
@@ -150,27 +189,28 @@ async def test_a8_08_a_reflection_binds(services: Services, talking: Talking) ->
     assert "30 days of leave" in user
 
 
-async def test_a8_08_a_reflection_that_fails_decides_nothing(
+async def test_a_reflection_that_fails_decides_nothing(
     services: Services, talking: Talking, scripted: ScriptedServer
 ) -> None:
     talking.reset(think=[SEARCH, DONE])
-    scripted.script(Reply(), Reply("400"))
+    scripted.script(Reply(), Reply("401"))
     made = await asked(services)
     assert made.answer == TRUE
     assert any("a reflection failed" in note for note in made.degraded)
 
 
-async def test_a8_09_older_steps_are_told_without_their_observations(services: Services, talking: Talking) -> None:
+async def test_older_steps_are_told_without_their_observations(services: Services, talking: Talking) -> None:
     queries = ["parental leave", "salaries paid", "travel costs"]
     talking.reset(think=[*(step("retrieve_vector", query=query) for query in queries), DONE])
     await asked(services)
     last = talking.heard["think"][3][1]
     assert last.count("THOUGHT:") == 3
-    assert last.count("OBSERVATION:") == 2
+    assert last.count("OBSERVATION:") - last.count("(left out") == 2
     assert last.index("ACTION: retrieve_vector") < last.index("OBSERVATION:")
 
 
-async def test_a8_10_a_dead_end_is_taken_back_once_with_a_hint(services: Services, talking: Talking) -> None:
+@BOTH
+async def test_a_dead_end_is_taken_back_once_with_a_hint(services: Services, talking: Talking) -> None:
     nothing = step("lookup_entity", name="Zanzibarium")
     talking.reset(think=[nothing, step("retrieve_graph", query="Zanzibarium"), SEARCH, DONE])
     made = await asked(services)
@@ -185,7 +225,8 @@ async def test_a8_10_a_dead_end_is_taken_back_once_with_a_hint(services: Service
     assert len(talking.heard["reflect"]) == 2, "a step that is taken back is not reflected on"
 
 
-async def test_a8_11_after_seven_steps_it_must_conclude(services: Services, talking: Talking) -> None:
+@BOTH
+async def test_after_seven_steps_it_must_conclude(services: Services, talking: Talking) -> None:
     queries = ["leave", "parental leave", "salaries", "bonus", "overtime", "travel", "hotels", "trains"]
     talking.reset(think=[step("retrieve_vector", query=query) for query in queries], generate=[TRUE])
     made = await asked(services)
@@ -197,7 +238,7 @@ async def test_a8_11_after_seven_steps_it_must_conclude(services: Services, talk
     assert "What an agent did" in user
 
 
-async def test_a8_11_an_exception_falls_to_fast(services: Services, talking: Talking, scripted: ScriptedServer) -> None:
+async def test_an_exception_falls_to_fast(services: Services, talking: Talking, scripted: ScriptedServer) -> None:
     talking.reset(generate=[TRUE])
     scripted.script(Reply("401"))
     made = await asked(services)
@@ -205,7 +246,8 @@ async def test_a8_11_an_exception_falls_to_fast(services: Services, talking: Tal
     assert made.route["fell_back"] is True
 
 
-async def test_w13_the_same_call_again_is_not_made_and_going_in_circles_is_stopped(
+@BOTH
+async def test_the_same_call_again_is_not_made_and_going_in_circles_is_stopped(
     services: Services, talking: Talking
 ) -> None:
     talking.reset(think=[SEARCH], generate=[TRUE])
@@ -230,6 +272,7 @@ async def test_text_that_no_other_place_can_hold_does_no_harm(services: Services
     assert (await get_trace(services, answer(found).run_id)).plan["agent_steps"]
 
 
+@BOTH
 async def test_made_up_citations_are_removed(services: Services, talking: Talking) -> None:
     talking.reset(think=[SEARCH, step("final_answer", answer="Employees have 30 days of leave per year [1][7][99].")])
     made = await asked(services)
@@ -255,6 +298,7 @@ async def test_numbers_mean_the_passages_as_they_were_found(services: Services, 
     assert [citation.external_id for citation in made.citations] == ["travel.md"]
 
 
+@BOTH
 async def test_a_refuted_answer_is_written_again_from_the_passages(services: Services, talking: Talking) -> None:
     talking.reset(think=[SEARCH, step("final_answer", answer=FALSE)], ground=[NOT_GROUNDED], generate=[TRUE])
     found = await events(services)
@@ -264,6 +308,7 @@ async def test_a_refuted_answer_is_written_again_from_the_passages(services: Ser
     assert "45 days" in talking.heard["generate"][0][1], "the model is told what was wrong"
 
 
+@BOTH
 async def test_an_answer_without_any_look_at_the_documents_is_not_taken(services: Services, talking: Talking) -> None:
     talking.reset(think=[step("final_answer", answer="Paris is the capital of France.")], generate=[TRUE])
     made = await asked(services)
@@ -271,6 +316,7 @@ async def test_an_answer_without_any_look_at_the_documents_is_not_taken(services
     assert made.route["fell_back"] is True
 
 
+@BOTH
 async def test_counts_of_sql_need_no_citation(services: Services, talking: Talking) -> None:
     talking.reset(think=[step("database_stats"), step("final_answer", answer="There are 3 documents.")])
     made = await asked(services, "How many documents are there, compared with what you would expect?")
@@ -309,6 +355,7 @@ async def test_instructions_in_documents_are_data(services: Services, talking: T
     assert '\\"x\\"' in line
 
 
+@BOTH
 async def test_another_tenant_is_out_of_reach(
     services: Services, talking: Talking, environment: Environment, scripted: ScriptedServer
 ) -> None:
@@ -335,6 +382,7 @@ async def test_another_tenant_is_out_of_reach(
 # --- budget -----------------------------------------------------------------------------------------------------------
 
 
+@BOTH
 async def test_a_stalled_provider_does_not_hold_a_run_beyond_its_time(
     services: Services, talking: Talking, scripted: ScriptedServer
 ) -> None:

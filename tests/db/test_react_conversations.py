@@ -204,6 +204,7 @@ async def test_every_conversation_ends_once_within_its_budget_and_cites_what_exi
     for seed in SEEDS:
         draw = random.Random(f"failures {seed}")
         playing.begin(seed)
+        change(services, "agents", protocol=("native", "text", "auto")[seed % 3])
         scripted._script.clear()
         scripted.script(*(Reply(draw.choice(FAILURES)) if draw.random() < 0.15 else Reply() for _ in range(CALLS)))
         began = time.monotonic()

@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.document import Source
 from app.domain.job import Job
-from app.service import models as model_actions
+from app.service import models as model_service
 from app.service.documents import get_collection, get_document, index_now, list_documents
 from app.service.jobs import get_job
 from app.settings import ChunkingSettings, JobsSettings, Settings, SettingsStore
@@ -35,7 +35,7 @@ def markdown(name: str = "guide.md", text: str = MARKDOWN) -> Source:
 
 
 async def run(services: Services, *, force: bool = False) -> Job:
-    job = await model_actions.start_reindex(services, "test", force=force)
+    job = await model_service.start_reindex(services, "test", force=force)
     await services.worker().run_until_idle()
     return await get_job(services, job.id)
 
@@ -127,7 +127,7 @@ async def test_the_old_index_serves_until_each_swap(services: Services) -> None:
     texts = {f"d{i}": f"note {i} about granite. " * 60 for i in range(12)}
     await index_texts(services, texts)
     smaller = with_settings(services, SMALLER)
-    await model_actions.start_reindex(smaller, "test", force=False)
+    await model_service.start_reindex(smaller, "test", force=False)
     working = asyncio.create_task(smaller.worker().run_until_idle())
     seen = 0
     while not working.done():
@@ -157,7 +157,7 @@ async def test_a_cancelled_job_stops(services: Services, force: bool) -> None:
     from app.service.jobs import cancel_job
 
     await index_texts(services, {"a": "note"})
-    job = await model_actions.start_reindex(services, "test", force=force)
+    job = await model_service.start_reindex(services, "test", force=force)
     await cancel_job(services, job.id)
     assert await services.worker().run_until_idle() == 0
 

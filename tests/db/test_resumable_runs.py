@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -12,13 +11,13 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
+from app.answering.context import Report
 from app.domain.event import Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.principal import Principal
 from app.domain.question import Question
 from app.errors import ProviderTimeoutError
-from app.runs.follow import follow, look
-from app.runs.journal import merged
-from app.runs.registry import Runs
+from app.runs.log import join_text, look
+from app.runs.task import Runs, Task, Work
 from app.settings import RunSettings
 from app.store import runs
 from app.store.runs import KINDS, event_from_text, event_to_text
@@ -103,8 +102,8 @@ def test_pieces_of_text_are_merged_between_other_events() -> None:
         Progress("x", 96),
         Progress("y", 97),
     ]
-    assert merged(said) == [Token("ab"), Progress("retry", 95), Token("c"), Progress("x", 96), Progress("y", 97)]
-    assert merged([]) == []
+    assert join_text(said) == [Token("ab"), Progress("retry", 95), Token("c"), Progress("x", 96), Progress("y", 97)]
+    assert join_text([]) == []
 
 
 # --- fences -------------------------------------------------------------------------------------------------------------
@@ -173,56 +172,54 @@ async def test_other_tenants_neither_see_nor_cancel(db: Database, tenant: Princi
 # --- running ------------------------------------------------------------------------------------------------------------
 
 
-async def said(registry: Runs, db: Database, tenant: Principal, events: Any) -> list[Event]:
-    """All events of a resumable run, as a reader finds them."""
-    asked = question()
-    await registry.resumable(tenant, asked, "query", events(asked))
-    following = follow(db, tenant, asked.run_id, 0, lambda: registry.find(tenant, asked.run_id))
-    return [item.event async for item in following]
+async def begun(registry: Runs, tenant: Principal, asked: Question, work: Work) -> Task:
+    return await registry.start(tenant, asked, work, lambda end: None, resumable=True)
+
+
+async def said(registry: Runs, tenant: Principal, work: Work) -> list[Event]:
+    """All events of a resumable run, as a reader finds them; the first says that it began."""
+    first, *rest = [item.event async for item in (await begun(registry, tenant, question(), work)).events()]
+    assert isinstance(first, RunStarted)
+    return rest
 
 
 async def test_every_way_to_end_is_one_terminal_event(db: Database, tenant: Principal) -> None:
     registry = Runs(db, RunSettings)
 
-    async def ends_without(asked: Question) -> Any:
-        yield Token("a")
-
-    async def breaks(asked: Question) -> Any:
-        yield Token("a")
+    async def breaks(report: Report) -> Any:
+        report(Token("a"))
         raise ZeroDivisionError
 
-    async def fails_at_once(asked: Question) -> Any:
+    async def fails_at_once(report: Report) -> Any:
         raise ProviderTimeoutError("too late")
-        yield
 
-    async def says_two_ends(asked: Question) -> Any:
-        yield Cancelled(asked.run_id)
-        yield Cancelled(asked.run_id)
+    async def speaks_on(report: Report) -> Any:
+        asyncio.get_running_loop().call_later(0.2, report, Token("late"))
+        raise asyncio.CancelledError
 
-    for events, code in ((ends_without, "internal"), (breaks, "internal"), (fails_at_once, "provider-timeout")):
-        *_, last = await said(registry, db, tenant, events)
-        assert isinstance(last, Failed), events
+    for work, code in ((breaks, "internal"), (fails_at_once, "provider-timeout")):
+        *_, last = await said(registry, tenant, work)
+        assert isinstance(last, Failed), work
         assert last.error.code == code
-    (only,) = await said(registry, db, tenant, says_two_ends)
+    (only,) = await said(registry, tenant, speaks_on)
     assert isinstance(only, Cancelled)
 
 
 async def test_closing_ends_what_runs_and_takes_nothing_more(db: Database, tenant: Principal) -> None:
     registry = Runs(db, RunSettings)
 
-    async def waits(asked: Question) -> Any:
-        yield RunStarted(asked.run_id, "auto")
+    async def waits(report: Report) -> Any:
         await asyncio.Event().wait()
 
     asked = question()
-    await registry.resumable(tenant, asked, "query", waits(asked))
+    await begun(registry, tenant, asked, waits)
     await registry.close(0.1)
     first, last = await everything(db, tenant, asked.run_id)
     assert isinstance(first, RunStarted)
     assert isinstance(last, Failed)
     assert last.error.code == "stopping"
     with pytest.raises(Exception, match="stopping"):
-        await registry.resumable(tenant, replace(asked, run_id=uuid4()), "query", waits(asked))
+        await begun(registry, tenant, question(), waits)
 
 
 async def test_storing_with_an_unknown_outcome_is_not_repeated(
@@ -250,13 +247,13 @@ async def test_storing_with_an_unknown_outcome_is_not_repeated(
 
         return Broken()
 
-    async def talks(asked: Question) -> Any:
+    async def talks(report: Report) -> Any:
         monkeypatch.setattr(Database, "transaction", breaking)  # the run is open by now
-        yield Token("a")
-        yield Progress("complete", 100)
-        yield Cancelled(asked.run_id)
+        report(Token("a"))
+        report(Progress("complete", 100))
+        raise asyncio.CancelledError
 
-    found = await said(registry, db, tenant, talks)
+    found = await said(registry, tenant, talks)
     assert broken
     assert [type(event) for event in found] == [Token, Progress, Cancelled]
 

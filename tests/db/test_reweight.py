@@ -76,7 +76,7 @@ async def test_large_languages_are_left_to_one_job(services: Services) -> None:
     assert await services.worker().run_until_idle() >= 1
     async with services.database.transaction(services.principal) as connection:
         ended = await jobs.get(connection, services.principal, waiting[0].id)
-        assert await lexical.drifted(connection, services.principal, collection.id, 0.0001) == []
+        assert await lexical.find_drifted(connection, services.principal, collection.id, 0.0001) == []
     assert ended is not None
     assert ended.status == "succeeded"
     assert ended.result == {"passages": 160}

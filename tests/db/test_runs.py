@@ -35,9 +35,7 @@ async def plan_of(services: Services, run_id: Any) -> Any:
         ("asdfghjkl", "garbage"), ("????", "garbage"), ("xxxxxxxxxxx", "garbage"),
     ],
 )  # fmt: skip
-async def test_a1_23_small_talk_gets_its_fixed_reply_word_for_word(
-    services: Services, message: str, intent: Any
-) -> None:
+async def test_small_talk_gets_its_fixed_reply_word_for_word(services: Services, message: str, intent: Any) -> None:
     events = await events_of(services, message)
     made = answer(events)
     assert made.answer == REPLIES[intent]
@@ -47,7 +45,7 @@ async def test_a1_23_small_talk_gets_its_fixed_reply_word_for_word(
     assert not any(isinstance(event, SourcesFound) for event in events)
 
 
-async def test_a1_24_going_on_keeps_the_sources_of_the_last_answer(services: Services) -> None:
+async def test_going_on_keeps_the_sources_of_the_last_answer(services: Services) -> None:
     await fill(services)
     first = await answered(services, LEAVE, session_id="s")
     assert first.answer == "Employees have 30 days of leave per year. [1]"
@@ -74,7 +72,7 @@ async def test_going_on_shows_nothing_that_the_caller_has_left_out(services: Ser
         assert not {source.external_id for source in made.sources} & set(HANDBOOK), message
 
 
-async def test_a1_24_without_a_context_a_followup_is_asked_back_or_retrieved(services: Services) -> None:
+async def test_without_a_context_a_followup_is_asked_back_or_retrieved(services: Services) -> None:
     await fill(services)
     made = await answered(services, "tell me more about parental leave", session_id="new")
     assert made.route["strategy"] in ("fast", "enhanced")
@@ -135,7 +133,7 @@ async def test_a_deleted_source_is_not_brought_back_by_a_followup(services: Serv
         ("Wie viele Dokumente gibt es?", "Die Sammlung „handbook“ enthält 3 Dokumente"),
     ],
 )
-async def test_a1_11_questions_about_the_collection_are_answered_completely(
+async def test_questions_about_the_collection_are_answered_completely(
     services: Services, message: str, begins: str
 ) -> None:
     await fill(services)
@@ -154,9 +152,7 @@ async def test_a1_11_questions_about_the_collection_are_answered_completely(
         ("Was ist die Hauptstadt der Mongolei?", "Versuchen Sie es mit anderen Worten"),
     ],
 )
-async def test_a3_10_what_the_documents_do_not_answer_says_what_to_do(
-    services: Services, message: str, says: str
-) -> None:
+async def test_what_the_documents_do_not_answer_says_what_to_do(services: Services, message: str, says: str) -> None:
     await fill(services)
     made = await answered(services, message)
     assert says in made.answer
@@ -169,7 +165,7 @@ async def test_a3_10_what_the_documents_do_not_answer_says_what_to_do(
 # --- strategies -----------------------------------------------------------------------------------------------------
 
 
-async def test_a1_15_enhanced_retrieves_and_reads_half_as_much_again(services: Services) -> None:
+async def test_enhanced_retrieves_and_reads_half_as_much_again(services: Services) -> None:
     await fill(services, {f"hill{n}.md": f"Hill number {n} has a cairn of {n + 3} stones." for n in range(40)})
     fast = await answered(services, "Which hill has a cairn?", strategy="fast")
     enhanced = await answered(services, "Which hill has a cairn?", strategy="enhanced")
@@ -201,7 +197,7 @@ async def test_each_part_of_a_question_is_searched_and_answered(services: Servic
     assert all(row["verdict"] for row in told)
 
 
-async def test_t12_the_trace_holds_every_decision(services: Services) -> None:
+async def test_the_trace_holds_every_decision(services: Services) -> None:
     await fill(services)
     made = await answered(services, LEAVE)
     plan = (await plan_of(services, made.run_id)).plan
@@ -254,7 +250,7 @@ async def first_search(services: Services, run_id: Any) -> dict[str, float]:
     "message",
     ["Summarize all documents", "Résume tous les documents", "Resume todos los documentos", "Fasse alle Dokumente zusammen"],
 )  # fmt: skip
-async def test_a3_09_a_summary_reads_everything_in_order(services: Services, message: str) -> None:
+async def test_a_summary_reads_everything_in_order(services: Services, message: str) -> None:
     await fill(services)
     made = await answered(services, message)
     assert (made.route["strategy"], made.route["is_summarization"]) == ("summarize", True)
@@ -270,7 +266,7 @@ async def test_a3_09_a_summary_reads_everything_in_order(services: Services, mes
         assert source.content[cited.start - source.start : cited.end - source.start] == cited.quote
 
 
-async def test_a3_09_a_summary_is_of_the_document_that_is_named(services: Services) -> None:
+async def test_a_summary_is_of_the_document_that_is_named(services: Services) -> None:
     await fill(services)
     for message in ("Summarize travel.md", "Summarize the document on travel"):
         made = await answered(services, message)
@@ -278,7 +274,7 @@ async def test_a3_09_a_summary_is_of_the_document_that_is_named(services: Servic
         assert made.coverage.startswith("complete: 1 of 1 passages")
 
 
-async def test_a3_09_what_does_not_fit_the_budget_is_sampled_evenly_and_said(services: Services) -> None:
+async def test_what_does_not_fit_the_budget_is_sampled_evenly_and_said(services: Services) -> None:
     change(services, "answer", summary_tokens=1000)
     long = "\n\n".join(
         f"Chapter {n} tells of hill {n}. " + f"The cairn of hill {n} has stones. " * 40 for n in range(40)
@@ -295,7 +291,7 @@ async def test_a3_09_what_does_not_fit_the_budget_is_sampled_evenly_and_said(ser
 # --- what goes wrong ------------------------------------------------------------------------------------------------
 
 
-async def test_w7_a_memory_that_fails_does_not_lose_the_answer(
+async def test_a_memory_that_fails_does_not_lose_the_answer(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fill(services)
@@ -306,7 +302,7 @@ async def test_w7_a_memory_that_fails_does_not_lose_the_answer(
     async def away(*arguments: Any) -> Any:
         raise DatabaseUnavailableError("gone")
 
-    monkeypatch.setattr("app.service.ask.recall", away)
+    monkeypatch.setattr("app.answering.library.recall", away)
     made = await answered(services, LEAVE, session_id="s")
     assert "30 days" in made.answer
     assert any(note.startswith("memory: what was said before could not be read") for note in made.degraded)
@@ -319,7 +315,7 @@ async def test_a_failed_search_fails_the_run_and_leaves_its_plan(
         raise DatabaseUnavailableError("the database is away")
 
     await fill(services)
-    monkeypatch.setattr("app.service.ask.cached_search", down)
+    monkeypatch.setattr("app.answering.library.cached_search", down)
     events = await events_of(services, LEAVE)
     assert isinstance(events[-1], Failed)
     await services.traces.flush()
@@ -333,7 +329,7 @@ async def test_a_bug_fails_the_run_without_showing_its_inside(
     async def broken(*arguments: Any, **more: Any) -> Any:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr("app.service.ask.cached_search", broken)
+    monkeypatch.setattr("app.answering.library.cached_search", broken)
     events = await events_of(services, LEAVE)
     assert isinstance(events[-1], Failed)
     assert (events[-1].error.status, "secret" in events[-1].error.detail) == (500, False)
@@ -362,7 +358,7 @@ async def test_whatever_is_said_there_is_one_answer(services: Services, session:
             assert f"[{cited.n}]" in made.answer, message
 
 
-async def test_a13_07_progress_only_grows(services: Services) -> None:
+async def test_progress_only_grows(services: Services) -> None:
     await fill(services)
     for message in (LEAVE, "Summarize everything", "How many documents are there?", "Compare leave and pay"):
         percents = [event.percent for event in await events_of(services, message) if isinstance(event, Progress)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from typing import Any
@@ -16,10 +15,11 @@ from app.domain.event import TERMINAL, Cancelled, Failed, Progress, Token
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import ProviderError
-from app.service.ask import ask
+from app.runs.task import held
+from app.service.ask import start
 from app.service.search import get_trace
 from app.wiring import Services
-from tests.db.runs import LEAVE, answer, answered, change, events_of, fill
+from tests.db.runs import LEAVE, answer, answered, change, events_of, fill, read
 from tests.waiting import hang_guard
 
 TRUE = "Employees have 30 days of leave per year [1]."
@@ -56,9 +56,7 @@ async def test_a_supported_answer_is_grounded_at_the_first_attempt(services: Ser
     assert len(talking.heard["generate"]) == 1
 
 
-async def test_a6_06_the_prompt_has_what_the_graph_says_before_its_sources(
-    services: Services, talking: Talking
-) -> None:
+async def test_the_prompt_has_what_the_graph_says_before_its_sources(services: Services, talking: Talking) -> None:
     """Lines carry the numbers of the sources that prove them; without a contribution of the graph there are no sections."""
     await fill(services, {
         "film.md": "The film Big Eyes was directed by Tim Burton. It was shown in many towns.",
@@ -78,7 +76,7 @@ async def test_a6_06_the_prompt_has_what_the_graph_says_before_its_sources(
     assert "===" not in talking.heard["generate"][-1][1]
 
 
-async def test_a11_02_a_contradiction_is_answered_again_with_feedback(
+async def test_a_contradiction_is_answered_again_with_feedback(
     services: Services, talking: Talking, scripted: ScriptedServer
 ) -> None:
     talking.reset(generate=[FALSE, TRUE], ground=[NOT_GROUNDED, "GROUNDED: YES\nSCORE: 1.0\nISSUES:\nnone"])
@@ -100,9 +98,7 @@ async def test_a11_02_a_contradiction_is_answered_again_with_feedback(
     assert "45 days" not in json.dumps(trace.plan["attempts"]), "a trace keeps no words of an answer that was withheld"
 
 
-async def test_a11_02_after_two_retries_the_answer_says_what_is_not_supported(
-    services: Services, talking: Talking
-) -> None:
+async def test_after_two_retries_the_answer_says_what_is_not_supported(services: Services, talking: Talking) -> None:
     talking.reset(generate=[FALSE], ground=[NOT_GROUNDED])
     made = await answered(services, LEAVE)
     assert len(talking.heard["generate"]) == 3
@@ -114,7 +110,7 @@ async def test_a11_02_after_two_retries_the_answer_says_what_is_not_supported(
 
 
 @pytest.mark.parametrize("where", ["ground", "rag"])
-async def test_a11_04_strict_checking_withholds_it_and_says_what_the_sources_say(
+async def test_strict_checking_withholds_it_and_says_what_the_sources_say(
     services: Services, talking: Talking, where: str
 ) -> None:
     if where == "ground":
@@ -132,7 +128,7 @@ async def test_a11_04_strict_checking_withholds_it_and_says_what_the_sources_say
     assert made.insufficiencies[0].startswith("The generated answer was not supported")
 
 
-async def test_a15_02_switching_the_check_off_checks_nothing(services: Services, talking: Talking) -> None:
+async def test_switching_the_check_off_checks_nothing(services: Services, talking: Talking) -> None:
     change(services, "ground", enabled=False)
     talking.reset(generate=[FALSE])
     made = await answered(services, LEAVE)
@@ -162,7 +158,7 @@ async def test_a_refusal_is_not_checked_and_says_what_to_do(services: Services, 
 
 
 @pytest.mark.parametrize("kind", ["401", "malformed", "empty", "disconnect", "500"])
-async def test_w7_a_model_that_fails_before_its_first_token_is_replaced_and_said(
+async def test_a_model_that_fails_before_its_first_token_is_replaced_and_said(
     services: Services, scripted: ScriptedServer, kind: str
 ) -> None:
     scripted.script(*[kind] * 4)
@@ -172,7 +168,7 @@ async def test_w7_a_model_that_fails_before_its_first_token_is_replaced_and_said
 
 
 @pytest.mark.parametrize("kind", ["cut", "error_chunk", "silent_end"])
-async def test_w7_a_stream_that_breaks_off_fails_the_run(
+async def test_a_stream_that_breaks_off_fails_the_run(
     services: Services, scripted: ScriptedServer, talking: Talking, kind: str
 ) -> None:
     talking.reset(generate=[TRUE])
@@ -183,7 +179,7 @@ async def test_w7_a_stream_that_breaks_off_fails_the_run(
     assert isinstance(events[-1].error, ProviderError)
 
 
-async def test_w7_a_stalled_model_is_given_up_in_time(services: Services, scripted: ScriptedServer) -> None:
+async def test_a_stalled_model_is_given_up_in_time(services: Services, scripted: ScriptedServer) -> None:
     change(services, "answer", timeout_seconds=0.5)
     scripted.script(*["stall"] * 4)
     async with hang_guard(20):
@@ -218,20 +214,13 @@ async def test_cancelling_the_reader_ends_with_cancelled_and_is_traced(
     services: Services, scripted: ScriptedServer
 ) -> None:
     scripted.script(Reply("stall_late", text="one two three"))
-    question, events, spoken = Question(LEAVE, "handbook", new_id()), [], asyncio.Event()
-
-    async def read() -> None:
-        async for event in ask(services, question):
-            events.append(event)
-            if isinstance(event, Token):
-                spoken.set()
-
-    task = asyncio.create_task(read())
+    question, events = Question(LEAVE, "handbook", new_id()), []
+    task = await start(services, question)
     async with hang_guard(20):
-        await spoken.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+        async for item in task.events():
+            events.append(item.event)
+            if isinstance(item.event, Token):
+                task.cancel()
     assert events[-1] == Cancelled(question.run_id)
     assert sum(isinstance(event, TERMINAL) for event in events) == 1
     trace = await get_trace(services, question.run_id)
@@ -244,12 +233,10 @@ async def test_a_stream_that_is_closed_early_is_traced_as_cancelled(
 ) -> None:
     scripted.script(Reply("stall_late", text="one two three"))
     question = Question(LEAVE, "handbook", new_id())
-    stream: Any = ask(services, question)
-    async for event in stream:
-        if isinstance(event, Token):
-            break
-    async with hang_guard():
-        await stream.aclose()
+    async with hang_guard(20), held(await start(services, question)) as task:
+        async for item in task.events():
+            if isinstance(item.event, Token):
+                break
     assert (await get_trace(services, question.run_id)).outcome == "cancelled"
 
 
@@ -260,7 +247,7 @@ async def test_a_stream_that_is_closed_early_is_traced_as_cancelled(
     ("message", "told"),
     [("explain simpler", "fifth-grade"), ("go deeper", "technical depth"), ("tell me more", "beyond that answer")],
 )
-async def test_a1_24_context_handlers_tell_the_model_what_is_wanted(
+async def test_context_handlers_tell_the_model_what_is_wanted(
     services: Services, talking: Talking, message: str, told: str
 ) -> None:
     talking.reset(generate=[TRUE, "You get 30 days of leave each year [1]."])
@@ -275,7 +262,7 @@ async def test_a1_24_context_handlers_tell_the_model_what_is_wanted(
     assert set(originals) <= {passage.passage_id for passage in made.sources}
 
 
-async def test_a3_09_a_long_text_is_summarised_from_notes_of_its_parts(services: Services, talking: Talking) -> None:
+async def test_a_long_text_is_summarised_from_notes_of_its_parts(services: Services, talking: Talking) -> None:
     change(services, "answer", max_context_tokens=900)
     hills = "\n\n".join(f"## Hill {n}\n\n" + f"The cairn on hill {n} is {n} metres high. " * 30 for n in range(12))
     await fill(services, {"hills.md": hills}, collection="hills")
@@ -294,7 +281,7 @@ async def test_a3_09_a_long_text_is_summarised_from_notes_of_its_parts(services:
     assert made.usage["calls"] >= len(notes) + 1
 
 
-async def test_a3_09_a_part_that_cannot_be_read_is_told(
+async def test_a_part_that_cannot_be_read_is_told(
     services: Services, talking: Talking, scripted: ScriptedServer
 ) -> None:
     change(services, "answer", max_context_tokens=900)
@@ -325,14 +312,12 @@ def _numbers(user: str) -> list[int]:
 # --- what a model adds to a search ------------------------------------------------------------------------------------
 
 
-async def test_a2_02_a2_03_parts_and_phrasings_of_an_enhanced_question_are_searched(
-    services: Services, talking: Talking
-) -> None:
+async def test_parts_and_phrasings_of_an_enhanced_question_are_searched(services: Services, talking: Talking) -> None:
     part, phrasing = "leave days of employees", "annual leave of employees per year"
     talking.reset(
         decompose=[json.dumps([part, "days of leave per year"])], expand=[json.dumps([phrasing])], generate=[TRUE]
     )
-    events = [event async for event in ask(services, Question(LEAVE, "handbook", new_id(), strategy="enhanced"))]
+    events = await read(services, Question(LEAVE, "handbook", new_id(), strategy="enhanced"))
     made = answer(events)
     assert made.route["subquestions"] == [part, "days of leave per year"]
     assert made.route["expansions"] == [phrasing]
@@ -356,7 +341,7 @@ async def test_parts_that_rules_have_found_are_kept(services: Services, talking:
     assert len(talking.heard["expand"]) == 1
 
 
-async def test_w7_an_unusable_widening_is_told_and_done_without(services: Services, talking: Talking) -> None:
+async def test_an_unusable_widening_is_told_and_done_without(services: Services, talking: Talking) -> None:
     talking.reset(decompose=["I would not split this."], expand=['["Eagle termination 2019"]'], generate=[TRUE])
     made = await answered(services, LEAVE, strategy="enhanced")
     assert made.answer == TRUE

@@ -64,6 +64,20 @@ async def test_meaning_finds_what_words_do_not(library: Services) -> None:
     assert result.passages[0].matched == (0, len(TEXTS["cairns"]))
 
 
+@pytest.mark.parametrize("grouping", [{}, {"group_by": "document"}], ids=["one statement", "stepwise"])
+async def test_far_from_everything_the_order_of_the_cosines_stays(services: Services, grouping: dict[str, str]) -> None:
+    """All cosines are below 0, which relative scores count as 0; the statement guesses the same passages."""
+    goods = ("paper", "ink", "glue", "pens", "tape", "wire", "bolts", "nails", "lamps", "cups", "soap", "rope", "sand")
+    text = "Invoice {}: {} boxes of {} were delivered to the warehouse in Lyon and paid by bank transfer."
+    await index_texts(services, {one: text.format(n, 7 * n, one) for n, one in enumerate((*goods, "tiles", "seeds"))})
+    result = await find(services, "haiku about love and grief", legs=("vector",), top_k=5, **grouping)
+    vector = next(leg for leg in (await get_trace(services, result.trace_id)).legs if leg.leg == "vector")
+    assert len(vector.scores) == 15
+    assert max(vector.scores) < 0
+    assert [passage.passage_id for passage in result.passages] == list(vector.passage_ids[:5])
+    assert not result.retries
+
+
 async def test_hybrid_fuses_both_legs(library: Services) -> None:
     """Over the database: share/(60 + rank) summed over the legs; relative scores are the default."""
     result = await find(library, "cairn trail fog")

@@ -1,4 +1,4 @@
-"""A search in one statement finds what the same search leg by leg finds, and tells it the same way (ADR 0015)."""
+"""A search in one statement finds what the same search stepwise finds, and tells it the same way (ADR 0015)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from app.domain.ids import new_id
-from app.domain.passage import SearchRequest, SearchResult
+from app.domain.passage import Leg, SearchRequest, SearchResult
 from app.domain.trace import LegTrace
 from app.retrieve import single_statement, stepwise
-from app.retrieve.context import Asked, Found, Stopwatch
-from app.retrieve.embed import QueryVectors
+from app.retrieve.context import Executed, Retrieved
+from app.retrieve.embed import embed_query
+from app.retrieve.plan import plan_search
 from app.service.documents import create_collection, delete_document, index_now, list_documents
 from app.service.search import get_trace
 from app.settings import RagSettings, RetrieveSettings, Settings, SettingsStore, VectorSettings
@@ -44,14 +45,15 @@ def queries(count: int = 12) -> list[str]:
     return [" ".join(chance.choices([*WORDS, "unknown", "the"], k=chance.randint(1, 7))) for _ in range(count)]
 
 
-async def both_ways(services: Services, settings: Settings, **asked: Any) -> tuple[Found | None, Found]:
+async def both_ways(services: Services, settings: Settings, **asked: Any) -> tuple[Executed, Retrieved]:
     request = SearchRequest(collections=("test",), cache=False, **asked)
-    search_deps, principal = services.search_deps, services.principal
-    embedded = QueryVectors(search_deps, principal, request, settings)
-    await embedded.add([search_deps.model], Stopwatch())
-    search = Asked(search_deps, principal, request, None, settings, request.top_k, Stopwatch())
-    assert single_statement.suits(search, embedded)
-    return await single_statement.retrieve(search, embedded), await stepwise.retrieve(search, embedded, guarded=False)
+    deps = services.search_deps
+    context = await embed_query(plan_search(deps, services.principal, request, settings), [deps.model])
+    assert single_statement.suits(context)
+    long = await stepwise.retrieve(context, isolated=False)
+    assert long.found is not None
+    assert not long.failed
+    return await single_statement.retrieve(context), long.found
 
 
 def rounded(value: Any) -> Any:
@@ -77,21 +79,25 @@ async def test_one_statement_is_the_same_search(services: Services, name: str) -
     """Legs with scores, confidence, exactness and regime, fused order, passages, state of the collection."""
     await fill(services, 60)
     for number, query in enumerate(queries()):
-        legs = [("vector", "lexical"), ("lexical", "vector"), ("vector",), ("lexical",)][number % 4]
-        short, long = await both_ways(services, SETTINGS[name], query=query, top_k=(3, 10, 40)[number % 3], legs=legs)
-        assert short is not None, f"{query}: the passages that fuse best were guessed wrong"
+        legs: tuple[Leg, ...] = [("vector", "lexical"), ("lexical", "vector"), ("vector",), ("lexical",)][number % 4]
+        executed, long = await both_ways(
+            services, SETTINGS[name], query=query, top_k=(3, 10, 40)[number % 3], legs=legs
+        )
+        assert executed.retry is None, f"{query}: the passages that fuse best were guessed wrong"
+        short = executed.found
+        assert short is not None
         assert list(short.legs) == list(long.legs) == list(legs)
         for leg in legs:
             assert rounded(asdict(short.legs[leg])) == rounded(asdict(long.legs[leg]))
         assert rounded(short.fused) == rounded(long.fused)
         assert rounded([asdict(item) for item in short.shortlist]) == rounded([asdict(item) for item in long.shortlist])
-        assert (short.scope, short.documents, short.failed) == (long.scope, long.documents, long.failed)
+        assert (short.scope, short.documents, executed.failed) == (long.scope, long.documents, {})
 
 
 async def test_an_empty_collection_is_searched_the_same_way(services: Services) -> None:
     await create_collection(services, "test")
     short, long = await both_ways(services, Settings(), query="granite")
-    assert short == long
+    assert short == Executed(long)
     assert not (await find(services, "granite", cache=False)).passages
 
 
@@ -99,7 +105,8 @@ async def test_an_index_with_too_few_rows_gives_way_to_the_scan(services: Servic
     """Few tuples may be scanned, so HNSW under-returns: always min(wanted, visible) passages."""
     await fill(services, 60)
     settings = Settings(vector=VectorSettings(exact_below=0, ef_search=10, candidates=20, max_scan_tuples=1000))
-    short, long = await both_ways(services, settings, query="granite cairn", top_k=200, legs=("vector",))
+    executed, long = await both_ways(services, settings, query="granite cairn", top_k=200, legs=("vector",))
+    short = executed.found
     assert short is not None
     assert len(short.shortlist) == len(long.shortlist)
     assert short.legs["vector"].how["parts"][0]["fell_back"] == long.legs["vector"].how["parts"][0]["fell_back"]
@@ -136,7 +143,7 @@ async def test_a_plain_search_is_one_round_trip(services: Services) -> None:
     "changes",
     [{"filters": {"a": 1}}, {"query": "granite -cairn"}, {"group_by": "document"}, {"collections": ("test", "more")}],
 )
-async def test_other_searches_go_leg_by_leg(services: Services, changes: dict[str, Any]) -> None:
+async def test_other_searches_go_stepwise(services: Services, changes: dict[str, Any]) -> None:
     await fill(services, 5)
     await create_collection(services, "more")
     request = replace(SearchRequest(query="granite cairn", collections=("test",), cache=False), **changes)
@@ -159,7 +166,7 @@ async def test_legs_that_fail_are_named_though_they_ran_together(services: Servi
     assert {leg.leg for leg in trace.legs} == {"lexical", "fused"}
 
 
-async def test_a_search_that_takes_too_long_fails_leg_by_leg(services: Services, psql: Any, database: str) -> None:
+async def test_a_search_that_takes_too_long_fails_stepwise(services: Services, psql: Any, database: str) -> None:
     """The time limit of the one statement is that of each leg: the slow one is reported, the other answers."""
     await fill(services, 5)
     slow = (

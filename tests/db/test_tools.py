@@ -16,13 +16,13 @@ from app.agents.tools.registry import (
     TOOLS,
     Tool,
     Toolbox,
-    ToolResult,
     open_toolbox,
-    use,
 )
-from app.agents.tools.tool import LONGEST_TEXT, Arguments, Text
+from app.agents.tools.tool import LONGEST_TEXT, Arguments, Text, ToolResult
+from app.agents.tools.use import use
 from app.answering.choose import Route
 from app.answering.context import Record, Run
+from app.answering.run import understand_question
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import CairnError
@@ -52,12 +52,13 @@ async def services(environment: Environment) -> AsyncIterator[Services]:
 async def toolbox(services: Services, collection: str = "people", **more: Any) -> Toolbox:
     question = Question("Who was born in Warsaw?", collection, new_id(), **more)
     record, settings = Record(question), services.settings.current
-    deps = deps_for(services, question, settings, record)
-    run = Run(question, await deps.understand(question), Route("react", "a test"), deps, record, lambda event: None)
+    deps = deps_for(services, settings)
+    plan = await understand_question(question, deps, record)
+    run = Run(question, plan, Route("react", "a test"), deps, record, lambda event: None)
     return open_toolbox(run, TOOLS)
 
 
-def test_a8_02_all_tools_are_there() -> None:
+def test_all_tools_are_there() -> None:
     assert set(REACT_TOOLS) == {
         "retrieve_vector", "retrieve_graph", "lookup_entity", "compare_entities", "synthesize", "verify_claim",
         "database_stats", "ask_clarification", "final_answer", "exhaustive_search", "aggregate",
@@ -91,7 +92,7 @@ async def test_exhaustive_search_counts_completely(services: Services) -> None:
     assert "no passage" in nothing.observation
 
 
-async def test_a8_13_aggregates_are_exact_and_say_how_complete_they_are(services: Services) -> None:
+async def test_aggregates_are_exact_and_say_how_complete_they_are(services: Services) -> None:
     box = await toolbox(services)
     stats = await use(box, "database_stats", {})
     assert stats.data["documents"] == 3
@@ -136,7 +137,7 @@ async def test_entities_and_what_they_are_related_to(services: Services) -> None
     assert not alone.success
 
 
-async def test_a11_06_claims_are_verified_against_passages(services: Services) -> None:
+async def test_claims_are_verified_against_passages(services: Services) -> None:
     box = await toolbox(services)
     true = await use(box, "verify_claim", {"claim": "Marie Curie was born in Warsaw in 1867."})
     assert true.data["supported"] is True
@@ -159,7 +160,7 @@ async def test_what_was_found_is_put_together_with_the_same_numbers(services: Se
 # --- citations ------------------------------------------------------------------------------------------------------
 
 
-async def test_a10_06_places_are_found_and_opened_by_whole_ids(services: Services) -> None:
+async def test_places_are_found_and_opened_by_whole_ids(services: Services) -> None:
     box = await toolbox(services)
     found = await use(box, "search_docs", {"query": "born in Warsaw"})
     first = found.data[0]
@@ -174,7 +175,7 @@ async def test_a10_06_places_are_found_and_opened_by_whole_ids(services: Service
 
 
 @pytest.mark.parametrize("how", ["truncated", "invented", "no hex", "crossed", "sql", "number"])
-async def test_a10_06_other_ids_are_told_apart(services: Services, how: str) -> None:
+async def test_other_ids_are_told_apart(services: Services, how: str) -> None:
     box = await toolbox(services)
     one, other = (await use(box, "search_docs", {"query": "born in Warsaw"})).data[:2]
     given: dict[str, Any] = {
@@ -248,7 +249,7 @@ async def test_unknown_tools_and_wrong_arguments_are_explained(services: Service
     assert [used.success for used in box.used] == [False, False, False, True, False, True]
 
 
-async def test_w13_a_repeated_call_is_told_and_not_made(services: Services) -> None:
+async def test_a_repeated_call_is_told_and_not_made(services: Services) -> None:
     box = await toolbox(services)
     first = await use(box, "retrieve_vector", {"query": "born in Warsaw"})
     second = await use(box, "retrieve_vector", {"query": "Born in  WARSAW", "top_k": 5})
@@ -273,9 +274,7 @@ async def _broken(box: Toolbox, asked: Any) -> ToolResult:
 @pytest.mark.parametrize(
     ("how", "said"), [("slow", "took too long"), ("expected", "did not work"), ("bug", "did not work")]
 )
-async def test_a8_06_a_tool_that_breaks_or_hangs_says_so_without_internals(
-    services: Services, how: str, said: str
-) -> None:
+async def test_a_tool_that_breaks_or_hangs_says_so_without_internals(services: Services, how: str, said: str) -> None:
     change(services, "agents", tool_seconds=0.2)
     box = await toolbox(services)
     box.tools = {**box.tools, "broken": Tool("broken", "search", "breaks", _Given, _broken)}
@@ -287,7 +286,7 @@ async def test_a8_06_a_tool_that_breaks_or_hangs_says_so_without_internals(
     assert any("tool broken" in note for note in box.run.record.degraded)
 
 
-async def test_t7_a_search_is_answered_from_the_cache_until_its_collection_changes(services: Services) -> None:
+async def test_a_search_is_answered_from_the_cache_until_its_collection_changes(services: Services) -> None:
     """Across runs; the entry dies with the epoch."""
 
     async def cached() -> bool:

@@ -23,7 +23,7 @@ from app.providers.openai_chat import OpenAIChat
 from app.providers.protocols import Vectors
 from app.providers.retry import RetryPolicy
 from app.query.exemplars import Exemplars
-from app.query.filters import restrict
+from app.query.restrict import restrict
 from app.query.understand import understand
 from app.retrieve.cache import cached_search
 from app.retrieve.embed import query_vectors
@@ -103,7 +103,7 @@ async def chat(scripted: ScriptedServer) -> AsyncIterator[OpenAIChat]:
     ("message", "intent"),
     [("hi", "greeting"), ("Thank you!", "gratitude"), ("???", "garbage"), ("", "garbage"), ("why?", "clarify_needed")],
 )
-async def test_what_hard_rules_decide_costs_no_call_A1_18(asking: Asking, message: str, intent: str) -> None:
+async def test_what_hard_rules_decide_costs_no_call(asking: Asking, message: str, intent: str) -> None:
     plan = await asking(message)
     assert (plan.intent.intent, plan.intent.layer) == (intent, 0)
     assert (asking.looked, asking.embedded) == (0, 0)
@@ -123,7 +123,7 @@ async def test_a_question_is_understood_and_timed(asking: Asking) -> None:
     assert (plan.filters, plan.documents, plan.degraded) == ({}, (), ())
 
 
-async def test_a_follow_up_is_rewritten_by_rules_and_says_so_A2_01(asking: Asking) -> None:
+async def test_a_follow_up_is_rewritten_by_rules_and_says_so(asking: Asking) -> None:
     plan = await asking("when was it founded?", "What is Siemens?", "A company. [1]")
     assert plan.text == "when was Siemens founded?"
     assert (plan.rewritten_by, plan.carried) == ("rules", ("Siemens",))
@@ -131,7 +131,7 @@ async def test_a_follow_up_is_rewritten_by_rules_and_says_so_A2_01(asking: Askin
     assert (await asking("why?", "Does Siemens make trains?", "Yes.")).text == "why: Does Siemens make trains?"
 
 
-async def test_only_the_last_five_messages_count_A12_01(asking: Asking) -> None:
+async def test_only_the_last_five_messages_count(asking: Asking) -> None:
     said = ["What is Siemens?", "A company.", *["thanks", "You are welcome."] * 3]
     assert "Siemens" not in (await asking("when was it founded?", *said)).text
 
@@ -141,7 +141,7 @@ async def test_the_language_of_a_short_message_is_that_of_the_conversation(askin
     assert (await asking("BM25 ranking")).language == "en"
 
 
-async def test_restrictions_are_applied_where_documents_have_them_A2_04(asking: Asking) -> None:
+async def test_restrictions_are_applied_where_documents_have_them(asking: Asking) -> None:
     assert (await asking("What do the documents of 2022 say?")).filters == {"year": 2022}
     both = await asking("papers by Kim from 2021")
     assert both.filters == {"author": "Jane Kim", "year": 2021}
@@ -176,7 +176,7 @@ async def test_nothing_is_embedded_twice(asking: Asking) -> None:
     assert result.passages[0].external_id == "towers.md"
 
 
-async def test_failures_are_disclosed_and_done_without_W7(asking: Asking) -> None:
+async def test_failures_are_disclosed_and_done_without(asking: Asking) -> None:
     async def fails(_: Sequence[Any]) -> Any:
         raise ProviderError("it is away")
 

@@ -19,8 +19,8 @@ import pytest
 from app.db.vector_indexes import vector_ddl
 from app.domain.job import PlannedIndex
 from app.jobs import vector_indexes as handlers
-from app.retrieve.vector import Part, Searched, choose_parts
-from app.service.documents import delete_collection, get_collection, get_recall, index_now, recall_by_collection
+from app.retrieve.vector import RegimeGroup, ServedCollection, choose_regimes
+from app.service.documents import delete_collection, get_collection, get_recall, index_now, list_recall
 from app.service.jobs import order_upkeep
 from app.service.search import get_trace
 from app.settings import Settings, SettingsStore, VectorSettings
@@ -78,32 +78,40 @@ IDS = [UUID(int=n) for n in range(6)]
 
 def test_small_sets_are_scanned_exactly_even_with_an_index() -> None:
     """A filter that leaves few chunks makes any collection a small set."""
-    chosen = choose_parts([Searched(IDS[0], 50, TINY)], {(IDS[0], 1)}, SMALL)
-    assert chosen == [Part("exact", TINY, (IDS[0],), 50)]
+    chosen = choose_regimes([ServedCollection(IDS[0], 50, TINY)], {(IDS[0], 1)}, SMALL)
+    assert chosen == [RegimeGroup("exact", TINY, (IDS[0],), 50)]
 
 
 def test_large_collections_use_their_own_index_and_the_others_share() -> None:
-    searched = [Searched(IDS[0], 500, TINY), Searched(IDS[1], 60, TINY), Searched(IDS[2], 20, TINY)]
-    assert choose_parts(searched, {(IDS[0], 1)}, SMALL) == [
-        Part("dedicated", TINY, (IDS[0],), 500),
-        Part("shared", TINY, (IDS[1], IDS[2]), 80),
+    searched = [
+        ServedCollection(IDS[0], 500, TINY),
+        ServedCollection(IDS[1], 60, TINY),
+        ServedCollection(IDS[2], 20, TINY),
+    ]
+    assert choose_regimes(searched, {(IDS[0], 1)}, SMALL) == [
+        RegimeGroup("dedicated", TINY, (IDS[0],), 500),
+        RegimeGroup("shared", TINY, (IDS[1], IDS[2]), 80),
     ]
 
 
 def test_models_are_never_mixed_in_one_statement() -> None:
-    searched = [Searched(IDS[0], 500, TINY), Searched(IDS[1], 500, OTHER), Searched(IDS[2], 9, OTHER)]
-    chosen = choose_parts(searched, {(IDS[1], 1)}, SMALL)
+    searched = [
+        ServedCollection(IDS[0], 500, TINY),
+        ServedCollection(IDS[1], 500, OTHER),
+        ServedCollection(IDS[2], 9, OTHER),
+    ]
+    chosen = choose_regimes(searched, {(IDS[1], 1)}, SMALL)
     assert [(part.regime, part.model.id, part.collections) for part in chosen] == [
         ("shared", 1, (IDS[0],)), ("shared", 2, (IDS[1], IDS[2])),
     ]  # fmt: skip
 
 
 def test_vectors_too_long_for_hnsw_are_scanned() -> None:
-    assert [part.regime for part in choose_parts([Searched(IDS[0], 9999, WIDE)], set(), SMALL)] == ["exact"]
+    assert [part.regime for part in choose_regimes([ServedCollection(IDS[0], 9999, WIDE)], set(), SMALL)] == ["exact"]
 
 
 def test_empty_collections_are_not_searched() -> None:
-    assert choose_parts([Searched(IDS[0], 0, TINY)], set(), SMALL) == []
+    assert choose_regimes([ServedCollection(IDS[0], 0, TINY)], set(), SMALL) == []
 
 
 # --- indexes of collections, end to end -------------------------------------------------------------------------------
@@ -330,7 +338,7 @@ async def test_a_recall_check_is_stored_and_shown(services: Services) -> None:
     assert check is not None
     assert check.model == "all-MiniLM-L6-v2:int8"
     assert 0.9 < check.recall <= 1
-    assert await recall_by_collection(small, 10) == {"large": check.recall}
+    assert await list_recall(small, 10) == {"large": check.recall}
     analyst = await asyncpg.connect(small.owner_dsn)
     row = await analyst.fetchrow("SELECT * FROM analyst.recall_checks ORDER BY checked_at DESC LIMIT 1")
     await analyst.close()

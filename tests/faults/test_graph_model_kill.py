@@ -17,7 +17,7 @@ __all__ = ["provider", "yard"]
 SETTINGS = {"graph": {"model": {"enabled": True}}}
 
 
-async def test_t9_a_killed_worker_repeats_one_call_at_most(yard: Yard, provider: ScriptedServer) -> None:
+async def test_a_killed_worker_repeats_one_call_at_most(yard: Yard, provider: ScriptedServer) -> None:
     services, total = yard.services, 6
     await index_texts(services, {f"d{i}": f"the tin works made {i} cups." for i in range(total)})
     reply = '{"passage": 1, "entities": [{"name": "tin works", "kind": "organisation"}]}'

@@ -22,7 +22,7 @@ from scripted_server import ScriptedServer
 from test_ingest_kill import DRIFT, HALF
 
 from app.domain.job import Job
-from app.service import models as model_actions
+from app.service import models as model_service
 from app.service.documents import get_collection, index_now
 from app.service.jobs import get_job
 from app.service.search import get_trace
@@ -139,11 +139,11 @@ async def searched_meanwhile(services: Services, check: Callable[[], Awaitable[N
         await searching
 
 
-async def test_t9_backfill_survives_the_death_of_its_workers(yard: Yard, provider: ScriptedServer) -> None:
+async def test_backfill_survives_the_death_of_its_workers(yard: Yard, provider: ScriptedServer) -> None:
     """Only what is missing is embedded again; the old model serves until the flip, which finds every vector there."""
     services, total = yard.services, 450
     await index_texts(services, {f"d{i}": f"Note {i}: hikers pile stone {i} into a cairn." for i in range(total)})
-    job = await model_actions.start_backfill(services, "test", OTHER)
+    job = await model_service.start_backfill(services, "test", OTHER)
     asked = len(provider.requests)
     provider.script(*[Reply("ok", seconds=0.15)] * 400)
 
@@ -170,20 +170,20 @@ async def test_t9_backfill_survives_the_death_of_its_workers(yard: Yard, provide
         "LEFT JOIN rag.chunks c ON c.id = e.chunk_id GROUP BY 1"
     )
     assert {tuple(row) for row in rows} == {(LOCAL, total, total, total), (OTHER, total, total, total)}
-    await model_actions.flip_model(services, "test", OTHER)
+    await model_service.flip_model(services, "test", OTHER)
     found = await find(services, "stone 7", legs=("vector",), cache=False, top_k=200)
     assert len(found.passages) == 200
     await yard.until(lambda: _nothing_left(yard))
 
 
-async def test_t9_reindex_survives_the_death_of_its_workers(yard: Yard) -> None:
+async def test_reindex_survives_the_death_of_its_workers(yard: Yard) -> None:
     """Searches find every document once at all times; passages, vectors and statistics end as those of a fresh index."""
     services = yard.services
     texts = {f"d{i}": " ".join(f"Cairn {i} marks trail {n} over granite." for n in range(60)) for i in range(60)}
     sources = [text_source(name, text) for name, text in texts.items()]
     await index_now(services, "test", sources)
     before = await get_collection(services, "test")
-    job = await model_actions.start_reindex(services, "test", force=False)
+    job = await model_service.start_reindex(services, "test", force=False)
 
     async def redone() -> int:
         return (await get_collection(services, "test")).epoch - before.epoch

@@ -33,6 +33,8 @@ pytestmark = pytest.mark.fault
 
 REPO = Path(__file__).resolve().parents[2]
 LEASE = 2.0
+GIVE_UP_SECONDS = 2.0
+"""After which a pool whose connections are cut is left alone."""
 SETTINGS = {"leaseSeconds": LEASE, "heartbeatSeconds": 0.3, "pollSeconds": 0.1, "retrySeconds": 0.1}
 
 
@@ -124,7 +126,7 @@ async def test_workers_never_run_the_same_job(yard: Yard) -> None:
     assert {(await yard.get(job)).attempts for job in made} == {1}
 
 
-async def test_t9_the_job_of_a_killed_worker_resumes_within_its_lease(yard: Yard) -> None:
+async def test_the_job_of_a_killed_worker_resumes_within_its_lease(yard: Yard) -> None:
     job = await yard.enqueue(seconds=1)
     first = yard.start()
     await yard.started(job)
@@ -138,7 +140,7 @@ async def test_t9_the_job_of_a_killed_worker_resumes_within_its_lease(yard: Yard
     assert (ended.attempts, ended.result, ended.error) == (2, {"pid": again["pid"]}, None)
 
 
-async def test_t9_a_job_that_kills_its_worker_is_parked_after_three_attempts(yard: Yard) -> None:
+async def test_a_job_that_kills_its_worker_is_parked_after_three_attempts(yard: Yard) -> None:
     poison = await yard.enqueue("poison")
     others = [await yard.enqueue(seconds=0.05) for _ in range(5)]
 
@@ -205,10 +207,10 @@ async def cut_off_worker(dsn: str, handler: Work, **settings: float) -> AsyncIte
         async with hang_guard(ANSWER_SECONDS + 10):
             await task
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(database.close(), 2)
+            await asyncio.wait_for(database.close(), GIVE_UP_SECONDS)
 
 
-async def test_t10_an_outage_while_idle_is_survived(yard: Yard, socket_folder: Path) -> None:
+async def test_an_outage_while_idle_is_survived(yard: Yard, socket_folder: Path) -> None:
     async def handler(context: JobContext) -> dict[str, Any]:
         return {}
 
@@ -219,12 +221,13 @@ async def test_t10_an_outage_while_idle_is_survived(yard: Yard, socket_folder: P
         await asyncio.sleep(4)
         assert time.monotonic() - worker.last_progress > 2, "readiness can see that nothing moves"
         assert (await yard.get(waiting)).status == "queued"
+        connected = time.monotonic()
         await proxy.connect()
         await yard.until(waiting, "succeeded", 30)
-        await until(lambda: time.monotonic() - worker.last_progress < 10)
+        await until(lambda: worker.last_progress > connected)
 
 
-async def test_t10_a_job_that_ends_during_an_outage_keeps_its_result(yard: Yard, socket_folder: Path) -> None:
+async def test_a_job_that_ends_during_an_outage_keeps_its_result(yard: Yard, socket_folder: Path) -> None:
     started, finished = asyncio.Event(), asyncio.Event()
 
     async def handler(context: JobContext) -> dict[str, Any]:
@@ -247,7 +250,7 @@ async def test_t10_a_job_that_ends_during_an_outage_keeps_its_result(yard: Yard,
     assert (ended.attempts, ended.result) == (1, {"attempt": 1})
 
 
-async def test_t10_a_worker_on_a_silent_network_lets_go_when_its_lease_is_over(yard: Yard, socket_folder: Path) -> None:
+async def test_a_worker_on_a_silent_network_lets_go_when_its_lease_is_over(yard: Yard, socket_folder: Path) -> None:
     started = asyncio.Event()
     interrupted_at: list[float] = []
 

@@ -76,6 +76,23 @@ async def test_an_upgrade_keeps_rows_and_backfills_them(database: str, release: 
     assert await revision(database) == "t1"
 
 
+async def test_jobs_of_a_kind_that_went_do_not_wait_for_ever(empty_database: str, release: Release) -> None:
+    """Of every tenant, though row security is forced on the owner too; other jobs stay."""
+    next((release.folder / "migrations" / "versions").glob("0008*.py")).unlink()
+    await migrate(empty_database, source=release.source)
+    await fetch(empty_database, "INSERT INTO rag.tenants (id, name) VALUES (1, 'a'), (2, 'b')")
+    await fetch(
+        empty_database,
+        "INSERT INTO rag.jobs (tenant_id, id, kind, payload) SELECT t, gen_random_uuid(), k, '{}' "
+        "FROM unnest(ARRAY[1, 2]) AS t, unnest(ARRAY['graph_vectors', 'graph_model']) AS k",
+    )
+    assert (await migrate(empty_database)).action == "migrated"
+    assert await fetch(empty_database, "SELECT tenant_id, kind FROM rag.jobs ORDER BY 1") == [
+        (1, "graph_model"), (2, "graph_model"),
+    ]  # fmt: skip
+    assert await value(empty_database, "SELECT relforcerowsecurity FROM pg_class WHERE oid = 'rag.jobs'::regclass")
+
+
 async def test_a_failing_revision_leaves_the_one_before(database: str, release: Release) -> None:
     release.add_revision("t1", "CREATE TABLE rag.good (id int)")
     release.add_revision("t2", "CREATE TABLE rag.bad (id int)", "SELECT 1 / 0")

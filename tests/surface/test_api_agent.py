@@ -53,7 +53,7 @@ def stream(api: Api, **body: Any) -> list[SseEvent]:
         return list(read_events(response))
 
 
-def test_a10_11_the_response(agent: Api) -> None:
+def test_the_response(agent: Api) -> None:
     made = run(agent, returnTrace=True)
     assert set(made) == {"answer", "citations", "insufficiencies", "trace"}
     assert made["answer"].startswith(TRUE)
@@ -69,11 +69,11 @@ def test_a10_11_the_response(agent: Api) -> None:
     assert made["trace"][1]["outputSummary"] == "Found 1 chunks"
 
 
-def test_a10_12_the_trace_comes_only_when_it_is_asked_for(agent: Api) -> None:
+def test_the_trace_comes_only_when_it_is_asked_for(agent: Api) -> None:
     assert run(agent)["trace"] == []
 
 
-def test_a10_12_the_stream(agent: Api) -> None:
+def test_the_stream(agent: Api) -> None:
     events = stream(agent)
     assert [event.event for event in events] == ["trace"] * 4 + ["complete"]
     assert [event.data["type"] for event in events[:-1]] == ["plan", "tool_call", "tool_call", "final"]
@@ -83,7 +83,7 @@ def test_a10_12_the_stream(agent: Api) -> None:
     assert whole["trace"][:4] == [event.data for event in events[:-1]]
 
 
-def test_a10_13_validation_errors_are_shown(agent: Api, talking: Talking) -> None:
+def test_validation_errors_are_shown(agent: Api, talking: Talking) -> None:
     talking.reset(action=[final(TRUE), search("cairn"), opening(1), final(TRUE)])
     shown = [event.data for event in stream(agent)][:-1]
     assert [item["type"] for item in shown] == [
@@ -102,7 +102,7 @@ def test_a10_13_validation_errors_are_shown(agent: Api, talking: Talking) -> Non
         ({"unknown": 1}, 422),
     ],
 )
-def test_a10_04_bad_input_is_a_problem(agent: Api, body: dict[str, Any], status: int) -> None:
+def test_bad_input_is_a_problem(agent: Api, body: dict[str, Any], status: int) -> None:
     for path in ("run", "stream"):
         answer = agent.client.post(f"/api/agent/{path}", json={"question": ASK} | body)
         assert answer.status_code == status, answer.text

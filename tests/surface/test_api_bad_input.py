@@ -82,7 +82,7 @@ def test_bodies_that_are_not_json(api: Api, path: str, body: bytes) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.nip.io"])
-def test_unknown_host_is_misdirected_T38(api: Api, host: str) -> None:
+def test_unknown_host_is_misdirected(api: Api, host: str) -> None:
     problem(api.client.get("/collections", headers={"Host": host}), 421, "unknown-host")
 
 
@@ -112,7 +112,7 @@ def test_pages_of_other_sites_cannot_change_anything(api: Api) -> None:
 # --- size ---------------------------------------------------------------------------------------------------------------
 
 
-def test_announced_body_over_the_limit_is_refused_before_it_is_read_T29(api: Api) -> None:
+def test_announced_body_over_the_limit_is_refused_before_it_is_read(api: Api) -> None:
     with socket.create_connection(("127.0.0.1", api.port)) as plain:
         plain.settimeout(10)
         plain.sendall(
@@ -128,7 +128,7 @@ def test_a_client_that_sends_everything_first_gets_to_read_the_413(api: Api) -> 
     problem(api.client.post("/search", content=b"x" * 65_000_000, headers=JSON), 413, "too-large")
 
 
-def test_chunked_body_over_the_limit_is_cut_T29(api: Api) -> None:
+def test_chunked_body_over_the_limit_is_cut(api: Api) -> None:
     def endless() -> Iterator[bytes]:
         for _ in range(1000):
             yield b" " * 1_000_000
@@ -149,7 +149,7 @@ def test_large_query_and_long_words(api: Api) -> None:
             assert search(api, query=query, mode=mode).status_code == 200, (query[:5], mode)
 
 
-def test_document_of_90_000_distinct_words_T25(api: Api) -> None:
+def test_document_of_90_000_distinct_words(api: Api) -> None:
     """In passages as large as the settings allow: more to the tsvector of each, and less to embed."""
     before = api.revision
     api.write_settings('{"chunking": {"passageSize": 20000, "chunkSize": 8000}}')
@@ -164,7 +164,7 @@ def test_document_of_90_000_distinct_words_T25(api: Api) -> None:
     assert "w0089999" in found["results"][0]["content"]
 
 
-def test_document_of_one_endless_word_T25(api: Api) -> None:
+def test_document_of_one_endless_word(api: Api) -> None:
     api.index("endless", a="x" * 12_000 + " and a cairn")
     assert api.client.post("/search", json={"query": "cairn", "collection": "endless"}).json()["results"]
 
@@ -185,7 +185,7 @@ NASTY = [
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_nasty_characters_in_every_text_field_T24(api: Api, text: str) -> None:
+def test_nasty_characters_in_every_text_field(api: Api, text: str) -> None:
     inside = {text: text, "deep": {text: [text, {text: text}]}}
     document = {"id": f"id {text}", "title": text, "text": f"Stones {text} stones", "metadata": inside}
     # json.dumps escapes the surrogates, as hostile clients do
@@ -227,7 +227,7 @@ def test_nothing_but_characters_that_mean_nothing_is_an_empty_query(api: Api) ->
 @pytest.mark.parametrize(
     "query", ["foo & (bar", "!!", "a <-> b:*", '"', "' | '", ":*", "\\", "(((", "stones -cairn or ("]
 )
-def test_operators_of_text_search_are_only_text_T26(api: Api, query: str) -> None:
+def test_operators_of_text_search_are_only_text(api: Api, query: str) -> None:
     for mode in ("lexical", "hybrid"):
         assert search(api, query=query, mode=mode).status_code == 200
     assert api.client.post("/query", json={"question": query, "collection": "stones"}).status_code == 200
@@ -235,7 +235,7 @@ def test_operators_of_text_search_are_only_text_T26(api: Api, query: str) -> Non
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(st.characters(codec=None), max_size=60))
-def test_any_text_is_a_query_or_an_empty_one_T24_T26(api: Api, query: str) -> None:
+def test_any_text_is_a_query_or_an_empty_one(api: Api, query: str) -> None:
     body = json.dumps({"query": query, "collection": "stones", "mode": "lexical", "filters": {query: query}}).encode()
     assert api.client.post("/search", content=body, headers=JSON).status_code in (200, 422)
 
@@ -400,7 +400,7 @@ def test_metadata_of_an_upload_is_an_object(api: Api, metadata: str) -> None:
     problem(upload(api, [("files", ("a.txt", b"x"))], data={"metadata": metadata}), 422)
 
 
-def test_metadata_of_an_upload_is_cleaned_T24(api: Api) -> None:
+def test_metadata_of_an_upload_is_cleaned(api: Api) -> None:
     metadata = '{"a\\u0000": "b\\ud800"}'
     body = upload(api, [("files", ("clean.txt", b"Clean."))], data={"metadata": metadata}).json()
     document = api.client.get(f"/collections/uploads/documents/{body['uploaded'][0]['id']}").json()

@@ -44,7 +44,7 @@ def stats(api: Api) -> dict[str, Any]:
     return found
 
 
-def test_a7_a_repeated_search_is_answered_from_the_cache(api: Api) -> None:
+def test_a_repeated_search_is_answered_from_the_cache(api: Api) -> None:
     """Same results under another trace id, and the trace says so."""
     first, again = search(api), search(api, "What  marks the trail ?!")
     assert (first["from_cache"], again["from_cache"]) == (False, True)
@@ -55,7 +55,7 @@ def test_a7_a_repeated_search_is_answered_from_the_cache(api: Api) -> None:
     assert api.client.get(f"/traces/{first['trace_id']}").json()["legs"]
 
 
-def test_a7_05_statistics(api: Api) -> None:
+def test_statistics(api: Api) -> None:
     """Size, hits, misses and hit rate."""
     before = stats(api)
     search(api)

@@ -83,7 +83,7 @@ def upload(api: Api, chat_id: str, **files: str) -> Any:
 # --- messages -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_response_has_exactly_these_fields_A13_04(stones: Api) -> None:
+def test_the_response_has_exactly_these_fields(stones: Api) -> None:
     body = send(stones)
     assert set(body) == RESPONSE
     assert {frozenset(source) for source in body["sources"]} == {frozenset(SOURCE)}
@@ -101,7 +101,7 @@ def test_the_response_has_exactly_these_fields_A13_04(stones: Api) -> None:
     assert body["processing_time_ms"] > 0
 
 
-def test_the_stream_has_exactly_these_events_A13_03(stones: Api) -> None:
+def test_the_stream_has_exactly_these_events(stones: Api) -> None:
     events = stream(stones)
     names = [event.event for event in events]
     assert names[0] == "token"
@@ -150,7 +150,7 @@ def test_numbers_in_the_answer_are_places_in_sources(talking: Api, chat: Scripte
 # --- sessions and collections ---------------------------------------------------------------------------------------------
 
 
-def test_a_session_is_new_unless_named_A13_02(stones: Api) -> None:
+def test_a_session_is_new_unless_named(stones: Api) -> None:
     first, second = send(stones), send(stones)
     assert first["session_id"] != second["session_id"]
     named = f"alice-{uuid4()}"
@@ -159,7 +159,7 @@ def test_a_session_is_new_unless_named_A13_02(stones: Api) -> None:
     assert len(history(stones, named)) == 4
 
 
-def test_the_session_may_stand_in_a_header_A13_08(stones: Api) -> None:
+def test_the_session_may_stand_in_a_header(stones: Api) -> None:
     named, other = str(uuid4()), str(uuid4())
     body = {"message": ASK, "collection_name": "stones"}
     answer = stones.client.post("/chat/", json=body, headers={"X-Session-ID": named})
@@ -171,7 +171,7 @@ def test_the_session_may_stand_in_a_header_A13_08(stones: Api) -> None:
         assert list(read_events(response))[-1].data["session_id"] == named
 
 
-def test_the_collection_follows_from_chat_or_session_A13_02_A14_01(stones: Api) -> None:
+def test_the_collection_follows_from_chat_or_session(stones: Api) -> None:
     chat_id, session = f"c{uuid4()}", str(uuid4())
     assert upload(stones, chat_id, heron_md="The heron nests in reeds.").status_code == 200
     stones.index(f"chat_{session}", owl="The owl nests in hollow trees.")
@@ -184,7 +184,7 @@ def test_the_collection_follows_from_chat_or_session_A13_02_A14_01(stones: Api) 
     assert {source["filename"] for source in events[-2].data["sources"]} == {"cairn"}
 
 
-def test_a_chat_without_documents_answers_helpfully_A14_01(stones: Api) -> None:
+def test_a_chat_without_documents_answers_helpfully(stones: Api) -> None:
     answer = stones.client.post("/chat/", json={"message": "How many days of leave are there?"})
     assert answer.status_code == 200
     body = answer.json()
@@ -211,7 +211,7 @@ def test_query_with_a_session_remembers_too(stones: Api) -> None:
 # --- history --------------------------------------------------------------------------------------------------------------
 
 
-def test_history_has_what_was_said_with_its_sources_A12_01(stones: Api) -> None:
+def test_history_has_what_was_said_with_its_sources(stones: Api) -> None:
     session = str(uuid4())
     said = send(stones, session_id=session)
     user, assistant = history(stones, session)
@@ -264,7 +264,7 @@ def test_the_history_of_a_deleted_document_is_blanked(stones: Api) -> None:
 # --- documents ------------------------------------------------------------------------------------------------------------
 
 
-def test_documents_of_a_chat_A13_05(stones: Api) -> None:
+def test_documents_of_a_chat(stones: Api) -> None:
     chat_id = f"c{uuid4()}"
     assert stones.client.get(f"/chat/{chat_id}/documents").json() == {"items": [], "next_cursor": None}
     answer = upload(stones, chat_id, leave_md="# Leave\n\nThirty days.", empty_txt=" ")

@@ -134,7 +134,7 @@ def test_every_reference_of_the_description_resolves(description: dict[str, Any]
     assert description["openapi"].startswith("3.1")
 
 
-def test_problems_are_declared_and_explained_T35(api: Api, description: dict[str, Any]) -> None:
+def test_problems_are_declared_and_explained(api: Api, description: dict[str, Any]) -> None:
     for name, operation in operations(description):
         errors = {status: response for status, response in operation["responses"].items() if status >= "400"}
         assert {"400", "421", "500", "503"} <= set(errors), name
@@ -161,7 +161,7 @@ def test_ready_says_what_it_stands_on(api: Api) -> None:
 
 
 @pytest.mark.parametrize("broken", ["", "[]", '{"rag": {"topk": 3}}', '{"rag": ', "\x00", '{"rag": {"topK": 0}}'])
-def test_broken_settings_keep_the_old_ones_and_show_T22(api: Api, broken: str) -> None:
+def test_broken_settings_keep_the_old_ones_and_show(api: Api, broken: str) -> None:
     before = api.revision
 
     def shown() -> bool:
@@ -209,7 +209,7 @@ def test_metrics_count_by_route_template(api: Api) -> None:
         assert name in text
 
 
-def test_logs_are_structured_and_hold_no_text_T36(api: Api) -> None:
+def test_logs_are_structured_and_hold_no_text(api: Api) -> None:
     api.index("secret", **{"marker-in-id": "The marker in the text is Xylophonquark."})
     headers = {"X-Request-ID": "find-me"}
     question = {"query": "Xylophonquark", "collection": "secret"}
@@ -224,7 +224,7 @@ def test_logs_are_structured_and_hold_no_text_T36(api: Api) -> None:
 # --- outages ------------------------------------------------------------------------------------------------------------
 
 
-async def test_database_that_goes_and_comes_back_T13(
+async def test_database_that_goes_and_comes_back(
     fresh_database: Callable[[], str], tmp_path: Path, model: Path
 ) -> None:
     search = {"query": "stones", "collection": "outage"}
@@ -257,7 +257,7 @@ async def test_database_that_goes_and_comes_back_T13(
             await asyncio.to_thread(stack.close)  # while the proxy, which lives in this loop, still delivers
 
 
-def test_slow_statement_is_a_503_that_says_so_T31(api: Api) -> None:
+def test_slow_statement_is_a_503_that_says_so(api: Api) -> None:
     api.index("locked", a="Stones.")
     locker = subprocess.Popen(
         [sys.executable, "-c", _LOCK, api.dsn], stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(REPO)}

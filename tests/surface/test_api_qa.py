@@ -41,7 +41,7 @@ def ask(api: Api, headers: dict[str, str] | None = None, **body: Any) -> dict[st
     return dict(answer.json())
 
 
-def test_a9_07_the_response(qa: Api, talking: Talking) -> None:
+def test_the_response(qa: Api, talking: Talking) -> None:
     talking.reset(iterate=[LAST])
     made = ask(qa)
     assert set(made) == FIELDS
@@ -55,21 +55,21 @@ def test_a9_07_the_response(qa: Api, talking: Talking) -> None:
     assert set(made["cgrag"]) == CGRAG
 
 
-def test_a9_06_gaps_are_reported(qa: Api, talking: Talking) -> None:
+def test_gaps_are_reported(qa: Api, talking: Talking) -> None:
     talking.reset(iterate=[GAP])
     made = ask(qa)
     assert made["cgrag"]["gaps_unresolved"] == ["frobnicate in app/nowhere.py"]
     assert "Not found: frobnicate in app/nowhere.py." in made["disclaimer"]
 
 
-def test_a13_08_the_session_comes_in_the_body_or_a_header(qa: Api, talking: Talking) -> None:
+def test_the_session_comes_in_the_body_or_a_header(qa: Api, talking: Talking) -> None:
     talking.reset(iterate=[LAST])
     assert ask(qa, session_id="body-1")["cgrag"]["session_id"] == "body-1"
     assert ask(qa, {"X-Session-ID": "head-1"})["cgrag"]["session_id"] == "head-1"
     assert ask(qa)["cgrag"]["session_id"] is None
 
 
-def test_a9_05_the_user_can_start_fresh(qa: Api, talking: Talking) -> None:
+def test_the_user_can_start_fresh(qa: Api, talking: Talking) -> None:
     talking.reset(iterate=[LAST])
     ask(qa, session_id="fresh")
     assert qa.client.delete("/qa/sessions/fresh").status_code == 204

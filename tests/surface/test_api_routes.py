@@ -109,7 +109,7 @@ def test_documents_page_and_go(api: Api) -> None:
 # --- uploads and jobs ---------------------------------------------------------------------------------------------------
 
 
-def test_upload_waited_for_with_one_broken_pdf_A13_05(api: Api) -> None:
+def test_upload_waited_for_with_one_broken_pdf(api: Api) -> None:
     files = [
         ("files", ("guides/leave.md", LEAVE.encode(), "text/markdown")),
         ("files", ("broken.pdf", BROKEN_PDF, "application/pdf")),

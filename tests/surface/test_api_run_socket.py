@@ -51,7 +51,7 @@ def check_frames(frames: list[dict[str, Any]], terminal: str) -> None:
     assert last["event"] == terminal
 
 
-def test_progress_of_a_resumable_run_on_either_process_A13_07(both: tuple[Api, Api], chat: ScriptedServer) -> None:
+def test_progress_of_a_resumable_run_on_either_process(both: tuple[Api, Api], chat: ScriptedServer) -> None:
     chat.script(Reply("drip", text=SENTENCE))
     run_id, _ = start(both[0])
     frames = watch(both[1], run_id)
@@ -62,7 +62,7 @@ def test_progress_of_a_resumable_run_on_either_process_A13_07(both: tuple[Api, A
     assert watch(both[0], run_id) == frames
 
 
-def test_progress_of_a_plain_run_that_begins_after_the_socket_A13_07(both: tuple[Api, Api]) -> None:
+def test_progress_of_a_plain_run_that_begins_after_the_socket(both: tuple[Api, Api]) -> None:
     run_id, frames = str(uuid4()), []
     thread = threading.Thread(target=lambda: frames.extend(watch(both[0], run_id)))
     thread.start()

@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -171,18 +172,43 @@ def test_cancel_of_a_plain_run_ends_its_stream_with_cancelled(both: tuple[Api, A
     assert status(one, run_id) == "cancelled"
 
 
-def test_cancel_of_a_plain_run_without_stream_is_a_409(both: tuple[Api, Api], chat: ScriptedServer) -> None:
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/query", {"run_id": "?"}),
+        ("/chat/", {"run_id": "?", "collection_name": "stones"}),
+        ("/qa/ask", {"run_id": "?"}),
+        ("/qa/ask", {"run_id": "?", "quick_mode": True}),
+        ("/api/agent/run", {"runId": "?"}),
+        ("/api/agent/stream", {"runId": "?"}),
+    ],
+)
+def test_run_of_any_surface_is_seen_while_it_runs_and_can_be_cancelled(
+    both: tuple[Api, Api], chat: ScriptedServer, path: str, body: dict[str, Any]
+) -> None:
     one = both[0]
     chat.script("stall")
     run_id, asked, answers = str(uuid4()), len(chat.requests), []
-    thread = threading.Thread(
-        target=lambda: answers.append(one.client.post("/query", json={**QUESTION, "run_id": run_id}))
-    )
+    question = {"message" if path == "/chat/" else "question": QUESTION["question"], "collection": "stones"}
+    named = {key: run_id if value == "?" else value for key, value in (question | body).items()}
+    if path == "/chat/":
+        del named["collection"]
+    thread = threading.Thread(target=lambda: answers.append(one.client.post(path, json=named)))
     thread.start()
     one.await_until(lambda: len(chat.requests) > asked)
+    seen = one.client.get(f"/runs/{run_id}").json()
+    assert (seen["status"], seen["resumable"]) == ("running", False)
+    assert seen["step"]
+    assert one.client.post(path, json=named).status_code == 409, "an id is used once"
     one.client.post(f"/runs/{run_id}/cancel")
     thread.join()
-    assert (answers[0].status_code, answers[0].json()["code"]) == (409, "conflict")
+    if path.endswith("stream"):
+        assert '"code":"conflict"' in answers[0].text.replace(" ", "")
+        assert answers[0].text.count("event: error") == 1
+    else:
+        assert (answers[0].status_code, answers[0].json()["code"]) == (409, "conflict")
+    assert status(one, run_id) == "cancelled"
+    assert one.client.get(f"/traces/{run_id}").json()["outcome"] == "cancelled"
 
 
 # --- ids ----------------------------------------------------------------------------------------------------------------
@@ -263,7 +289,7 @@ def test_killed_process_leaves_a_failed_run_to_the_other(
         assert again[-1].data["code"] == "run-lost"
 
 
-def test_stopped_process_ends_its_runs_in_time_T32(
+def test_stopped_process_ends_its_runs_in_time(
     fresh_database: Callable[[], str], tmp_path: Path, model: Path, chat: ScriptedServer
 ) -> None:
     with two_servers(fresh_database(), tmp_path, model, chat) as (one, two):

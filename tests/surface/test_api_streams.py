@@ -92,7 +92,7 @@ def test_tokens_then_the_checked_answer(talking: Api) -> None:
 
 
 @pytest.mark.parametrize("kind", ["cut", "error_chunk", "bad_chunk"])
-def test_model_that_breaks_in_the_middle_ends_in_one_error_T16(talking: Api, chat: ScriptedServer, kind: str) -> None:
+def test_model_that_breaks_in_the_middle_ends_in_one_error(talking: Api, chat: ScriptedServer, kind: str) -> None:
     chat.script(kind)
     events = ask(talking)
     check_sequence(events, "error")
@@ -102,7 +102,7 @@ def test_model_that_breaks_in_the_middle_ends_in_one_error_T16(talking: Api, cha
     assert "token" in [event.event for event in events]
 
 
-def test_model_that_breaks_in_the_middle_is_a_problem_as_json_T16(talking: Api, chat: ScriptedServer) -> None:
+def test_model_that_breaks_in_the_middle_is_a_problem_as_json(talking: Api, chat: ScriptedServer) -> None:
     chat.script("cut")
     answer = talking.client.post("/query", json=QUESTION)
     assert (answer.status_code, answer.headers["content-type"]) == (502, "application/problem+json")
@@ -118,7 +118,7 @@ def test_model_that_fails_before_its_first_token_is_replaced_and_said_so(talking
 # --- leaving ------------------------------------------------------------------------------------------------------------
 
 
-def test_leaving_a_stream_cancels_the_run_within_a_second_T19(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
+def test_leaving_a_stream_cancels_the_run_within_a_second(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
     chat.script(Reply("drip", text=SLOW))  # 40 s long
     run_id = str(uuid4())
     with talking.client.stream("POST", "/query", json=QUESTION | {"stream": True, "run_id": run_id}) as stream:
@@ -129,7 +129,7 @@ def test_leaving_a_stream_cancels_the_run_within_a_second_T19(talking: Api, chat
     assert outcome(talking, psql, run_id) == "cancelled"
 
 
-def test_leaving_while_the_model_is_silent_cancels_too_T19(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
+def test_leaving_while_the_model_is_silent_cancels_too(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
     chat.script("stall")
     asked = len(chat.requests)
     run_id = str(uuid4())
@@ -140,7 +140,7 @@ def test_leaving_while_the_model_is_silent_cancels_too_T19(talking: Api, chat: S
     talking.await_until(lambda: outcome(talking, psql, run_id) == "cancelled")
 
 
-def test_leaving_a_request_without_stream_cancels_it_too_T19(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
+def test_leaving_a_request_without_stream_cancels_it_too(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
     chat.script("stall")
     run_id = str(uuid4())
     body = json.dumps(QUESTION | {"run_id": run_id}).encode()
@@ -155,7 +155,7 @@ def test_leaving_a_request_without_stream_cancels_it_too_T19(talking: Api, chat:
     talking.await_until(lambda: in_flight(talking) == 0)
 
 
-def test_many_who_leave_leave_nothing_behind_T19(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
+def test_many_who_leave_leave_nothing_behind(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
     """30 disconnects, more than there are connections in the pool, at different moments."""
     chat.script(*[Reply("drip", text=SLOW)] * 30)
     before = int(psql("SELECT count(*) FROM rag.runs WHERE outcome = 'cancelled'", talking.database))
@@ -180,7 +180,7 @@ def test_many_who_leave_leave_nothing_behind_T19(talking: Api, chat: ScriptedSer
     talking.await_until(lambda: psql(busy, talking.database) == "1")  # the one that asks
 
 
-def test_beyond_the_limit_requests_are_refused_at_once_T30(talking: Api, chat: ScriptedServer) -> None:
+def test_beyond_the_limit_requests_are_refused_at_once(talking: Api, chat: ScriptedServer) -> None:
     chat.script(*["stall"] * MAX_IN_FLIGHT)
     body = json.dumps(QUESTION).encode()
     head = f"POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
@@ -244,7 +244,7 @@ def test_stopping_with_open_streams_tells_them_and_ends(launch: Callable[..., An
         assert (events[-1].data["status"], events[-1].data["code"]) == (503, "stopping")
 
 
-def test_stopping_lets_a_request_in_flight_finish_T32(launch: Callable[..., Any], chat: ScriptedServer) -> None:
+def test_stopping_lets_a_request_in_flight_finish(launch: Callable[..., Any], chat: ScriptedServer) -> None:
     with launch() as api:
         api.index("stones", a=TEXT)
         chat.script(Reply("ok", seconds=1.0))
@@ -259,7 +259,7 @@ def test_stopping_lets_a_request_in_flight_finish_T32(launch: Callable[..., Any]
     assert api.process.returncode == 0
 
 
-def test_stopping_hands_a_running_job_back_T32(launch: Callable[..., Any], psql: Psql) -> None:
+def test_stopping_hands_a_running_job_back(launch: Callable[..., Any], psql: Psql) -> None:
     text = " ".join(f"Stone {n} lies on stone {n + 1} and marks bend {n * 7} of the trail." for n in range(20000))
     with launch() as api:
         job = api.client.post("/collections/long/documents", files=[("files", ("long.txt", text.encode()))]).json()

@@ -51,7 +51,7 @@ def stream(api: Api, question: str, **more: Any) -> list[SseEvent]:
     return events
 
 
-def test_a11_02_a_retry_is_a_step_and_the_last_event_has_the_text(office: Api, talking: Talking) -> None:
+def test_a_retry_is_a_step_and_the_last_event_has_the_text(office: Api, talking: Talking) -> None:
     talking.reset(
         generate=[FALSE, TRUE],
         ground=["GROUNDED: NO\nSCORE: 0\nISSUES:\n- 45 days", "GROUNDED: YES\nSCORE: 1\nISSUES:\nnone"],
@@ -74,7 +74,7 @@ def test_a11_02_a_retry_is_a_step_and_the_last_event_has_the_text(office: Api, t
         ("¿Cuántos documentos hay?", "aggregate", False), ("why?", "clarify", False), (LEAVE, "fast", True),
     ],
 )  # fmt: skip
-def test_a1_22_only_questions_cost_a_model_call(
+def test_only_questions_cost_a_model_call(
     office: Api, talking: Talking, message: str, strategy: str, model_is_asked: bool
 ) -> None:
     talking.reset(generate=[TRUE])
@@ -83,7 +83,7 @@ def test_a1_22_only_questions_cost_a_model_call(
     assert bool(talking.heard) is model_is_asked
 
 
-def test_t12_the_trace_over_http_tells_why(office: Api, talking: Talking) -> None:
+def test_the_trace_over_http_tells_why(office: Api, talking: Talking) -> None:
     talking.reset(generate=[TRUE])
     question = "When are salaries paid and how many days of leave are there?"
     made = office.client.post(
@@ -98,7 +98,7 @@ def test_t12_the_trace_over_http_tells_why(office: Api, talking: Talking) -> Non
     assert trace["usage"]["by_purpose"]
 
 
-def test_a13_03_chat_tells_iterations_and_complexity(office: Api, talking: Talking) -> None:
+def test_chat_tells_iterations_and_complexity(office: Api, talking: Talking) -> None:
     talking.reset(generate=[TRUE])
     body = {"message": LEAVE, "collection_name": "handbook"}
     with office.client.stream("POST", "/chat/stream", json=body) as response:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +20,7 @@ import pytest
 import structlog
 
 from app.cli import run
+from app.commands import demo
 from app.commands.questions import questions_in
 from app.db.migrate import migration_sql
 from app.domain.document import Document
@@ -259,7 +260,7 @@ def test_ingest_says_what_to_do_when_there_is_nothing(cairn: Cairn, tmp_path: Pa
     done = cairn("ingest", "void")
     assert done.code == 1
     assert "Found no documents" in done.out
-    assert "pdf, docx, html, markdown, code, text" in done.out
+    assert "Cairn reads PDF, Word (.docx), HTML, Markdown" in done.out
 
 
 # --- search and ask ---------------------------------------------------------------------------------------------------
@@ -355,8 +356,38 @@ def test_demo_asks_about_documents_of_ones_own(cairn: Cairn, library: Path) -> N
     again = cairn("demo", library)
     assert "0 documents indexed (0 passages), 3 unchanged" in again.out
 
-    (library.parent / "void").mkdir()
-    assert cairn("demo", library.parent / "void").code == 1
+
+@pytest.mark.parametrize("files", [{}, {"photo.png": b"\x89PNG\r\n\x1a\n"}], ids=["empty", "no documents"])
+def test_demo_of_a_folder_with_nothing_to_read_says_what_would_be_read(
+    cairn: Cairn, library: Path, files: dict[str, bytes]
+) -> None:
+    folder = library.parent / "void"
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    done = cairn("demo", folder)
+    assert done.code == 1
+    assert "Found nothing to ask about" in done.err
+    assert "Cairn reads PDF" in done.err
+    assert all(name in done.err for name in files)
+
+
+def test_the_demo_of_cairn_itself_answers_each_of_its_questions(cairn: Cairn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rooms stand for all of the code, which takes a minute."""
+    guides, code = demo.CHAPTERS
+    chapters = guides, replace(code, paths=("app/ingest", "app/errors.py"))
+    monkeypatch.setattr(demo, "CHAPTERS", chapters)
+    done = cairn("demo")
+    assert done.code == 0, done.err
+    asked = re.split(r"^> .+$", done.out, flags=re.MULTILINE)[1:]
+    assert len(asked) == sum(len(talk) for chapter in chapters for talk in chapter.talks)
+    expected = ("exit code 3", "130 Ctrl-C", "refuses to run as root", "documents mention", "I don't know", "reindex_document",
+                "EncryptedDocumentError")  # fmt: skip
+    for words, answer in zip(expected, asked, strict=True):
+        assert words in answer, answer
+    assert asked[0].index("exit code 3") < asked[0].index("the first answer")
+    assert "```" not in done.out, "a newcomer is not shown blocks of code"
+    assert "--collection demo-code" in done.out
 
 
 @pytest.mark.parametrize(

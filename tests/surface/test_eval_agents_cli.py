@@ -27,7 +27,7 @@ def asked(gear: Path) -> Path:
     return gear
 
 
-def test_a16_01_questions_are_answered_judged_and_rated(cairn: Cairn, asked: Path, rows: Rows, tmp_path: Path) -> None:
+def test_questions_are_answered_judged_and_rated(cairn: Cairn, asked: Path, rows: Rows, tmp_path: Path) -> None:
     done = cairn("agents", asked, "--json", "a.json", "--name", "first")
     assert done.code == 0, done.err
     (run,) = json.loads((tmp_path / "a.json").read_text())["runs"]
@@ -82,7 +82,7 @@ def test_a_broken_line_of_answers_is_named(cairn: Cairn, asked: Path) -> None:
         load_answers(asked)
 
 
-def test_a16_02_answers_are_compared_as_squad_does() -> None:
+def test_answers_are_compared_as_squad_does() -> None:
     assert token_f1("The cold, cold water.", "cold water") == pytest.approx(2 * 2 / 5)
     assert token_f1("nothing alike", "cold water") == 0.0
     assert exact_match("The Cold Water!", "cold water") == 1.0

@@ -340,7 +340,7 @@ def test_unknown_runs_and_an_empty_list(cairn: Cairn) -> None:
 # --- optimize --------------------------------------------------------------------------------------------------------
 
 
-def test_a16_03_relevance_latency_and_the_fusion_that_suits(cairn: Cairn, gear: Path, tmp_path: Path) -> None:
+def test_relevance_latency_and_the_fusion_that_suits(cairn: Cairn, gear: Path, tmp_path: Path) -> None:
     """The fusion in force, tried on what the legs found, gives exactly what searching gives."""
     Path("settings.json").write_text('{"rag": {"hybridSearchWeight": 0.45}, "retrieve": {"fusion": "rrf"}}')
     done = cairn("optimize", gear, "--json", "o.json")
@@ -371,7 +371,7 @@ def test_a16_03_relevance_latency_and_the_fusion_that_suits(cairn: Cairn, gear: 
     ), "a fusion does what was said of it before it was in force"
 
 
-def test_a16_03_sets_count_the_same_however_many_queries_they_have(cairn: Cairn, gear: Path, tmp_path: Path) -> None:
+def test_sets_count_the_same_however_many_queries_they_have(cairn: Cairn, gear: Path, tmp_path: Path) -> None:
     small = tmp_path / "small"
     write(small, DOCUMENTS)
     (small / "qrels.tsv").write_text("q3\tcrampon\t1\nq5\tstove\t1\n")
@@ -382,9 +382,7 @@ def test_a16_03_sets_count_the_same_however_many_queries_they_have(cairn: Cairn,
     assert found["grid"]["current"]["ndcg"]["mean"] == pytest.approx(sum(means) / 2)
 
 
-def test_a16_03_the_impact_of_reranking(
-    cairn: Cairn, gear: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_impact_of_reranking(cairn: Cairn, gear: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against a reranker that counts common words, and so spoils what the vectors found."""
     with ScriptedServer() as remote:
         monkeypatch.setenv("COHERE_API_KEY", "key")

@@ -14,6 +14,8 @@ from uuid import uuid4
 import cairn
 import pytest
 
+from tests.waiting import patience
+
 REPO = Path(__file__).resolve().parents[2]
 LEAVE = "# Leave\n\nEmployees have 30 days of leave per year. A manager approves leave.\n"
 
@@ -27,7 +29,12 @@ def test_the_program_in_the_readme_runs(used_home: Path, tmp_path: Path) -> None
     environment = {**os.environ, "CAIRN_HOME": str(used_home), "PYTHONPATH": str(REPO)}
 
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=patience(300),
     )
 
     assert done.returncode == 0, done.stderr

@@ -115,7 +115,7 @@ def in_force(api: Api) -> Any:
 # --- Cohere -----------------------------------------------------------------------------------------------------------
 
 
-def test_auto_takes_cohere_where_there_is_a_key_A5_03(with_cohere: Api, calls: list[Any]) -> None:
+def test_auto_takes_cohere_where_there_is_a_key(with_cohere: Api, calls: list[Any]) -> None:
     use(with_cohere)
     found = search(with_cohere)
     scores = [overlap(QUERY, TEXTS[name]) for name in order(found)]
@@ -141,7 +141,7 @@ def test_the_trace_has_the_scores_of_the_reranker(with_cohere: Api) -> None:
 
 
 @pytest.mark.parametrize("kind", ["401", "malformed", "html_200", "wrong_shape", "out_of_range", "score"])
-def test_a_failure_leaves_the_fused_order_and_says_so_W7(
+def test_a_failure_leaves_the_fused_order_and_says_so(
     with_cohere: Api, remote: ScriptedServer, calls: list[Any], kind: str
 ) -> None:
     use(with_cohere)
@@ -157,7 +157,7 @@ def test_a_failure_leaves_the_fused_order_and_says_so_W7(
     assert trace["degraded"] == found["degraded"]
 
 
-def test_an_answer_says_so_too_W7(with_cohere: Api, remote: ScriptedServer) -> None:
+def test_an_answer_says_so_too(with_cohere: Api, remote: ScriptedServer) -> None:
     use(with_cohere)
     remote.script("malformed")
     assert any("reranker rerank-v3.5 failed" in reason for reason in ask(with_cohere)["degraded"])
@@ -210,7 +210,7 @@ def test_settings_change_provider_and_model_while_running(with_cohere: Api, call
 # --- the chat model ---------------------------------------------------------------------------------------------------
 
 
-def test_auto_asks_the_chat_model_only_when_a_search_asks_for_it_A5_03(with_chat: Api, calls: list[Any]) -> None:
+def test_auto_asks_the_chat_model_only_when_a_search_asks_for_it(with_chat: Api, calls: list[Any]) -> None:
     use(with_chat)
     assert in_force(with_chat) == "llm:gpt-4o-mini"
     plain = search(with_chat)
@@ -223,7 +223,7 @@ def test_auto_asks_the_chat_model_only_when_a_search_asks_for_it_A5_03(with_chat
     assert found["degraded"] == []
 
 
-def test_llm_is_asked_for_every_search_A5_03(with_chat: Api, calls: list[Any]) -> None:
+def test_llm_is_asked_for_every_search(with_chat: Api, calls: list[Any]) -> None:
     use(with_chat, {"rerankerProvider": "llm", "rerankerModel": "judge"})
     assert order(search(with_chat))[0] == "ridge"
     assert in_force(with_chat) == "llm:judge"
@@ -239,7 +239,7 @@ def test_passages_that_the_model_forgot_stand_below_and_are_reported(with_chat: 
     assert found["degraded"] == ["reranker llm:gpt-4o-mini scored 2 of 5 passages"]
 
 
-def test_a_model_that_rambles_leaves_the_fused_order_W7(with_chat: Api, remote: ScriptedServer) -> None:
+def test_a_model_that_rambles_leaves_the_fused_order(with_chat: Api, remote: ScriptedServer) -> None:
     use(with_chat, {"rerankerProvider": "llm"})
     remote.script(Reply(text="All of these are fine passages."))
     found = search(with_chat)
@@ -247,7 +247,7 @@ def test_a_model_that_rambles_leaves_the_fused_order_W7(with_chat: Api, remote: 
     assert found["degraded"] == ["reranker llm:gpt-4o-mini failed: llm:gpt-4o-mini: the reply has no scores"]
 
 
-def test_auto_asks_the_chat_model_for_answers_A5_03(with_chat: Api, calls: list[Any]) -> None:
+def test_auto_asks_the_chat_model_for_answers(with_chat: Api, calls: list[Any]) -> None:
     """First to judge the passages, then to answer from them."""
     use(with_chat)
     said = ask(with_chat)
@@ -259,7 +259,7 @@ def test_auto_asks_the_chat_model_for_answers_A5_03(with_chat: Api, calls: list[
     assert trace["plan"]["reranker"] == "llm:gpt-4o-mini"
 
 
-def test_without_its_reranker_an_answer_keeps_to_what_is_relevant_A3_11(with_chat: Api, remote: ScriptedServer) -> None:
+def test_without_its_reranker_an_answer_keeps_to_what_is_relevant(with_chat: Api, remote: ScriptedServer) -> None:
     """Fused scores under the threshold are left out, but never the best; a search is not shortened."""
     scores = {}
     for threshold in (0.0, 0.6, 1.0):
@@ -289,16 +289,14 @@ def test_auto_without_anything_reranks_nothing_and_finds_nothing_wrong(bare: Api
         ("cross-encoder", "reranker own/model failed: cross-encoder own/model is not on disk"),
     ],
 )
-def test_a_named_provider_that_cannot_work_is_reported_at_each_search_A5_03_W7(
-    bare: Api, provider: str, reason: str
-) -> None:
+def test_a_named_provider_that_cannot_work_is_reported_at_each_search(bare: Api, provider: str, reason: str) -> None:
     use(bare, {"rerankerProvider": provider, "rerankerModel": "own/model"})
     for found in (search(bare), search(bare), ask(bare)):
         assert [said for said in found["degraded"] if said.startswith(reason)]
     assert search(bare, rerank=False)["degraded"] == []
 
 
-def test_a_cross_encoder_that_is_put_on_disk_is_used_A5_03_A5_04(bare: Api) -> None:
+def test_a_cross_encoder_that_is_put_on_disk_is_used(bare: Api) -> None:
     use(bare)
     plain = search(bare)
     make_cross_encoder(bare.folder / "models" / "ms-marco-MiniLM-L-6-v2", [QUERY, *TEXTS.values()])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from app.domain.passage import CacheAddress, CacheCounts, CacheStats, SearchRequest, SearchResult
 from app.domain.principal import Principal
-from app.retrieve.cache import address, normalise_query, storable
-from app.retrieve.guards import guards, reordered
+from app.retrieve.cache import cache_address, is_storable, normalise_query
+from app.retrieve.guards import guards, is_reordered
 from app.settings import RagSettings, Settings
 
 REQUEST = SearchRequest("What is a cairn?", ("stones",))
@@ -23,13 +23,13 @@ OTHERS: dict[str, Any] = {"model_id": 1, "reranker": None, "strategy": "fast", "
 def where(
     request: SearchRequest = REQUEST, settings: Settings | None = None, tenant: int = 1, **more: Any
 ) -> CacheAddress:
-    return address(Principal(tenant, ""), request, settings or Settings(), **{**OTHERS, **more})
+    return cache_address(Principal(tenant, ""), request, settings or Settings(), **{**OTHERS, **more})
 
 
 @pytest.mark.parametrize(
     "same", ["what is a cairn", "  What\tis \n a  CAIRN ?! ", "what is a cairn?.!,;:", "WHAT IS A CAIRN ."]
 )
-def test_a7_02_spelling_that_means_the_same_shares_a_key(same: str) -> None:
+def test_spelling_that_means_the_same_shares_a_key(same: str) -> None:
     """Lower case, white space collapsed, trailing ?.!,;: stripped."""
     assert where(replace(REQUEST, query=same)) == replace(where(), guards=guards(same))
 
@@ -37,7 +37,7 @@ def test_a7_02_spelling_that_means_the_same_shares_a_key(same: str) -> None:
 @pytest.mark.parametrize(
     "other", ["what is the cairn", "what are cairns", "what is a.cairn", "? what is a cairn", "what is a cairn)", "???"]
 )
-def test_a7_02_no_stemming_and_no_stop_words(other: str) -> None:
+def test_no_stemming_and_no_stop_words(other: str) -> None:
     assert where(replace(REQUEST, query=other)).key != where().key
 
 
@@ -70,7 +70,7 @@ CHANGES: dict[str, CacheAddress] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_t14_whatever_decides_the_result_is_in_the_key_and_in_the_scope(change: str) -> None:
+def test_whatever_decides_the_result_is_in_the_key_and_in_the_scope(change: str) -> None:
     """No leak between tenants, collections, models, settings or parameters."""
     assert CHANGES[change].key != where().key
     assert CHANGES[change].scope != where().scope
@@ -138,9 +138,9 @@ def test_other_words_for_the_same_are_not_guarded(one: str, other: str) -> None:
 
 
 def test_swapped_words_are_another_question() -> None:
-    assert reordered("does the dog bite the man", "does the man bite the dog")
-    assert not reordered("does the dog bite", "does the cat bite")
-    assert not reordered("the same", "the same")
+    assert is_reordered("does the dog bite the man", "does the man bite the dog")
+    assert not is_reordered("does the dog bite", "does the cat bite")
+    assert not is_reordered("the same", "the same")
 
 
 def test_what_failed_in_part_is_not_stored() -> None:
@@ -148,11 +148,11 @@ def test_what_failed_in_part_is_not_stored() -> None:
     whole = SearchResult(
         (), uuid4(), ("vector", "lexical"), {}, True, (), {}, {}, {"stones": 1}, 0, snapshot={uuid4(): 1}
     )
-    assert storable(whole)
-    assert not storable(replace(whole, legs_failed={"vector": "down"}))
-    assert not storable(replace(whole, degraded=("reranker failed",)))
+    assert is_storable(whole)
+    assert not is_storable(replace(whole, legs_failed={"vector": "down"}))
+    assert not is_storable(replace(whole, degraded=("reranker failed",)))
 
 
-def test_a7_05_hit_rate() -> None:
+def test_hit_rate() -> None:
     assert CacheStats(0, CacheCounts(), 0).hit_rate is None
     assert CacheStats(0, CacheCounts(hits=3, misses=1, bypassed=9), 0).hit_rate == 0.75

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agents.rewrite_query import query_after
 from app.domain.passage import Passage
 from app.domain.question import SourceRef, Turn
 from app.language.identify import by_words
 from app.query.carry import Carried, carry, listed
 from app.query.entities import entities
+from app.query.rewrite_after import rewrite_after
 from tests.waiting import patience
 
 
@@ -275,13 +275,13 @@ def test_a_query_after_failed_grading_uses_what_was_retrieved() -> None:
     question = "How is the jaguar fed?"
     cars = [passage("Jaguar cars", "The jaguar is fed with petrol.") for _ in range(3)]
     cats = [passage("Big cats", "The jaguar eats meat.", "Feeding in zoos")]
-    first = query_after(question, cats, cars, ())
+    first = rewrite_after(question, cats, cars, ())
     assert {"cats", "zoos"} <= set(first.split())
-    again = query_after(question, [], cars, (first,))
+    again = rewrite_after(question, [], cars, (first,))
     assert again not in (question, first)
     tried = [again]
     for _ in range(3):
-        tried.append(query_after(question, [], cars, tried))
+        tried.append(rewrite_after(question, [], cars, tried))
     assert tried[-1] == question
 
 

@@ -39,18 +39,18 @@ def meaning(intent: Any) -> QueryPlan:
 
 
 @pytest.mark.parametrize("intent", ["greeting", "gratitude", "garbage", "off_topic"])
-def test_a1_22_small_talk_is_replied_to_without_retrieval(intent: str) -> None:
+def test_small_talk_is_replied_to_without_retrieval(intent: str) -> None:
     route = choose(asked(), meaning(intent))
     assert (route.strategy, route.degraded) == ("reply", ())
     assert route.reason == f"{intent}: a rule"
 
 
-def test_a1_22_what_cannot_be_understood_is_asked_back() -> None:
+def test_what_cannot_be_understood_is_asked_back() -> None:
     assert choose(asked(), meaning("clarify_needed")).strategy == "clarify"
 
 
 @pytest.mark.parametrize("intent", ["followup", "simplify", "deepen"])
-def test_a1_24_context_intents_go_on_from_the_last_answer_or_retrieve(intent: str) -> None:
+def test_context_intents_go_on_from_the_last_answer_or_retrieve(intent: str) -> None:
     assert choose(asked(history=TALK), meaning(intent)).strategy == "converse"
     assert choose(asked(), meaning(intent)).strategy == "fast"
 
@@ -59,26 +59,26 @@ def test_a1_24_context_intents_go_on_from_the_last_answer_or_retrieve(intent: st
     ("level", "score", "strategy", "notes"),
     [("SIMPLE", 0.34, "fast", 0), ("MODERATE", 0.35, "enhanced", 0), ("COMPLEX", 0.55, "enhanced", 1)],
 )
-def test_a1_10_complexity_chooses(level: Any, score: float, strategy: str, notes: int) -> None:
+def test_complexity_chooses(level: Any, score: float, strategy: str, notes: int) -> None:
     route = choose(asked(), replace(PLAN, complexity=ComplexityScore(score, level, {}, f"it is {level}")))
     assert (route.strategy, len(route.degraded)) == (strategy, notes)
     assert f"it is {level}" in route.reason
 
 
-def test_a1_12_an_ambiguous_message_is_asked_back_only_when_it_names_nothing() -> None:
+def test_an_ambiguous_message_is_asked_back_only_when_it_names_nothing() -> None:
     """With something to look for, the documents may settle it."""
     ambiguous = replace(PLAN, complexity=ComplexityScore(0.65, "AMBIGUOUS", {}, "ambiguous"))
     assert choose(asked(), replace(ambiguous, text="it?")).strategy == "clarify"
     assert choose(asked(), ambiguous).strategy == "enhanced"
 
 
-def test_a1_11_questions_about_the_documents_go_to_sql_whatever_their_complexity() -> None:
+def test_questions_about_the_documents_go_to_sql_whatever_their_complexity() -> None:
     meta = ComplexityScore(0.75, "COMPLEX", {}, "meta", "database_meta")
     assert choose(asked(), replace(PLAN, about_collection=True, complexity=meta)).strategy == "aggregate"
 
 
 @pytest.mark.parametrize("text", ["Summarize the refund policy", "Fasse den Bericht zusammen", "Résume le contrat"])
-def test_a1_25_summaries_read_in_order(text: str) -> None:
+def test_summaries_read_in_order(text: str) -> None:
     assert choose(asked(), replace(PLAN, text=text)).strategy == "summarize"
     assert choose(asked(), replace(PLAN, summarize=True)).strategy == "summarize"
 
@@ -93,14 +93,14 @@ HOPS = replace(PLAN, text="Who founded the company that makes the Clio?")
 
 
 @pytest.mark.parametrize("plan", [HOPS, replace(PLAN, subquestions=("What is A?", "What is B?"))])
-def test_a1_26_multi_hop_questions_go_to_corrective_where_it_is_switched_on(plan: QueryPlan) -> None:
+def test_multi_hop_questions_go_to_corrective_where_it_is_switched_on(plan: QueryPlan) -> None:
     assert choose(asked(), plan, Means(agentic=True)).strategy == "corrective"
     assert choose(asked(), plan).strategy == "fast"
     assert choose(asked(), PLAN, Means(agentic=True)).strategy == "fast", "a single fact takes one pass"
     assert choose(asked(), replace(plan, about_collection=True), Means(agentic=True)).strategy == "aggregate"
 
 
-def test_a13_06_naming_corrective_runs_it_only_where_it_is_switched_on() -> None:
+def test_naming_corrective_runs_it_only_where_it_is_switched_on() -> None:
     assert choose(asked("corrective"), meaning("greeting"), Means(agentic=True)).strategy == "corrective"
     off = choose(asked("corrective"), HOPS)
     assert off.strategy == "fast"
@@ -130,7 +130,7 @@ def test_prompts_that_say_how_to_answer_are_planned() -> None:
     assert choose(ordered, PLAN).strategy == "enhanced"
 
 
-def test_a1_10_an_agent_answers_what_is_complex_if_there_is_a_model_for_it() -> None:
+def test_an_agent_answers_what_is_complex_if_there_is_a_model_for_it() -> None:
     hard = replace(PLAN, complexity=ComplexityScore(0.55, "COMPLEX", {}, "hard"), subquestions=("a?", "b?"))
     assert choose(asked(), hard, Means(chat=True)).strategy == "react"
     assert choose(asked("react"), PLAN, Means(chat=True)).strategy == "react"
@@ -139,7 +139,7 @@ def test_a1_10_an_agent_answers_what_is_complex_if_there_is_a_model_for_it() -> 
         assert route.degraded == ("react needs a chat model, and none is configured: ran enhanced on 2 sub-questions",)
 
 
-def test_a1_24_the_exchange_is_among_the_last_four_messages_and_goes_back_to_a_real_question() -> None:
+def test_the_exchange_is_among_the_last_four_messages_and_goes_back_to_a_real_question() -> None:
     more = (*TALK, turn("user", "tell me more"), turn("assistant", "It expires in March [1].", SOURCE))
     found = last_exchange(more)
     assert found is not None

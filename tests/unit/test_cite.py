@@ -86,7 +86,7 @@ def test_forms_of_citing(text: str, expected: str, numbers: list[int]) -> None:
     assert cited.stripped == 0
 
 
-def test_a10_10_invented_numbers_are_stripped() -> None:
+def test_invented_numbers_are_stripped() -> None:
     cited = cite("Krill [7]. Whales are mammals [1, 9]. Trails [0].", SOURCES)
     assert cited.text == "Krill. Whales are mammals [1]. Trails."
     assert [c.quote for c in cited.citations] == ["Whales are mammals."]

@@ -19,30 +19,30 @@ RUNBOOK = (
 )
 
 
-def test_a10_17_detects_multiple_search_requirement() -> None:
+def test_detects_multiple_search_requirement() -> None:
     found = constraints_of(RUNBOOK)
     assert found.min_searches == 3
     assert found.required_search_topics == ("Reindex", "Delete", "Rate limits")
 
 
-def test_a10_17_detects_open_citation_requirement() -> None:
+def test_detects_open_citation_requirement() -> None:
     assert constraints_of(RUNBOOK).min_open_citations == 2
 
 
-def test_a10_17_detects_exact_quote_requirement() -> None:
+def test_detects_exact_quote_requirement() -> None:
     found = constraints_of(RUNBOOK)
     assert found.requires_exact_quote
     assert found.exact_quote_indicators == ("Quote one exact SQL",)
 
 
-def test_a10_17_simple_prompt_has_minimal_constraints() -> None:
+def test_simple_prompt_has_minimal_constraints() -> None:
     found = constraints_of("What is the capital of France?")
     assert found == PromptConstraints()
     assert not found.explicit
     assert not found.is_complex_query
 
 
-def test_a10_02_the_rest_of_the_runbook() -> None:
+def test_the_rest_of_the_runbook() -> None:
     found = constraints_of(RUNBOOK)
     assert found.requires_insufficiency_disclosure
     assert found.required_sections == ("Reindex", "Delete", "Rate limits")
@@ -66,7 +66,7 @@ def test_a10_02_the_rest_of_the_runbook() -> None:
         ("Which searches failed yesterday?", 1),
     ],
 )
-def test_a10_02_searches(prompt: str, searches: int) -> None:
+def test_searches(prompt: str, searches: int) -> None:
     assert constraints_of(prompt).min_searches == searches
 
 
@@ -84,7 +84,7 @@ def test_a10_02_searches(prompt: str, searches: int) -> None:
         ("What does it mean to read a document?", 0),
     ],
 )
-def test_a10_02_openings(prompt: str, openings: int) -> None:
+def test_openings(prompt: str, openings: int) -> None:
     assert constraints_of(prompt).min_open_citations == openings
 
 
@@ -93,11 +93,11 @@ def test_a10_02_openings(prompt: str, openings: int) -> None:
     ["Quote the exact line about leave.", "Give it verbatim.", "Cite la clause mot pour mot.", "Copia la cláusula textualmente.",
      "Zitiere den Absatz wörtlich.", "I need the exact wording.", "quote exact SQL"],
 )  # fmt: skip
-def test_a10_02_exact_quotes(prompt: str) -> None:
+def test_exact_quotes(prompt: str) -> None:
     assert constraints_of(prompt).requires_exact_quote
 
 
-def test_a10_02_conflicts_keep_the_rule() -> None:
+def test_conflicts_keep_the_rule() -> None:
     found = constraints_of("What is the limit? If documents conflict, prefer the newest dated document. Be brief.")
     assert found.requires_conflict_resolution
     assert found.conflict_resolution_rule == "If documents conflict, prefer the newest dated document"
@@ -113,7 +113,7 @@ def test_a10_02_conflicts_keep_the_rule() -> None:
         ("I'm heading to Israel soon, do I need a visa", ()),
     ],
 )
-def test_a10_02_sections(prompt: str, sections: tuple[str, ...]) -> None:
+def test_sections(prompt: str, sections: tuple[str, ...]) -> None:
     assert constraints_of(prompt).required_sections == sections
 
 

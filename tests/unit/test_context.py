@@ -40,7 +40,7 @@ def count(text: str) -> int:
     return len(text.split())
 
 
-def test_a13_09_header_page_and_separator() -> None:
+def test_header_page_and_separator() -> None:
     context = assemble([cut(0, 30, page=4), cut(0, 30, OTHER, external_id="b", title="")], count, 1000)
     assert context.text == (
         "[Source 1: Doc 1 (page 4)]\nSentence number 0 of the text.\n\n---\n\n"
@@ -49,13 +49,13 @@ def test_a13_09_header_page_and_separator() -> None:
     assert context.left_out == 0
 
 
-def test_a3_12_title_authors_and_year() -> None:
+def test_title_authors_and_year() -> None:
     context = assemble([cut(0, 30, metadata={"authors": ["Ann", "Bo"], "year": 1998})], count, 1000)
     assert context.text.startswith("[Source 1: Doc 1 by Ann, Bo; 1998]\n")
     assert assemble([cut(0, 30, metadata={"year": 1998})], count, 1000).text.startswith("[Source 1: Doc 1, 1998]\n")
 
 
-def test_a3_12_overlapping_neighbours_stand_in_document_order_and_share_their_overlap() -> None:
+def test_overlapping_neighbours_stand_in_document_order_and_share_their_overlap() -> None:
     ends = TEXT.index("Sentence number 10 ")
     late, far, early = cut(ends - 60, 640), cut(0, 100, OTHER), cut(0, ends)
     context = assemble([late, far, early], count, 10_000)

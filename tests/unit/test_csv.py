@@ -13,6 +13,7 @@ from app.ingest.chunkers import chunk
 from app.ingest.loaders import load, sniff
 from app.settings import ChunkingSettings, IngestSettings, RagSettings
 from tests.benchmarks.corpus import WordCount
+from tests.waiting import patience
 
 
 def read(content: str | bytes, name: str = "a.csv", limits: IngestSettings | None = None) -> LoadedDocument:
@@ -42,12 +43,12 @@ def read(content: str | bytes, name: str = "a.csv", limits: IngestSettings | Non
 )
 def test_each_row_names_its_columns(content: str | bytes, text: str) -> None:
     document = read(content)
-    assert document.text == text
+    assert document.text == text.replace("\n", "\n\n")
     assert (document.media_type, document.markup) == ("text/csv", "rows")
 
 
 def test_tab_separated_values_may_know_no_quotation() -> None:
-    assert read('size\tname\n5"\tdisk\n"3\ttape\n', "a.tsv").text == 'size: 5"; name: disk\nsize: "3; name: tape'
+    assert read('size\tname\n5"\tdisk\n"3\ttape\n', "a.tsv").text == 'size: 5"; name: disk\n\nsize: "3; name: tape'
     assert read('a\tb\n"x\ty"\tz\n', "a.tsv").text == "a: x y; b: z"
     assert read("a\tb\n1\t2", "a.tsv").media_type == "text/tab-separated-values"
 
@@ -86,7 +87,7 @@ def test_any_table_takes_linear_time(unit: str) -> None:
     for _ in range(3):
         with suppress(ParseError):
             read(f"a,b\n{unit * (300_000 // len(unit))}x")
-    assert time.perf_counter() - began < 6
+    assert time.perf_counter() - began < patience(6, least=0)
 
 
 @pytest.mark.parametrize("strategy", ["parent_child", "tokens"])

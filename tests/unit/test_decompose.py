@@ -33,7 +33,7 @@ from tests.waiting import patience
         ("Tell me about the car:\n- price\n- size", ("Tell me about the car: price", "Tell me about the car: size")),
     ],
 )  # fmt: skip
-def test_several_questions_A2_03(message: str, parts: tuple[str, ...]) -> None:
+def test_several_questions(message: str, parts: tuple[str, ...]) -> None:
     assert split(message, "en") == parts
 
 
@@ -58,7 +58,7 @@ def test_several_questions_A2_03(message: str, parts: tuple[str, ...]) -> None:
          ("avantages du processus X", "inconvenients du processus X", "avantages et inconvenients Y")),
     ],
 )  # fmt: skip
-def test_the_sides_of_a_comparison_A1_13(message: str, sides: tuple[str, ...]) -> None:
+def test_the_sides_of_a_comparison(message: str, sides: tuple[str, ...]) -> None:
     assert split(message, "en") == sides
 
 

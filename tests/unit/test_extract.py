@@ -146,7 +146,7 @@ async def test_a_sentence_cut_off_by_its_passage_is_no_answer() -> None:
     assert not draft.found
 
 
-async def test_a3_10_no_answer_says_so_and_what_is_missing() -> None:
+async def test_no_answer_says_so_and_what_is_missing() -> None:
     draft = await ask("Who painted the Zorblax ceiling in 1777?", passage(TRAIL))
     assert draft.text == "I don't know based on the provided documents."
     assert (draft.found, draft.citations) == (False, ())
@@ -204,7 +204,7 @@ async def test_short_questions_about_what_is_there_are_answered(minilm: MiniLM, 
 
 
 @pytest.mark.parametrize("question", ["Who won the world cup in 1998?", "How do I bake bread?", "What is a kernel?"])
-async def test_a3_10_questions_about_something_else_are_refused(minilm: MiniLM, question: str) -> None:
+async def test_questions_about_something_else_are_refused(minilm: MiniLM, question: str) -> None:
     assert not (await extract(question, [passage(TRAIL)], minilm, SETTINGS)).found
 
 

@@ -36,7 +36,7 @@ def said(message: str) -> set[tuple[str, str]]:
         ("documents since 2020", {("years", "since 2020")}),
     ],
 )
-def test_wishes_A2_04(message: str, expected: set[tuple[str, str]]) -> None:
+def test_wishes(message: str, expected: set[tuple[str, str]]) -> None:
     assert expected <= said(message)
     assert {kind for kind, _ in said(message)} == {kind for kind, _ in expected}
 
@@ -115,7 +115,7 @@ def test_a_named_document_becomes_an_operator() -> None:
         "Fasse das Dokument zusammen", "Zusammenfassung aller Dokumente", "Worum geht es in diesem Bericht?",
     ],
 )  # fmt: skip
-def test_summaries_of_the_whole_A1_25_A3_09(message: str) -> None:
+def test_summaries_of_the_whole(message: str) -> None:
     assert wants_summary(message)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.passage import Hit, Leg, LegResult
-from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion
+from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion, with_graph
 
 DOCUMENT = UUID(int=0)
 
@@ -21,7 +21,7 @@ def leg(name: Leg, scores: dict[int, float], complete: bool = False) -> LegResul
     return LegResult(name, tuple(hits), 1.0, True, complete)
 
 
-def test_a3_02_rrf_of_ranks_three_and_five() -> None:
+def test_rrf_of_ranks_three_and_five() -> None:
     """Ranks 3 and 5 with k = 60 give .0159 + .0154 = .0313; ranks start at 1."""
     legs: dict[Leg, LegResult] = {
         "vector": leg("vector", {1: 0.9, 2: 0.8, 7: 0.7}),
@@ -33,7 +33,7 @@ def test_a3_02_rrf_of_ranks_three_and_five() -> None:
     assert round(found.score, 4) == 0.0313
 
 
-def test_a3_03_weighted_rrf_and_missing_legs_contribute_nothing() -> None:
+def test_weighted_rrf_and_missing_legs_contribute_nothing() -> None:
     """Weight / (60 + rank); a document of one leg only gets that leg's share."""
     legs: dict[Leg, LegResult] = {"vector": leg("vector", {1: 0.9, 2: 0.8}), "lexical": leg("lexical", {2: 5})}
     scores = {item.passage_id.int: item.score for item in reciprocal_rank_fusion(legs, {"vector": 0.7, "lexical": 0.3})}
@@ -72,11 +72,19 @@ def test_legs_without_positive_scores_do_no_harm() -> None:
     assert relative_score_fusion({}, {}) == []
 
 
+def test_equal_scores_keep_the_order_of_their_leg() -> None:
+    """Cosines below 0 count 0, and so would stand by id; the graph adds nothing to them and moves nothing."""
+    legs: dict[Leg, LegResult] = {"vector": leg("vector", {n: (n - 20) / 20 for n in range(15)})}
+    fused = relative_score_fusion(legs, {})
+    assert [item.passage_id.int for item in fused] == list(range(14, -1, -1))
+    assert [item.passage_id.int for item in with_graph(fused, leg("graph", {}))] == list(range(14, -1, -1))
+
+
 rankings = st.dictionaries(st.integers(1, 30), st.floats(-1, 50, allow_nan=False), max_size=20)
 
 
 @given(rankings, rankings, st.floats(0, 1))
-def test_w3_fusion_does_not_depend_on_the_order_of_the_legs(
+def test_fusion_does_not_depend_on_the_order_of_the_legs(
     a: dict[int, float], b: dict[int, float], share: float
 ) -> None:
     one: dict[Leg, LegResult] = {"vector": leg("vector", a), "lexical": leg("lexical", b)}
@@ -87,4 +95,5 @@ def test_w3_fusion_does_not_depend_on_the_order_of_the_legs(
     assert fused == relative_score_fusion(other, weights)
     assert {item.passage_id.int for item in fused} == a.keys() | b.keys()
     assert all(0 <= item.score <= 1 + 1e-9 for item in fused)
-    assert [(-i.score, i.passage_id) for i in fused] == sorted((-i.score, i.passage_id) for i in fused)
+    order = [(-item.score, min(item.ranks.values()), item.passage_id) for item in fused]
+    assert order == sorted(order)

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from app.agents.draft_check import drafted
-from app.agents.iterative_parse import parse_pass
+from app.agents.draft_check import cite_draft
+from app.agents.policies.iterative import read_pass
 from app.agents.tools.tool import LONGEST_ANSWER
-from app.answering.check import as_sources
+from app.answering.check import facts_as_sources
 from app.answering.draft import Material
 
-PASSAGES = as_sources(["Employees have 30 days of leave per year."])
+PASSAGES = facts_as_sources(["Employees have 30 days of leave per year."])
 MATERIAL = Material("How many?", PASSAGES, 0.9, 1)
 
 
 def test_a_model_that_goes_in_circles_is_cut_there() -> None:
-    draft = drafted("There are 30 days [1]. " + "It is so. " * 50_000, MATERIAL)
+    draft = cite_draft("There are 30 days [1]. " + "It is so. " * 50_000, MATERIAL)
     assert draft.text == "There are 30 days [1]. It is so."
     assert any("repeated itself" in told for told in draft.insufficiencies)
 
 
 def test_an_answer_without_end_is_cut_after_a_sentence() -> None:
-    draft = drafted(" ".join(f"Day {n} is a day of leave [1]." for n in range(5000)), MATERIAL)
+    draft = cite_draft(" ".join(f"Day {n} is a day of leave [1]." for n in range(5000)), MATERIAL)
     assert LONGEST_ANSWER - 100 < len(draft.text) <= LONGEST_ANSWER
     assert draft.text.endswith("is a day of leave [1].")
     assert any("too long" in told for told in draft.insufficiencies)
 
 
 def test_a_good_answer_stays_as_it_is() -> None:
-    draft = drafted("There are 30 days [1].", MATERIAL)
+    draft = cite_draft("There are 30 days [1].", MATERIAL)
     assert (draft.text, draft.insufficiencies, len(draft.citations)) == ("There are 30 days [1].", (), 1)
 
 
 def test_a_pass_is_read_to_a_limit() -> None:
-    assert len(parse_pass("ANSWER:\n" + "x" * 10**6).answer) <= 30_000
+    assert len(read_pass(None, "ANSWER:\n" + "x" * 10**6).answer) <= 30_000

@@ -34,11 +34,11 @@ def one(**more: Any) -> str:
         '[{"n": 1, "relevant": "yes", "confidence": 0.9}]',
     ],
 )
-def test_a11_05_grades_are_read_in_any_dress(reply: str) -> None:
+def test_grades_are_read_in_any_dress(reply: str) -> None:
     assert read_grades(reply, 1) == (Grade(True, 0.9),)
 
 
-def test_a11_05_grades_come_in_the_order_of_the_passages_and_are_sure_unless_they_say_otherwise() -> None:
+def test_grades_come_in_the_order_of_the_passages_and_are_sure_unless_they_say_otherwise() -> None:
     reply = '[{"n": 2, "relevant": false}, {"n": 1, "relevant": true, "confidence": 1}]'
     assert read_grades(reply, 2) == (Grade(True, 1.0), Grade(False, 1.0))
 
@@ -65,7 +65,7 @@ def test_a11_05_grades_come_in_the_order_of_the_passages_and_are_sure_unless_the
         ('[{"n": 1, "relevant": true, "confidence": NaN}]', "no number"),
     ],
 )
-def test_a11_05_half_of_the_grades_are_none(reply: str, why: str) -> None:
+def test_half_of_the_grades_are_none(reply: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         read_grades(reply, 1)
 
@@ -76,7 +76,7 @@ def test_no_reply_breaks_the_reader(reply: str, count: int) -> None:
         assert len(read_grades(reply, count)) == count
 
 
-def test_a11_05_scores_grow_with_likeness_and_shared_words() -> None:
+def test_scores_grow_with_likeness_and_shared_words() -> None:
     asked = "How many days of leave do employees have?"
     other = replace(LEAVE, title="Pay", content="Salaries are paid on the 25th of each month.")
     assert share_of_words(asked, LEAVE) == 1.0 > share_of_words(asked, other)

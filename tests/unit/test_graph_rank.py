@@ -127,7 +127,7 @@ def test_a_graph_without_hits_changes_no_order() -> None:
     assert [i.passage_id.int for i in with_graph([], graph({4: 0.5, 2: 0.7}))] == [2, 4]
 
 
-def test_a6_05_caps_give_each_side_its_places() -> None:
+def test_caps_give_each_side_its_places() -> None:
     """Of five places text .6 brings three, the graph .4 two; what is left follows in its own order."""
     found = with_graph_capped(
         fused(0.9, 0.8, 0.7, 0.6), graph({9: 0.5, 4: 0.4, 8: 0.1}), FusionWeights(0.6, 0.4, "HYBRID"), 5

@@ -25,7 +25,7 @@ GRAPH = GraphContext(
 )  # fmt: skip
 
 
-def test_a6_06_sections_with_the_numbers_that_prove_each_line() -> None:
+def test_sections_with_the_numbers_that_prove_each_line() -> None:
     context = assemble_with_graph(PASSAGES, GRAPH, count, 1000)
     graph, documents = context.text.split(f"\n\n{DOCUMENT_HEADER}\n\n")
     assert graph.startswith(f"{GRAPH_HEADER}\n")
@@ -38,7 +38,7 @@ def test_a6_06_sections_with_the_numbers_that_prove_each_line() -> None:
     assert (documents, context.passages) == (plain.text, plain.passages)
 
 
-def test_a6_06_summaries_of_communities_stand_in_the_section() -> None:
+def test_summaries_of_communities_stand_in_the_section() -> None:
     context = assemble_with_graph(
         PASSAGES, GraphContext(communities=(ContextCommunity("Film", "Two films."),)), count, 1000
     )
@@ -51,7 +51,7 @@ def test_without_a_graph_the_context_is_as_ever() -> None:
         assert assemble_with_graph(PASSAGES, graph, count, 1000) == plain
 
 
-def test_a6_06_numbers_are_limited_per_entity_and_in_all() -> None:
+def test_numbers_are_limited_per_entity_and_in_all() -> None:
     ids = [UUID(int=1000 + n) for n in range(30)]
     passages = [cut(0, 8, UUID(int=n), passage_id=ids[n]) for n in range(30)]
     many = GraphContext(tuple(ContextEntity(f"E{n}", "name", tuple(ids)) for n in range(10)))

@@ -112,7 +112,7 @@ async def test_what_they_do_not_say_is_not_and_the_issue_names_it(answer: str, w
     assert any(word in issue for issue in found.issues)
 
 
-async def test_a11_01_the_bands() -> None:
+async def test_the_bands() -> None:
     verbatim, strange = await check(TEXTS[0]), await check("Whales eat krill daily.")
     assert (verbatim.grounded, verbatim.layer, verbatim.fast_score) == (True, "fast", 1.0)
     assert (strange.grounded, strange.layer, strange.fast_score) == (False, "fast", 0.0)
@@ -144,20 +144,20 @@ async def test_each_sentence_names_its_sources_and_where_it_stands() -> None:
     ]  # fmt: skip
 
 
-async def test_a11_04_strict_wants_quotations_verbatim() -> None:
+async def test_strict_wants_quotations_verbatim() -> None:
     answer = 'The notice says: "Entry is forbidden after 9 pm or 8 pm".'
     assert (await check(answer, STRICT)).grounded is False
     assert any("Not a quotation" in issue for issue in (await check(answer)).issues)
 
 
 @pytest.mark.parametrize("answer", ["", "   ", "It is so.", "[1]", "\ud800"])
-async def test_t11_without_a_claim_nothing_is_grounded(answer: str) -> None:
+async def test_without_a_claim_nothing_is_grounded(answer: str) -> None:
     found = await check(answer)
     assert (found.grounded, found.score, found.degraded) == (None, None, (NO_CLAIM,))
 
 
 @pytest.mark.parametrize("sources", [[], [passage(1, "  ")]])
-async def test_t11_without_sources_nothing_is_grounded(sources: list[Passage]) -> None:
+async def test_without_sources_nothing_is_grounded(sources: list[Passage]) -> None:
     assert (await check("Berlin is the capital.", sources=sources)).grounded is False
 
 
@@ -191,7 +191,7 @@ async def test_across_languages_the_fast_layer_is_skipped() -> None:
     assert wrong.grounded is False
 
 
-async def test_t11_across_languages_a_failed_embedding_leaves_it_open_and_says_so() -> None:
+async def test_across_languages_a_failed_embedding_leaves_it_open_and_says_so() -> None:
     answer = "The Louvre museum is open on all days but Tuesday, and it costs 22 euros to get in for an adult."
     found = await check(answer, sources=[passage(1, FRENCH)])
     assert (found.grounded, found.score) == (None, None)
@@ -223,7 +223,7 @@ async def test_any_answer_has_a_verdict_or_a_reason(answer: str, texts: list[str
         ("ISSUES:\n1. the year\nGROUNDED: NO\nSCORE: 0,5", (False, 0.5, ("the year",))),
     ],
 )
-def test_a11_01_verdicts_are_read_in_any_dress(reply: str, expected: tuple[object, ...]) -> None:
+def test_verdicts_are_read_in_any_dress(reply: str, expected: tuple[object, ...]) -> None:
     found = read_verdict(reply)
     assert (found.grounded, found.score, found.issues) == expected
 
@@ -235,7 +235,7 @@ def test_a11_01_verdicts_are_read_in_any_dress(reply: str, expected: tuple[objec
         "GROUNDED: YES\nSCORE: 7", "GROUNDED: MAYBE\nSCORE: 0.9", "<think>GROUNDED: YES",
     ],
 )  # fmt: skip
-def test_t11_an_unclear_reply_is_no_verdict(reply: str) -> None:
+def test_an_unclear_reply_is_no_verdict(reply: str) -> None:
     with pytest.raises(ValueError):
         read_verdict(reply)
 

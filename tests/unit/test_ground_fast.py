@@ -29,11 +29,11 @@ SOURCE = "The bridge was built in 1889 by Italian engineers. It spans the river 
         ("", 0.0),
     ],
 )
-def test_a11_01_six_tenths_words_and_four_tenths_trigrams(answer: str, expected: float) -> None:
+def test_six_tenths_words_and_four_tenths_trigrams(answer: str, expected: float) -> None:
     assert fast_score(answer, [SOURCE]) == pytest.approx(expected)
 
 
-def test_a11_01_a_trigram_needs_two_content_words() -> None:
+def test_a_trigram_needs_two_content_words() -> None:
     assert trigrams(["the", "old", "bridge", "of", "the"]) == {("the", "old", "bridge"), ("old", "bridge", "of")}
 
 

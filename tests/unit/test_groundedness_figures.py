@@ -46,7 +46,7 @@ def test_confusion_counts_every_pair() -> None:
 @pytest.mark.parametrize(
     ("name", "margin"), [("wice/dev", 0.06), ("begin/wow_dev", 0), ("begin/cmu_dev", 0), ("begin/tc_dev", 0)]
 )
-def test_a11_the_sentences_beat_word_overlap_on_human_labels(shared_data: Path, name: str, margin: float) -> None:
+def test_the_sentences_beat_word_overlap_on_human_labels(shared_data: Path, name: str, margin: float) -> None:
     (data,) = load(shared_data / f"{name}.jsonl")
     labels = [item.grounded for item in data.items]
     scores = []

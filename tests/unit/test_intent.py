@@ -46,7 +46,7 @@ def intent(message: str, *, history: bool = False, vocabulary: Vocabulary | None
         ("asdasd", 0.95),
     ],
 )
-def test_a1_19_garbage_with_its_confidence(message: str, confidence: float) -> None:
+def test_garbage_with_its_confidence(message: str, confidence: float) -> None:
     for history in (False, True) if message != "42" else (False,):
         found = hard_rules(message, has_history=history)
         assert found is not None
@@ -97,7 +97,7 @@ def test_a1_19_garbage_with_its_confidence(message: str, confidence: float) -> N
         "can you dance",
     ],
 )
-def test_t3_unusual_words_are_not_garbage(message: str) -> None:
+def test_unusual_words_are_not_garbage(message: str) -> None:
     assert intent(message) is None
 
 
@@ -180,7 +180,7 @@ def test_words_of_the_collection_are_never_garbage() -> None:
         ("fass das zusammen", "simplify"),
     ],
 )
-def test_a1_21_whole_messages_in_four_languages(message: str, wanted: Intent) -> None:
+def test_whole_messages_in_four_languages(message: str, wanted: Intent) -> None:
     assert intent(message, history=True) == wanted
 
 
@@ -229,13 +229,13 @@ def test_what_has_a_subject_goes_on(message: str) -> None:
         "und dann?",
     ],
 )
-def test_t3_history_is_consulted_before_the_stop_word_rule(message: str) -> None:
+def test_history_is_consulted_before_the_stop_word_rule(message: str) -> None:
     assert intent(message) == "clarify_needed"
     assert intent(message, history=True) == "followup"
 
 
 @pytest.mark.parametrize("message", ["42", "2019?", "3,5"])
-def test_t3_a_number_may_answer_or_vary_the_last_question(message: str) -> None:
+def test_a_number_may_answer_or_vary_the_last_question(message: str) -> None:
     assert intent(message) == "garbage"
     assert intent(message, history=True) == "question"
 

@@ -48,7 +48,7 @@ def random_run(seed: int) -> tuple[Scores, Qrels]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a16_02_every_metric_equals_ir_measures(seed: int) -> None:
+def test_every_metric_equals_ir_measures(seed: int) -> None:
     """Query by query and as means, to 1e-6; queries that the run does not answer count 0."""
     import ir_measures
 

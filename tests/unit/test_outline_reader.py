@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from app.domain.document import LoadedDocument
-from app.ingest.chunkers import symbols
+from app.ingest.chunkers.parent_child import symbol_units
 from app.ingest.outlines import OutlineReader, _outline, outline_reader
 from app.ingest.prepare import prepare
 from app.settings import IngestSettings, Settings
@@ -103,7 +103,7 @@ async def test_passages_begin_where_definitions_do() -> None:
     assert begins
     assert all(line.strip() == "# About it." for line in begins)
     assert document.outline
-    units = list(symbols.units(text, document.outline, 2000))
+    units = list(symbol_units(text, document.outline, 2000))
     assert units[0][0] == 0
     assert units[-1][1] == len(text)
     assert all(a[1] == b[0] for a, b in pairwise(units))

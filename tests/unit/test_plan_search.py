@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from typing import cast
 from uuid import UUID
 
 import pytest
 
 from app.domain.passage import LEGS, Fused, Hit, Leg, LegResult, SearchRequest
 from app.domain.plan import Classification, FusionWeights, QueryType
-from app.query.classify import fusion_weights
+from app.domain.principal import Principal
+from app.query.weights import fusion_weights
+from app.retrieve.context import SearchContext, SearchDeps
+from app.retrieve.fuse import merge_graph
 from app.retrieve.graph import question_keys
-from app.retrieve.plan import (
-    default_legs,
-    joined,
-    legs_of,
-    routed,
-    unsure,
-)
+from app.retrieve.plan import choose_legs, default_legs, graph_is_unsure, legs_of
 from app.settings import GraphSettings, RagSettings, Settings
 
 NAMES = Settings()
@@ -32,6 +30,15 @@ def asked(query: str, legs: tuple[Leg, ...] = LEGS, *, explicit: bool = False, k
     return SearchRequest(query, ("c",), legs=legs, explicit=explicit, weights=weights)
 
 
+def legs_chosen(request: SearchRequest, settings: Settings) -> tuple[Leg, ...]:
+    return choose_legs(request, request.query, settings)
+
+
+def planned(request: SearchRequest, legs: tuple[Leg, ...]) -> SearchContext:
+    """A search whose graph is to be judged; nothing is searched."""
+    return SearchContext(cast("SearchDeps", None), Principal(1, "test"), request, TYPE, legs=legs)
+
+
 def graph(*scores: float) -> LegResult:
     hits = tuple(Hit(UUID(int=100 + n), UUID(int=1), score) for n, score in enumerate(scores))
     return LegResult("graph", hits, max(scores, default=0.0), True, True)
@@ -44,7 +51,7 @@ def text(count: int, confidence: float = 0.8) -> tuple[list[Fused], dict[Leg, Le
 
 def order(settings: Settings, request: SearchRequest, found: LegResult, confidence: float = 0.8) -> list[int]:
     fused, legs = text(5, confidence)
-    return [item.passage_id.int for item in joined(fused, legs, found, request, settings)]
+    return [item.passage_id.int for item in merge_graph(fused, legs, found, request, settings)]
 
 
 @pytest.mark.parametrize(
@@ -64,12 +71,12 @@ def test_what_a_query_names(query: str, keys: tuple[str, ...]) -> None:
 
 
 def test_by_names_the_graph_is_followed_where_the_query_names_something() -> None:
-    assert routed(asked("Who directed Big Eyes?"), NAMES).legs == LEGS
-    assert routed(asked("how many days?"), NAMES).legs == TEXT
-    assert routed(asked("how many days?", explicit=True), NAMES).legs == LEGS
-    assert routed(asked("how many days?", ("graph",)), NAMES).legs == ("graph",)
-    assert routed(asked("Who directed Big Eyes?", TEXT), NAMES).legs == TEXT
-    assert routed(asked("Who directed Big Eyes?", kind="PROCEDURAL"), NAMES).legs == LEGS, "types do not decide"
+    assert legs_chosen(asked("Who directed Big Eyes?"), NAMES) == LEGS
+    assert legs_chosen(asked("how many days?"), NAMES) == TEXT
+    assert legs_chosen(asked("how many days?", explicit=True), NAMES) == LEGS
+    assert legs_chosen(asked("how many days?", ("graph",)), NAMES) == ("graph",)
+    assert legs_chosen(asked("Who directed Big Eyes?", TEXT), NAMES) == TEXT
+    assert legs_chosen(asked("Who directed Big Eyes?", kind="PROCEDURAL"), NAMES) == LEGS, "types do not decide"
 
 
 @pytest.mark.parametrize(
@@ -85,31 +92,31 @@ def test_by_names_the_graph_is_followed_where_the_query_names_something() -> Non
         ("UNKNOWN", 0.6, LEGS),
     ],
 )
-def test_a6_01_to_a6_03_by_type_a_side_below_the_threshold_does_not_run(
+def test_to_a6_03_by_type_a_side_below_the_threshold_does_not_run(
     kind: QueryType, confidence: float, legs: tuple[Leg, ...]
 ) -> None:
-    assert routed(asked("how many days?", kind=kind, confidence=confidence), TYPE).legs == legs
-    assert routed(asked("how many days?", ("lexical",), kind=kind, confidence=confidence), TYPE).legs == ("lexical",)
+    assert legs_chosen(asked("how many days?", kind=kind, confidence=confidence), TYPE) == legs
+    assert legs_chosen(asked("how many days?", ("lexical",), kind=kind, confidence=confidence), TYPE) == ("lexical",)
 
 
 @pytest.mark.parametrize(("share", "legs"), [(0.15, LEGS), (0.149, TEXT), (0.85, LEGS), (0.851, ("graph",))])
-def test_a6_03_the_threshold_is_fifteen_hundredths(share: float, legs: tuple[Leg, ...]) -> None:
+def test_the_threshold_is_fifteen_hundredths(share: float, legs: tuple[Leg, ...]) -> None:
     request = SearchRequest("how?", ("c",), legs=LEGS, weights=FusionWeights(1 - share, share, "HYBRID"))
-    assert routed(request, TYPE).legs == legs
+    assert legs_chosen(request, TYPE) == legs
 
 
 def test_a_graph_that_finds_little_calls_the_text_legs() -> None:
     """With the threshold of confidence."""
     request = asked("Tell me about it", kind="EXPLORATORY")
-    ran = routed(request, TYPE)
-    assert unsure(request, ran, {"graph": graph(0.29)})
-    assert unsure(request, ran, {})
-    assert not unsure(request, ran, {"graph": graph(0.3)})
-    assert not unsure(asked("x", ("graph",)), asked("x", ("graph",)), {"graph": graph()}), "asked for alone"
-    assert not unsure(request, request, {"graph": graph()})
+    alone = planned(request, legs_chosen(request, TYPE))
+    assert graph_is_unsure(alone, {"graph": graph(0.29)})
+    assert graph_is_unsure(alone, {})
+    assert not graph_is_unsure(alone, {"graph": graph(0.3)})
+    assert not graph_is_unsure(planned(asked("x", ("graph",)), ("graph",)), {"graph": graph()}), "asked for alone"
+    assert not graph_is_unsure(planned(request, request.legs), {"graph": graph()})
 
 
-def test_a6_01_the_weights_of_the_type_decide_what_counts_more() -> None:
+def test_the_weights_of_the_type_decide_what_counts_more() -> None:
     found = graph(0.35, 0.3)
     relational, procedural = asked("How is Big Eyes?", kind="RELATIONAL"), asked("how?", kind="PROCEDURAL")
     assert order(TYPE, relational, found)[:3] == [0, 100, 101], "the best of the text legs stays"
@@ -117,19 +124,19 @@ def test_a6_01_the_weights_of_the_type_decide_what_counts_more() -> None:
     assert order(NAMES, procedural, found) == order(NAMES, asked("how?"), found), "types do not decide by names"
 
 
-def test_a6_04_a_graph_that_is_not_sure_gives_weight_away() -> None:
+def test_a_graph_that_is_not_sure_gives_weight_away() -> None:
     """RELATIONAL without entities is .5/.5: worth .5 + .25 of .3 without the shift, less with it."""
     request, found = asked("how?", kind="RELATIONAL"), graph(0.25)
     weight = 0.45 / 0.55
     fused, legs = text(5)
-    merged = {item.passage_id.int: item for item in joined(fused, legs, found, request, TYPE)}
+    merged = {item.passage_id.int: item for item in merge_graph(fused, legs, found, request, TYPE)}
     assert merged[100].shares["graph"] == pytest.approx(0.25 * weight)
     fused, legs = text(5, confidence=0.1)
-    both_low = {item.passage_id.int: item for item in joined(fused, legs, found, request, TYPE)}
+    both_low = {item.passage_id.int: item for item in merge_graph(fused, legs, found, request, TYPE)}
     assert both_low[100].shares["graph"] == pytest.approx(0.25), "ADAPTIVE: nothing moves"
 
 
-def test_a6_05_capped_each_side_brings_its_share() -> None:
+def test_capped_each_side_brings_its_share() -> None:
     request = SearchRequest("how?", ("c",), top_k=5, legs=LEGS)
     found = graph(*[0.01] * 5)
     share = GraphSettings(fusion="capped", weight=0.4)

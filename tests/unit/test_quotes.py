@@ -35,7 +35,7 @@ def test_what_stands_there_is_no_issue(answer: str) -> None:
         ('"by May [...] all members"', "by May [...] all members"),
     ],
 )
-def test_a10_07_what_does_not_is_named(answer: str, quoted: str) -> None:
+def test_what_does_not_is_named(answer: str, quoted: str) -> None:
     (found,) = missing_quotations(answer, [SOURCE])
     assert found.text == quoted
     assert quoted in answer[slice(*found.span)]

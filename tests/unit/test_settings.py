@@ -19,7 +19,7 @@ from tests.waiting import until
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_a15_02_the_rag_block_has_the_documented_keys_and_defaults() -> None:
+def test_the_rag_block_has_the_documented_keys_and_defaults() -> None:
     shipped = json.loads((ROOT / "settings.json").read_text())["rag"]
     documented: dict[str, Any] = {
         "embeddingModel": "all-MiniLM-L6-v2", "collectionName": "default", "chunkSize": 500, "chunkOverlap": 50,
@@ -35,7 +35,7 @@ def test_a15_02_the_rag_block_has_the_documented_keys_and_defaults() -> None:
     assert shipped == documented
 
 
-def test_a15_03_the_shipped_file_is_the_defaults() -> None:
+def test_the_shipped_file_is_the_defaults() -> None:
     """Sections of the rooms with their constants: parent 2000/200, child 400/50, k = 60, 50."""
     shipped = parse_settings((ROOT / "settings.json").read_bytes())
     assert shipped == Settings()
@@ -77,7 +77,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a15_01_a_bad_file_changes_nothing_and_says_why(tmp_path: Path, name: str) -> None:
+def test_a_bad_file_changes_nothing_and_says_why(tmp_path: Path, name: str) -> None:
     """The old settings stay in force; a good file heals it."""
     content, problem = BAD[name]
     file = tmp_path / "settings.json"
@@ -116,7 +116,7 @@ def test_what_a_file_asks_for_in_vain_is_said(tmp_path: Path) -> None:
     assert store.notes == ()
 
 
-async def test_a15_01_changes_are_followed_also_atomic_renames_and_removal(tmp_path: Path) -> None:
+async def test_changes_are_followed_also_atomic_renames_and_removal(tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text("{}")
     store = SettingsStore(file)

@@ -16,9 +16,9 @@ from app.answer.digest import centrality, representative
 from app.answer.extract import AnsweredPart, join_parts, repeats_only
 from app.answering.converse import difficulty, simplest
 from app.answering.gather import merge
-from app.answering.naming import named, topic
-from app.answering.notes import HEADER_TOKENS, batches
+from app.answering.naming import find_named_documents, topic
 from app.answering.replies import question_back
+from app.answering.summarize import HEADER_TOKENS, batches
 from app.domain.answer import Citation, Draft
 from app.domain.document import Holdings, ListedDocument
 from app.domain.passage import Passage
@@ -43,7 +43,7 @@ def cited(quote: str, start: int = 0) -> Citation:
 # --- merging --------------------------------------------------------------------------------------------------------
 
 
-def test_a3_02_lists_merge_by_reciprocal_ranks_after_the_first_of_each() -> None:
+def test_lists_merge_by_reciprocal_ranks_after_the_first_of_each() -> None:
     lists = [[passage(1), passage(2), passage(3)], [passage(4), passage(2)], [passage(5), passage(2)]]
     kept, trace = merge(lists, 4)
     assert [p.passage_id.int for p in kept] == [1, 4, 5, 2], "2 has the best score, but each part has its best one"
@@ -85,8 +85,8 @@ DOCUMENTS = (
         ("Resume todos los documentos", []),
     ],
 )
-def test_a3_09_a_message_names_a_document_or_a_subject(message: str, expected: list[str]) -> None:
-    assert [item.external_id for item in named(message, DOCUMENTS)] == expected
+def test_a_message_names_a_document_or_a_subject(message: str, expected: list[str]) -> None:
+    assert [item.external_id for item in find_named_documents(message, DOCUMENTS)] == expected
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a3_09_a_message_names_a_document_or_a_subject(message: str, expected: l
 )  # fmt: skip
 def test_asking_for_themes_does_not_name_a_document_that_is_called_so(message: str) -> None:
     library = [listed("ugly.md", "The Good, the Bad and the Ugly (theme)"), listed("t.md", "Topic models"), *DOCUMENTS]
-    assert named(message, library) == []
+    assert find_named_documents(message, library) == []
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_the_sentence_most_like_the_others_is_central() -> None:
     assert centrality(alone) == pytest.approx(np.full(4, 0.25)), "sentences that share nothing are equally central"
 
 
-def test_a1_24_the_simplest_sentences_are_the_short_ones_with_short_words() -> None:
+def test_the_simplest_sentences_are_the_short_ones_with_short_words() -> None:
     hard = cited("Notwithstanding aforementioned considerations, applicability remains contingent upon authorisation.")
     easy, middling = cited("You get 30 days.", 200), cited("Employees receive thirty days of annual leave.", 300)
     assert simplest([hard, easy, middling], 2) == [easy, middling]
@@ -172,7 +172,7 @@ def holdings(documents: int, **media_types: int) -> Holdings:
     return Holdings(documents, 0, 10, kinds, {})
 
 
-def test_a1_11_a_catalogue_counts_kinds_and_lists_documents() -> None:
+def test_a_catalogue_counts_kinds_and_lists_documents() -> None:
     said = catalogue("en", "hr", holdings(2, pdf=1, md=1), [listed("a.pdf", "Alpha", 12), listed("b.md", "Beta")])
     assert (
         said == "The collection “hr” holds 2 documents (1 PDF, 1 Markdown):\n- Alpha (a.pdf, 12 pages)\n- Beta (b.md)"
@@ -184,13 +184,13 @@ def test_a1_11_a_catalogue_counts_kinds_and_lists_documents() -> None:
     )
 
 
-def test_a1_11_documents_that_mention_something_are_counted_among_all() -> None:
+def test_documents_that_mention_something_are_counted_among_all() -> None:
     assert mentions("fr", ["congé"], [listed("a.md")], 3) == "1 document sur 3 mentionne « congé »:\n- a.md"
     assert mentions("en", ["leave", "pay"], [], 3) == "0 of 3 documents mention “leave”, “pay”."
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "about"), ("fr", "propos"), ("es", "sobre"), ("de", "Thema")])
-def test_a1_22_a_question_back_is_concrete_and_in_the_language_of_the_message(language: str, word: str) -> None:
+def test_a_question_back_is_concrete_and_in_the_language_of_the_message(language: str, word: str) -> None:
     said = question_back("?", language, ["Leave", "Pay"])
     assert word in said
     assert "Leave" in said

@@ -5,6 +5,8 @@ good enough, another query is made of what was found, and it is looked for again
                                      ^          |                              |
                                      +----------+-- rewrite, at most maxRetries in all
 
+    decide  a query             act  retrieve, grade; where that is enough, answer and check
+
 Each step is a toggle in `rag.agenticRetrieval`. Without a chat model the parts are those that rules find, passages are graded
 by scores, queries are rewritten by rules, and the answer is quoted. Of several answers only the first is streamed; the best
 one is given, with what its sources do not support.
@@ -16,14 +18,15 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from app.agents.rounds import Hunt
+from app.agents.loop import work
+from app.agents.rounds import Rounds
 from app.answer.context import Context, assemble
 from app.answer.extract import not_found
 from app.answering.check import Checked, check_settings, feedback
 from app.answering.context import (
     Outcome,
     Run,
-    coverage,
+    describe_coverage,
     half_up,
 )
 from app.answering.draft import (
@@ -34,7 +37,7 @@ from app.answering.draft import (
     settle,
 )
 from app.answering.fast import answer_empty
-from app.answering.widen import widen
+from app.answering.gather import widen
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.errors import BudgetExceededError, ProviderError
@@ -44,31 +47,69 @@ NO_MODEL: Final = "no chat model: passages are graded by scores, queries rewritt
 
 async def corrective(run: Run) -> Outcome:
     """Raises CairnError."""
-    steps, budget = run.settings.rag.agentic_retrieval, run.record.open_budget(run.settings)
+    steps = run.settings.rag.agentic_retrieval
     _prepare(run)
+    run.record.open_budget(run.settings)
     run = await widen(run, split=steps.query_decomposition_enabled, expand=steps.query_expansion_enabled)
     run = replace(run, reranks=False)  # not each search: once, and only what is relevant
-    hunt, answers = Hunt(run, steps.max_retries, run.plan.text), Answers(quote=run.deps.chat is None)
-    while True:
-        await hunt.rounds()
-        if not hunt.visible:
-            return await answer_empty(run)
-        if not (hunt.relevant or hunt.doubtful):
-            break
-        run.emit(Progress("rerank", 70))
-        material = await _material(run, hunt, answers)
-        await _answer(run, material, answers)
-        if answers.done or not hunt.retries or budget.out():
-            break
-        run.emit(Progress("rewrite", 60))
-        await hunt.rewrite()
-        answers.retries += bool(answers.issues)
-        if hunt.query in hunt.tried and not answers.issues:
-            break  # the same passages and nothing to tell the model: it would answer the same
-    outcome = await _outcome(run, hunt, answers)
+    policy = Corrective(run, Rounds(run, steps.max_retries, run.plan.text), Answers(quote=run.deps.chat is None))
+    await work(policy)
+    if not policy.rounds.visible:
+        return await answer_empty(run)
+    if not policy.answers.count:  # the budget ended before there was enough
+        await policy.answer()
+    outcome = await _outcome(run, policy.rounds, policy.answers)
     if not run.record.streamed:
         run.emit(Token(outcome.draft.text))
     return outcome
+
+
+@dataclass(slots=True)
+class Corrective:
+    """The policy: a query in each step."""
+
+    run: Run
+    rounds: Rounds
+    answers: Answers
+    answered: bool = False
+    """Whether the step before has made an answer."""
+
+    @property
+    def most_steps(self) -> int:
+        return self.run.settings.rag.agentic_retrieval.max_retries + 1
+
+    async def decide(self, step: int) -> str | None:
+        """The question; then another query. None where there is none, and nothing to tell the model that has answered: it
+        would read the same passages and answer the same."""
+        rounds, answers = self.rounds, self.answers
+        if step > 1:
+            self.run.emit(Progress("rewrite", 60))
+            await rounds.rewrite()
+            answers.retries += self.answered and bool(answers.issues)
+            if rounds.query in rounds.tried and self.answered and not answers.issues:
+                return None
+        return rounds.query
+
+    async def act(self, step: int, decision: str) -> bool:
+        """Search and grade; answer where that is enough, or nothing more can be done about it."""
+        rounds, budget = self.rounds, self.run.record.open_budget(self.run.settings)
+        looked = await rounds.look()
+        if not rounds.visible:
+            return False
+        if looked and not rounds.enough and rounds.retries and not budget.out():
+            self.answered = False
+            return True
+        self.answered = await self.answer()
+        return self.answered and not self.answers.done and rounds.retries > 0 and not budget.out()
+
+    async def answer(self) -> bool:
+        """One more answer from what is relevant; False where nothing is."""
+        if not (self.rounds.relevant or self.rounds.doubtful):
+            return False
+        self.run.emit(Progress("rerank", 70))
+        material = await _material(self.run, self.rounds, self.answers)
+        await _answer(self.run, material, self.answers)
+        return True
 
 
 def _prepare(run: Run) -> None:
@@ -85,24 +126,24 @@ def _prepare(run: Run) -> None:
 # --- what an answer is made of ----------------------------------------------------------------------------------------
 
 
-async def _material(run: Run, hunt: Hunt, answers: Answers) -> Material:
+async def _material(run: Run, rounds: Rounds, answers: Answers) -> Material:
     """The relevant passages, reranked, as many as are read."""
-    relevant, began = hunt.relevant, time.perf_counter()
-    ranked = await run.deps.rerank(run.plan.text, relevant)
+    relevant, began = rounds.relevant, time.perf_counter()
+    ranked = await run.deps.searcher.rerank(run.plan.text, relevant)
     run.record.spent("rerank", began)
     if ranked.problem:
-        hunt.degraded.append(ranked.problem)
+        rounds.degraded.append(ranked.problem)
     if ranked.reranker and relevant:
         answers.moved = _moved(relevant, ranked.passages)
     read = half_up(run.settings.routing.enhanced_factor * run.settings.rag.top_k)
-    passages = (*ranked.passages, *hunt.doubtful)
-    run.record.merged = hunt.trace(passages, read)
+    passages = (*ranked.passages, *rounds.doubtful)
+    run.record.merged = rounds.trace(passages, read)
     return Material(
         question=run.plan.text,
         passages=passages[:read],
-        confidence=hunt.sure,
-        visible=hunt.visible,
-        parts=hunt.subquestions(),
+        confidence=rounds.sure,
+        visible=rounds.visible,
+        parts=rounds.subquestions(),
     )
 
 
@@ -116,7 +157,7 @@ def _moved(before: tuple[Passage, ...], after: list[Passage]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnswerMade:
     """An answer with what it was made of; `outcome` where it is a quotation, which needs no check."""
 
     material: Material
@@ -135,12 +176,12 @@ class Answers:
     ungrounded: int = 0
     retries: int = 0
     done: bool = False
-    best: Answered | None = None
+    best: AnswerMade | None = None
     issues: tuple[str, ...] = ()
     moved: float | None = None
     degraded: list[str] = field(default_factory=list)
 
-    def add(self, made: Answered) -> None:
+    def add(self, made: AnswerMade) -> None:
         checked = made.checked
         self.ungrounded += checked.refuted
         self.issues = feedback(checked) if checked.refuted else ()
@@ -159,7 +200,7 @@ async def _answer(run: Run, material: Material, answers: Answers) -> None:
     if not answers.quote and context.passages:
         try:
             checked = await attempt_answer(run, material, context, answers.count, answers.issues)
-            answers.add(Answered(material, context, checked))
+            answers.add(AnswerMade(material, context, checked))
             return
         except ProviderError as error:
             reason = f"{error.code}: {error.detail}"
@@ -172,43 +213,43 @@ async def _answer(run: Run, material: Material, answers: Answers) -> None:
             answers.quote = True
             answers.degraded.append(f"generation failed ({reason}): the answer was extracted instead")
     outcome = await quote_from(run, material)
-    answers.add(Answered(material, context, Checked(outcome.draft, None), outcome))
+    answers.add(AnswerMade(material, context, Checked(outcome.draft, None), outcome))
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------
 
 
-async def _outcome(run: Run, hunt: Hunt, answers: Answers) -> Outcome:
+async def _outcome(run: Run, rounds: Rounds, answers: Answers) -> Outcome:
     best = answers.best
     if best is None:
-        outcome = await _nothing_relevant(run, hunt)
+        outcome = await _nothing_relevant(run, rounds)
     elif best.outcome is not None:
         outcome = best.outcome
     else:
         strict = check_settings(run.settings).strict
         outcome = await settle(run, best.material, best.context, best.checked, strict=strict)
-    if not hunt.relevant and not outcome.draft.found:
-        told = (_read_in_vain(hunt), *outcome.draft.insufficiencies)
+    if not rounds.relevant and not outcome.draft.found:
+        told = (_read_in_vain(rounds), *outcome.draft.insufficiencies)
         outcome = replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
     agentic = {
-        **hunt.figures(),
+        **rounds.figures(),
         "answers": answers.count,
         "hallucinations": answers.ungrounded,
         "hallucination_retries": answers.retries,
         "rerank_delta": answers.moved,
     }
-    notes = (*((NO_MODEL,) if run.deps.chat is None else ()), *hunt.degraded, *answers.degraded, *outcome.degraded)
+    notes = (*((NO_MODEL,) if run.deps.chat is None else ()), *rounds.degraded, *answers.degraded, *outcome.degraded)
     more = {**outcome.more, "agentic": agentic, "read": len(outcome.sources)}
     return replace(outcome, iterations=max(answers.count, 1), degraded=notes, more=more)
 
 
-async def _nothing_relevant(run: Run, hunt: Hunt) -> Outcome:
+async def _nothing_relevant(run: Run, rounds: Rounds) -> Outcome:
     """What was read does not answer, and says so."""
-    draft = await advise(run, not_found(run.plan.text, hunt.found))
-    run.record.merged = hunt.trace((), 0)
-    return Outcome(draft, "fixed", (), hunt.confidence, coverage(len(hunt.found), hunt.visible))
+    draft = await advise(run, not_found(run.plan.text, rounds.found))
+    run.record.merged = rounds.trace((), 0)
+    return Outcome(draft, "fixed", (), rounds.confidence, describe_coverage(len(rounds.found), rounds.visible))
 
 
-def _read_in_vain(hunt: Hunt) -> str:
-    rounds = f"{len(hunt.lists)} {'rounds' if len(hunt.lists) > 1 else 'round'}"
-    return f"{len(hunt.found)} passages were found in {rounds}, and none is relevant."
+def _read_in_vain(rounds: Rounds) -> str:
+    looked = f"{len(rounds.lists)} {'rounds' if len(rounds.lists) > 1 else 'round'}"
+    return f"{len(rounds.found)} passages were found in {looked}, and none is relevant."

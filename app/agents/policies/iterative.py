@@ -1,7 +1,10 @@
-"""Read, answer, say what is missing, fetch it, answer again (A9). For questions whose answer refers to other places: code.
+"""Read, answer, say what is missing, fetch it, answer again. For questions whose answer refers to other places: code.
 
     pass 1      the search of the question, with what the session has at hand
     pass 2, 3   what the answer before said is missing: symbols by name with their neighbours, all else by a small search
+
+        decide  an answer, and its gaps
+        act     fetch them (gaps.py)
 
 It stops when nothing is missing, when all that is missing was looked for in vain, or after `iterative.maxPasses`. New gaps
 are fetched before they are noted as not found, and nothing is fetched after the last pass. Each pass is a Progress
@@ -11,18 +14,14 @@ whose `detail` has its answer and its gaps.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from app.agents.draft_check import checked
-from app.agents.gaps import (
-    Work,
-    begin,
-    fetch,
-    finish,
-    order,
-)
-from app.agents.iterative_parse import Pass, normal, parse_pass
+from app.agents.draft_check import check_answer
+from app.agents.gaps import Reading, fetch_gaps, in_order, keep_session, normal, open_reading
+from app.agents.loop import work
 from app.answer.context import Context, assemble_with_graph
 from app.answer.refusal import refusal
 from app.answer.reply import complete_part
@@ -30,74 +29,120 @@ from app.answering.check import check_settings
 from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from, settle
 from app.answering.fast import answer_empty
-from app.answering.gather import best
+from app.answering.gather import best_confidence
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError, ProviderResponseError
 from app.prompts import prompt, prompt_part
-from app.providers.protocols import Message
+from app.providers.protocols import Message, Schema
+from app.providers.reader import repaired, without_thought
 
 FETCHING: Final = "Retrieving additional context…"
+MOST_GAPS: Final = 8
+GAP_CHARS: Final = 200
+ANSWER_CHARS: Final = 30_000
+"""A reply may be longer: not all servers keep to the limit that they are given."""
+PASS: Final = Schema(
+    "pass", {"answer": {"type": "string"}, "missing": {"type": "array", "items": {"type": "string"}}}
+)  # fmt: skip
 
 
 async def iterative(run: Run) -> Outcome:
     """Raises CairnError."""
     run.emit(Progress("retrieve", 20))
     run.record.open_budget(run.settings)
-    work = await begin(run)
-    if not work.visible:
+    reading = await open_reading(run)
+    if not reading.visible:
         return await answer_empty(run)
-    said: Pass | None = None
-    context = _context(work)
-    most = run.settings.iterative.max_passes
-    for number in range(1, most + 1):
+    policy = Iterative(run, reading, _context(reading))
+    await work(policy)
+    await keep_session(reading)
+    return await _answer(policy)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """`gaps`: what is missing, each once; none where the model is content."""
+
+    answer: str
+    gaps: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Iterative:
+    """The policy. `last`: what the last pass said, made of `context`."""
+
+    run: Run
+    reading: Reading
+    context: Context
+    last: Pass | None = None
+
+    @property
+    def most_steps(self) -> int:
+        return self.run.settings.iterative.max_passes
+
+    async def decide(self, step: int) -> Pass | None:
+        """One more answer. None where the model fails: the one before stays."""
         try:
-            said, context = await _passed(work, said, number)
+            self.last, self.context = await self._read_and_answer(step)
         except ProviderError as error:
-            run.record.degraded.append(f"pass {number} failed ({error.code}: {error.detail})")
-            break
-        new = work.noted(said.gaps)
-        done = not new or number == most or run.record.open_budget(run.settings).out() is not None
-        run.emit(_told(work, number, said, done=done))
-        if done:
-            break
-        await fetch(work, new)
-    await finish(work)
-    return await _answer(work, said, context)
+            self.run.record.degraded.append(f"pass {step} failed ({error.code}: {error.detail})")
+            return None
+        return self.last
+
+    async def act(self, step: int, decision: Pass) -> bool:
+        """Fetch what is missing, if it is not known to be nowhere and another pass may read it."""
+        reading, budget = self.reading, self.run.record.open_budget(self.run.settings)
+        new = reading.note(decision.gaps)
+        done = not new or step == self.most_steps or budget.out() is not None
+        self._tell(step, decision, done=done)
+        if not done:
+            await fetch_gaps(reading, new)
+        return not done
+
+    async def _read_and_answer(self, number: int) -> tuple[Pass, Context]:
+        """An answer, and the context it was made of. Raises ProviderError, also for a first answer that is empty."""
+        run, context = self.run, _context(self.reading)
+        assert run.deps.chat is not None
+        chat = run.record.metered("iterate", run.deps.chat, run.settings)
+        reply = await chat.structured(
+            _messages(self.reading, context),
+            PASS,
+            choice=run.settings.agents.protocol,
+            temperature=run.settings.rag.qa.temperature,
+            max_tokens=run.settings.answer.max_output_tokens,
+            timeout=run.settings.answer.timeout_seconds,
+        )
+        self.reading.passes = number
+        cut_off = reply.finish_reason == "length"
+        said = read_pass(reply.value, reply.text, cut_off=cut_off)
+        if cut_off:
+            run.record.degraded.append(f"pass {number} was cut off at the token limit")
+        if said.answer:
+            return said, context
+        if self.last is None:
+            raise ProviderResponseError(f"{chat.name}: the reply has no answer")
+        return Pass(self.last.answer, said.gaps), context
+
+    def _tell(self, number: int, said: Pass, *, done: bool) -> None:
+        read = tuple({passage.document_id for passage in in_order(self.reading)})
+        detail = {
+            "type": "pass", "pass": number, "answer": said.answer, "gaps": list(said.gaps),
+            "notFound": [gap for gap in said.gaps if normal(gap) in self.reading.not_found],
+        }  # fmt: skip
+        self.run.emit(Progress("pass", 20 + 60 * number // self.most_steps, "" if done else FETCHING, detail, read))
 
 
-async def _passed(work: Work, before: Pass | None, number: int) -> tuple[Pass, Context]:
-    """One answer, and the context it was made of. Raises ProviderError, also for a first answer that is empty."""
-    run, context = work.run, _context(work)
-    assert run.deps.chat is not None
-    chat = run.record.metered("iterate", run.deps.chat, run.settings)
-    reply = await chat.complete(
-        _messages(work, context),
-        temperature=run.settings.rag.qa.temperature,
-        max_tokens=run.settings.answer.max_output_tokens,
-        timeout=run.settings.answer.timeout_seconds,
-    )
-    work.passes = number
-    said = parse_pass(reply.text)
-    if reply.finish_reason == "length":
-        said = Pass(complete_part(said.answer), said.gaps)
-        run.record.degraded.append(f"pass {work.passes} was cut off at the token limit")
-    if said.answer:
-        return said, context
-    if before is None:
-        raise ProviderResponseError(f"{chat.name}: the reply has no answer")
-    return Pass(before.answer, said.gaps), context
+def _context(reading: Reading) -> Context:
+    count, most = reading.run.deps.embedder.tokens.count, reading.run.settings.answer.max_context_tokens
+    return assemble_with_graph(in_order(reading), reading.graph, count, most)
 
 
-def _context(work: Work) -> Context:
-    count, most = work.run.deps.embedder.tokens.count, work.run.settings.answer.max_context_tokens
-    return assemble_with_graph(order(work), work.graph, count, most)
-
-
-def _messages(work: Work, context: Context) -> list[Message]:
-    question = work.run.plan.text
-    listed = "\n".join(json.dumps(gap, ensure_ascii=False) for gap in sorted(work.not_found)[:20])
+def _messages(reading: Reading, context: Context) -> list[Message]:
+    question, in_words = reading.run.plan.text, reading.run.settings.agents.protocol == "text"
+    listed = "\n".join(json.dumps(gap, ensure_ascii=False) for gap in sorted(reading.not_found)[:20])
     filled = prompt(
         "iterate",
+        form=prompt_part("iterate", "labels" if in_words else "object"),
         context=context.text,
         question=question,
         refusal=refusal(question),
@@ -106,36 +151,71 @@ def _messages(work: Work, context: Context) -> list[Message]:
     return [Message("system", filled.system), Message("user", filled.user)]
 
 
-def _told(work: Work, number: int, said: Pass, *, done: bool) -> Progress:
-    most = work.run.settings.iterative.max_passes
-    read = tuple({passage.document_id for passage in order(work)})
-    detail = {
-        "type": "pass", "pass": number, "answer": said.answer, "gaps": list(said.gaps),
-        "notFound": [gap for gap in said.gaps if normal(gap) in work.not_found],
-    }  # fmt: skip
-    return Progress("pass", 20 + 60 * number // most, "" if done else FETCHING, detail, read)
+# --- what a pass says -------------------------------------------------------------------------------------------------
+
+_LABEL: Final = r"^[ \t>#*_]*{word}[ \t]*(?:\([^)\n]*\))?[ \t*_]*:[ \t*_]*"
+_ANSWER: Final = re.compile(_LABEL.format(word="ANSWER"), re.IGNORECASE | re.MULTILINE)
+_MISSING: Final = re.compile(_LABEL.format(word="MISSING"), re.IGNORECASE | re.MULTILINE)
+_ITEM: Final = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
+_NONE: Final = re.compile(
+    r"(?:none|nothing|n/?a|no|rien|nada|ninguno|aucun|nichts|keine?)[ .!]*(?:needed|missing)?[ .!]*", re.I
+)
 
 
-async def _answer(work: Work, said: Pass | None, context: Context) -> Outcome:
+def read_pass(value: Any, text: str, *, cut_off: bool = False) -> Pass:
+    """A JSON object with `answer` and `missing`; else ANSWER: and MISSING: in any dress. Without the second label nothing is
+    missing; without the first, what stands before the second is the answer. Of an answer that was cut off the whole
+    sentences stay, and what is missing is not known."""
+    text = without_thought(text)
+    if cut_off and text.lstrip("`json \n").startswith("{"):
+        value = repaired(text[text.index("{") :])
+    if isinstance(value, dict) and isinstance(value.get("answer"), str):
+        missing = value.get("missing")
+        gaps = _gaps(str(item) for item in (missing if isinstance(missing, list) else [missing or ""]))
+        said = Pass(value["answer"].strip()[:ANSWER_CHARS], gaps)
+    else:
+        labels = list(_MISSING.finditer(text))
+        before, after = (text[: labels[-1].start()], text[labels[-1].end() :]) if labels else (text, "")
+        label = _ANSWER.search(before)
+        said = Pass(
+            (before[label.end() :] if label else before).strip()[:ANSWER_CHARS], _gaps(after.splitlines())
+        )  # fmt: skip
+    return Pass(complete_part(said.answer), said.gaps[:-1]) if cut_off else said
+
+
+def _gaps(lines: Iterable[str]) -> tuple[str, ...]:
+    found: dict[str, str] = {}
+    for line in lines:
+        gap = " ".join(_ITEM.sub("", line).split())[:GAP_CHARS].strip(" .;")
+        if not gap or _NONE.fullmatch(gap) or not any(map(str.isalnum, gap)):
+            continue
+        found.setdefault(normal(gap), gap)
+    return tuple(found.values())[:MOST_GAPS]
+
+
+# --- the end ----------------------------------------------------------------------------------------------------------
+
+
+async def _answer(policy: Iterative) -> Outcome:
     """The last answer, checked like any other; extracted where no pass gave one."""
-    run = work.run
-    material = _material(work, order(work) if said is None else context.passages)
-    if said is None:
-        return await answer_from(run, material)
+    run, reading, context = policy.run, policy.reading, policy.context
+    if policy.last is None:
+        return await answer_from(run, _material(reading, in_order(reading)))
+    material = _material(reading, context.passages)
     run.emit(SourcesFound(context.passages))
     run.emit(Progress("hallucination", 95))
-    verdict = await checked(run, said.answer, material)
+    verdict = await check_answer(run, policy.last.answer, material)
     run.emit(Token(verdict.draft.text))
     return await settle(run, material, context, verdict, strict=check_settings(run.settings).strict)
 
 
-def _material(work: Work, passages: Sequence[Any]) -> Material:
-    found = [item.result for item in work.run.record.searches]
+def _material(reading: Reading, passages: Sequence[Any]) -> Material:
+    found = [item.result for item in reading.run.record.searches]
     return Material(
-        question=work.run.plan.text,
+        question=reading.run.plan.text,
         passages=tuple(passages),
-        confidence=max((best(result) for result in found), default=0.0),
-        visible=work.visible,
-        graph=work.graph,
-        more={"cgrag": work.metadata()},
+        confidence=max((best_confidence(result) for result in found), default=0.0),
+        visible=reading.visible,
+        graph=reading.graph,
+        more={"cgrag": reading.metadata()},
     )

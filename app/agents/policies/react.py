@@ -1,72 +1,64 @@
-"""ReAct: think, act, observe and reflect, until there is an answer (A8). For questions that one search does not settle.
+"""ReAct: think, act, observe and reflect, until there is an answer. For questions that one search does not settle.
 
-    think -> final_answer, ask_clarification -> end
-      |  -> no action that can be read -> conclude
-    act (one tool, or two at once) -> nothing there -> back, once, with a hint
-    observe, reflect -> enough is known -> conclude
+    decide  think: which tools -> nothing that can be called -> conclude
+    act     final_answer, ask_clarification -> end
+            one tool, or two at once -> nothing there -> back, once, with a hint
+            observe, reflect -> enough is known -> conclude
     after `agents.maxSteps`, or when the budget is out -> conclude
 
-Tools are in tools.py, parsing is in react_parse.py, what is remembered in react_state.py, the ends in react_end.py. Where a
-step fails, the answer is concluded from what was gathered; where nothing was, the question is answered by fast.
+What is remembered of the steps is in steps.py, how it ends in endings.py. Where a step fails, the answer is concluded from
+what was gathered; where nothing was, the question is answered by fast.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
+import re
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
 
-from app.agents.react_end import (
-    clarify,
-    conclude,
-    finish,
-    run_fast,
-)
-from app.agents.react_parse import (
-    TERMINAL,
-    Action,
-    Decision,
-    answer_of,
-    concludes,
-    read_decision,
-    spoken,
-)
-from app.agents.react_state import (
+from app.agents.endings import ask_back, conclude, give_answer, run_fast
+from app.agents.loop import call_tools, work
+from app.agents.protocol import Decision, Patience, ask_for_calls
+from app.agents.steps import (
     GATHERED_CHARS,
     REFLECTED_CHARS,
-    Step,
-    Work,
+    AgentStep,
+    Notebook,
     cut,
     dead_end,
-    observed,
     windows,
 )
-from app.agents.tools.registry import ToolResult, open_toolbox, use
+from app.agents.tools.registry import open_toolbox
 from app.agents.tools.tool import LONGEST_ANSWER
-from app.answer.refusal import refusal
+from app.answer.cite import marks
+from app.answer.refusal import is_refusal, refusal
 from app.answer.reply import tidy
 from app.answering.context import Outcome, Run
 from app.domain.event import Progress
 from app.errors import CairnError, ProviderError
 from app.prompts import prompt, prompt_part
-from app.providers.protocols import Message
+from app.providers.protocols import Message, Schema, ToolCall, ToolProtocol
+from app.providers.reader import without_thought
 
 log = structlog.get_logger(__name__)
 
 MOST_REPEATED: Final = 2
 """Calls that were made before; with so many the agent goes in circles."""
 REFLECTION_TOKENS: Final = 512
+_CONCLUDES: Final = re.compile(r"ACTION[ \t*_`]*:[ \t*_`\"']*(final_answer|continue)", re.IGNORECASE)
+REFLECTION: Final = Schema("reflection", {"missing": {"type": "string"}, "enough": {"type": "boolean"}})
 
 
 async def react(run: Run) -> Outcome:
     """Raises CairnError only where fast does."""
-    work = Work(open_toolbox(run))
+    notebook = Notebook(run, open_toolbox(run))
     if run.deps.chat is None:
-        return await run_fast(work, run, "no chat model is configured")
+        return await run_fast(notebook, "no chat model is configured")
     try:
-        outcome = await _loop(work, run)
+        outcome = await _work(notebook)
         if outcome is not None:
             if not outcome.needs_clarification:
                 run.emit(Progress("finished", 98))
@@ -77,144 +69,183 @@ async def react(run: Run) -> Outcome:
     except Exception as error:
         log.exception("react.bug", run_id=str(run.question.run_id))
         why = f"the agent failed (internal: {type(error).__name__})"
-    return await run_fast(work, run, why)
+    return await run_fast(notebook, why)
 
 
-async def _loop(work: Work, run: Run) -> Outcome | None:
+async def _work(notebook: Notebook) -> Outcome | None:
     """None where nothing was found."""
-    hint, most = "", run.settings.agents.max_steps
-    for step in range(1, most + 1):
-        if work.toolbox.budget.out():
-            break
-        run.emit(Progress("thinking", _percent(step, most), f"Step {step} of {most}"))
-        decision = await _think(work, run, step, hint)
-        if decision is None or not decision.actions:
-            break
-        work.taken, hint = step, ""
-        if decision.actions[0].tool in TERMINAL:
-            return await _end(work, run, decision.actions[0])
-        run.emit(Progress("acting", _percent(step, most), _doing(decision), documents=work.toolbox.documents))
-        mark, results = work.mark(), await _act(work, decision.actions)
-        work.steps.append(Step(decision.thought, decision.actions, observed(decision.actions, results)))
-        _record(work, run, decision, len(results))
-        if not work.backtracked and (failure := dead_end(work.toolbox, decision.actions, results)):
-            work.roll_back(mark)
-            hint = prompt_part("react", "failed", failure=failure)
-            continue
-        run.emit(Progress("observing", _percent(step, most), f"{sum(len(one.passages) for one in results)} passages"))
-        work.observe(decision.actions, results)
-        if work.toolbox.repeated >= MOST_REPEATED:
-            run.record.degraded.append("react: the agent repeated itself and was stopped")
-            break
-        if step < most:
-            run.emit(Progress("reflecting", _percent(step, most)))
-            work.reflection_concluded = await _reflect(work, run)
-            if work.reflection_concluded:
-                break
-    else:
-        work.forced_conclusion = True
-    return await _conclude(work, run)
+    policy = React(notebook)
+    notebook.forced_conclusion = await work(policy) == "steps"
+    if policy.outcome is not None:
+        return policy.outcome
+    notebook.gathered = notebook.gathered or list(notebook.toolbox.passages)
+    return await conclude(notebook) if notebook.gathered or notebook.toolbox.facts else None
 
 
-async def _end(work: Work, run: Run, action: Action) -> Outcome | None:
-    """By the model's choice. An answer without anything that was found is its own knowledge: nothing for us."""
-    asks = action.tool == "ask_clarification"
-    said = cut(tidy(answer_of(action.arguments, "question" if asks else "answer")), LONGEST_ANSWER)
-    if said and asks:
-        return clarify(work, run, said)
-    if said and (work.toolbox.passages or work.toolbox.facts):
-        return await finish(work, run, said)
-    return await _conclude(work, run)
+@dataclass(slots=True)
+class React:
+    """The policy. `hint`: what to do differently after a dead end. `outcome`: where the model has ended the work itself."""
 
+    notebook: Notebook
+    hint: str = ""
+    outcome: Outcome | None = None
 
-async def _conclude(work: Work, run: Run) -> Outcome | None:
-    work.gathered = work.gathered or list(work.toolbox.passages)
-    return await conclude(work, run) if work.gathered or work.toolbox.facts else None
+    @property
+    def run(self) -> Run:
+        return self.notebook.run
 
+    @property
+    def most_steps(self) -> int:
+        return self.run.settings.agents.max_steps
 
-# --- think ----------------------------------------------------------------------------------------------------------
+    # --- decide -------------------------------------------------------------------------------------------------------
 
+    async def decide(self, step: int) -> Decision | None:
+        """The next actions. None where the model calls nothing, or fails and there is something to conclude from."""
+        run, agents, notebook = self.run, self.run.settings.agents, self.notebook
+        run.emit(Progress("thinking", self._percent(step), f"Step {step} of {self.most_steps}"))
+        patience = Patience(agents.step_tokens, agents.temperature, agents.call_seconds)
+        try:
+            decision = await ask_for_calls(
+                run, notebook.toolbox, "think", lambda protocol: self._messages(protocol, step), patience
+            )
+        except ProviderError as error:
+            if not (notebook.gathered or notebook.toolbox.facts):
+                raise
+            run.record.degraded.append(f"react: step {step} failed ({error.code}: {error.detail})")
+            return None
+        if decision.calls:
+            return decision
+        answer = _plain_answer(decision)
+        return Decision((answer,), "", decision.text, False, decision.protocol) if answer else None
 
-async def _think(work: Work, run: Run, step: int, hint: str) -> Decision | None:
-    """The next actions. None where the model fails and there is something to conclude from; else raises ProviderError."""
-    assert run.deps.chat is not None
-    agents = run.settings.agents
-    history = prompt_part("react", "history", history=work.history()) if work.steps else ""
-    filled = prompt(
-        "react",
-        tools=work.toolbox.described(),
-        refusal=refusal(run.plan.text),
-        language=run.plan.language or "as it is",
-        question=json.dumps(run.plan.text, ensure_ascii=False),
-        before="".join(f"{part}\n\n" for part in (history, hint) if part),
-        step=str(step),
-        steps=str(agents.max_steps),
-    )
-    try:
-        reply = await run.record.metered("think", run.deps.chat, run.settings).complete(
-            [Message("system", filled.system), Message("user", filled.user)],
-            temperature=agents.temperature,
-            max_tokens=agents.step_tokens,
-            timeout=agents.call_seconds,
+    def _messages(self, protocol: ToolProtocol, step: int) -> list[Message]:
+        """In words all steps stand in the user's part; natively they are the conversation."""
+        run, notebook = self.run, self.notebook
+        native = protocol == "native"
+        how = prompt_part("react", protocol, tools="" if native else notebook.toolbox.described())
+        history = notebook.remarks() if native else notebook.history()
+        history = prompt_part("react", "remarks" if native else "history", history=history) if history else ""
+        filled = prompt(
+            "react",
+            how=how,
+            refusal=refusal(run.plan.text),
+            language=run.plan.language or "as it is",
+            question=json.dumps(run.plan.text, ensure_ascii=False),
+            before="".join(f"{part}\n\n" for part in (history, self.hint) if part),
+            step=str(step),
+            steps=str(self.most_steps),
         )
-    except ProviderError as error:
-        if not (work.gathered or work.toolbox.facts):
-            raise
-        run.record.degraded.append(f"react: step {step} failed ({error.code}: {error.detail})")
+        messages = [Message("system", filled.system), Message("user", filled.user)]
+        return [*messages, *notebook.messages()] if native else messages
+
+    # --- act ----------------------------------------------------------------------------------------------------------
+
+    async def act(self, step: int, decision: Decision) -> bool:
+        run, notebook, toolbox = self.run, self.notebook, self.notebook.toolbox
+        notebook.taken, self.hint = step, ""
+        tool = toolbox.tools.get(decision.calls[0].name)
+        if tool is not None and tool.kind == "end":
+            self.outcome = await self._end(decision.calls[0])
+            return False
+        run.emit(Progress("acting", self._percent(step), _doing(decision), documents=toolbox.documents))
+        notebook.parallel_steps += len(decision.calls) > 1
+        results = await call_tools(toolbox, decision.calls)
+        mark = notebook.mark()
+        notebook.steps.append(AgentStep(decision.thought, decision.calls, tuple(results)))
+        notebook.trace(decision.protocol)
+        if not notebook.backtracked and (failure := dead_end(toolbox, decision.calls, results)):
+            notebook.roll_back(mark)
+            self.hint = prompt_part("react", "failed", failure=failure)
+            return True
+        found = sum(len(one.passages) for one in results)
+        run.emit(Progress("observing", self._percent(step), f"{found} passages"))
+        notebook.gather(decision.calls, results)
+        if toolbox.repeated >= MOST_REPEATED:
+            run.record.degraded.append("react: the agent repeated itself and was stopped")
+            return False
+        if step < self.most_steps:
+            run.emit(Progress("reflecting", self._percent(step)))
+            notebook.reflection_concluded = await self._reflect()
+        return not notebook.reflection_concluded
+
+    async def _end(self, call: ToolCall) -> Outcome | None:
+        """By the model's choice. An answer without anything that was found is its own knowledge: nothing for us."""
+        asks = call.name == "ask_clarification"
+        said = cut(tidy(_text_of(call, "question" if asks else "answer")), LONGEST_ANSWER)
+        if said and asks:
+            return ask_back(self.notebook, said)
+        if said and (self.notebook.toolbox.passages or self.notebook.toolbox.facts):
+            return await give_answer(self.notebook, said)
         return None
-    return read_decision(reply.text)
+
+    async def _reflect(self) -> bool:
+        """Whether what was gathered is enough; binding. A reflection that fails decides nothing and is reported."""
+        run, notebook, agents = self.run, self.notebook, self.run.settings.agents
+        assert run.deps.chat is not None
+        shown = [passage.content for passage in windows(notebook.gathered, GATHERED_CHARS)]
+        gathered = "\n".join([*notebook.toolbox.facts, *shown, *notebook.notes])
+        in_words = agents.protocol == "text"
+        filled = prompt(
+            "reflect",
+            form=prompt_part("reflect", "lines" if in_words else "json"),
+            question=json.dumps(run.plan.text, ensure_ascii=False),
+            history=notebook.history(),
+            gathered=json.dumps(cut(gathered, GATHERED_CHARS), ensure_ascii=False),
+            observation=json.dumps(cut(notebook.steps[-1].observation, REFLECTED_CHARS), ensure_ascii=False),
+        )
+        try:
+            reply = await run.record.metered("reflect", run.deps.chat, run.settings).structured(
+                [Message("system", filled.system), Message("user", filled.user)],
+                REFLECTION,
+                choice=agents.protocol,
+                temperature=agents.temperature,
+                max_tokens=min(REFLECTION_TOKENS, agents.step_tokens),
+                timeout=agents.reflect_seconds,
+            )
+        except ProviderError as error:
+            run.record.degraded.append(f"react: a reflection failed ({error.code}: {error.detail})")
+            return False
+        enough, missing = read_reflection(reply.value, reply.text)
+        notebook.steps[-1].reflection = cut(" ".join(missing.split()), 500)
+        return enough and bool(notebook.gathered or notebook.toolbox.facts)
+
+    def _percent(self, step: int) -> int:
+        """20 to 80."""
+        return 20 + 60 * (step - 1) // self.most_steps
+
+
+# --- what the model says --------------------------------------------------------------------------------------------
+
+
+def read_reflection(value: object, text: str) -> tuple[bool, str]:
+    """Whether a reflection says that enough is known, and what it says is missing: JSON, or the last ACTION line. What is
+    unclear is no."""
+    if isinstance(value, dict) and "enough" in value:
+        enough = value["enough"] is True or str(value["enough"]).strip().lower() in ("true", "yes")
+        return enough, str(value.get("missing") or ("Enough is known." if enough else "Something is missing."))
+    said = without_thought(text)
+    concluded = _CONCLUDES.findall(said)
+    return bool(concluded) and concluded[-1].lower() == "final_answer", said
+
+
+def _plain_answer(decision: Decision) -> ToolCall | None:
+    """A model that has tools and simply answers: what it says counts where it cites something, or says that the documents
+    do not answer. Other talk is no answer."""
+    text = decision.text
+    if decision.protocol == "text" or decision.cut_off or not (list(marks(text)) or is_refusal(text)):
+        return None
+    return ToolCall("final_answer", {"answer": text})
+
+
+def _text_of(call: ToolCall, name: str) -> str:
+    """The argument of that name, else the first text."""
+    values = (call.arguments.get(name), *call.arguments.values())
+    return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
 
 
 def _doing(decision: Decision) -> str:
-    asked = " and ".join(f"{one.tool} {json.dumps(one.arguments, ensure_ascii=False)}" for one in decision.actions)
+    asked = " and ".join(
+        f"{call.name} {json.dumps(dict(call.arguments), ensure_ascii=False)}" for call in decision.calls
+    )
     return cut(f"{decision.thought} → {asked}" if decision.thought else asked, 500)
-
-
-# --- act ------------------------------------------------------------------------------------------------------------
-
-
-async def _act(work: Work, actions: tuple[Action, ...]) -> list[ToolResult]:
-    """Results in order; two tools run side by side."""
-    work.parallel_steps += len(actions) > 1
-    return list(await asyncio.gather(*(use(work.toolbox, one.tool, one.arguments) for one in actions)))
-
-
-def _record(work: Work, run: Run, decision: Decision, calls: int) -> None:
-    """For the trace: what was thought and done. Words of it go when a document does that the run has read."""
-    tools = [used.told() for used in work.toolbox.used[-calls:]]
-    run.record.steps.append({"step": work.taken, "thought": decision.thought, "tools": tools})
-
-
-# --- reflect --------------------------------------------------------------------------------------------------------
-
-
-async def _reflect(work: Work, run: Run) -> bool:
-    """Whether what was gathered is enough; binding. A reflection that fails decides nothing and is reported."""
-    assert run.deps.chat is not None
-    gathered = "\n".join(
-        [*work.toolbox.facts, *(p.content for p in windows(work.gathered, GATHERED_CHARS)), *work.notes]
-    )
-    filled = prompt(
-        "reflect",
-        question=json.dumps(run.plan.text, ensure_ascii=False),
-        history=work.history(),
-        gathered=json.dumps(cut(gathered, GATHERED_CHARS), ensure_ascii=False),
-        observation=json.dumps(cut(work.steps[-1].observation, REFLECTED_CHARS), ensure_ascii=False),
-    )
-    try:
-        reply = await run.record.metered("reflect", run.deps.chat, run.settings).complete(
-            [Message("system", filled.system), Message("user", filled.user)],
-            temperature=run.settings.agents.temperature,
-            max_tokens=min(REFLECTION_TOKENS, run.settings.agents.step_tokens),
-            timeout=run.settings.agents.reflect_seconds,
-        )
-    except ProviderError as error:
-        run.record.degraded.append(f"react: a reflection failed ({error.code}: {error.detail})")
-        return False
-    work.steps[-1].reflection = cut(" ".join(spoken(reply.text).split()), 500)
-    return concludes(reply.text) and bool(work.gathered or work.toolbox.facts)
-
-
-def _percent(step: int, most: int) -> int:
-    """20 to 80."""
-    return 20 + 60 * (step - 1) // most

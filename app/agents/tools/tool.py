@@ -17,6 +17,7 @@ from app.answering.budget import Budget
 from app.answering.context import Run
 from app.domain.passage import Passage
 from app.language.text import normalise
+from app.providers.protocols import ToolProtocol, ToolSpec
 
 LONGEST_TEXT = 1000
 """Characters of an argument; the rest is cut off."""
@@ -67,13 +68,16 @@ Count = Annotated[int, BeforeValidator(_clamped), Field(ge=1, le=MOST_FOUND)]
 class ToolResult:
     """`observation` is what the model reads; what is quoted in it stands in JSON strings, which are data. `data` is
     the same for programs: empty (None, []) where there is nothing. `passages`: what was found, best first; `[n]` in the
-    observation are their numbers in the toolbox. `fact`: a statement of SQL that is complete and needs no citation."""
+    observation are their numbers in the toolbox. `fact`: a statement of SQL that is complete and needs no citation.
+    `arguments` as they were checked, and `repeated`, for a call that was made before, are filled in by `use`."""
 
     observation: str
     success: bool = True
     data: Any = None
     passages: tuple[Passage, ...] = ()
     fact: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    repeated: bool = False
 
 
 Kind = Literal["search", "entity", "facts", "text", "end"]
@@ -97,8 +101,23 @@ class Tool:
         return f"- {self.name}({', '.join(_argument(name, f) for name, f in self.fields)}): {self.description}"
 
     @property
+    def spec(self) -> ToolSpec:
+        """As a model is given it natively."""
+        schema = self.arguments.model_json_schema(by_alias=True)
+        properties = {name: _plain(field) for name, field in schema.get("properties", {}).items()}
+        parameters = {**schema, "properties": properties}
+        return ToolSpec(self.name, self.description, {k: v for k, v in parameters.items() if k not in _FOR_PEOPLE})
+
+    @property
     def fields(self) -> list[tuple[str, Any]]:
         return [(info.alias or name, info) for name, info in self.arguments.model_fields.items()]
+
+
+_FOR_PEOPLE = ("title", "description")
+
+
+def _plain(field: Any) -> Any:
+    return {key: value for key, value in field.items() if key != "title"} if isinstance(field, dict) else field
 
 
 def _argument(name: str, info: Any) -> str:
@@ -129,7 +148,7 @@ class Used:
 @dataclass(slots=True)
 class Toolbox:
     """Of one run. `passages[n - 1]` is what `[n]` means; `facts` are statements of SQL. `done` has the result of each call
-    by tool and arguments; `repeated` counts calls that had been made before."""
+    by tool and arguments; `repeated` counts calls that had been made before. `protocol`: how the last step was asked for."""
 
     run: Run
     budget: Budget
@@ -139,6 +158,7 @@ class Toolbox:
     done: dict[str, ToolResult] = field(default_factory=dict)
     used: list[Used] = field(default_factory=list)
     repeated: int = 0
+    protocol: ToolProtocol | None = None
 
     def number(self, passage: Passage) -> int:
         """The number of a passage, a new one where it has none."""

@@ -130,4 +130,4 @@ def _noted(
     ms = round((time.perf_counter() - began) * 1000, 1)
     found = tuple(passage.passage_id for passage in result.passages)
     toolbox.used.append(Used(name, given, result.success, ms, found, repeated, reason))
-    return result
+    return replace(result, arguments=given, repeated=repeated)

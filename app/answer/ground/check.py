@@ -23,6 +23,7 @@ from app.domain.answer import Grounding, SentenceSupport
 from app.domain.passage import Passage
 from app.errors import ProviderError, ProviderResponseError
 from app.language.identify import certain_language
+from app.language.names import nouns_of
 from app.language.sentences import Span, split_sentences
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import ChatModel, Embedder, Message
@@ -194,14 +195,14 @@ def _read(answer: str, sources: Sequence[Passage], texts: Sequence[str]) -> tupl
     bare = without_marks(answer)
     titles = [" ".join((p.title, p.external_id, *p.headings)) for p in sources]
     read = read_sources(texts, titles)
-    german, foreign = certain_language(bare) == "de", languages_differ(bare, texts)
+    nouns, foreign = nouns_of(certain_language(bare)), languages_differ(bare, texts)
     claims, said = [], []
     for start, end in split_sentences(bare):
         sentence = bare[start:end]
         if is_refusal(sentence):  # says what the sources do not cover, as it should
             continue
         sentence = _FRAME.sub("", sentence)
-        evidence = gather_evidence(sentence, read, german=german)
+        evidence = gather_evidence(sentence, read, capitals=nouns is None)
         if evidence.words:
             claims.append(_Claim((start, end), evidence, logit(evidence)))
             said.append(sentence)

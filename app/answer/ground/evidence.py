@@ -13,10 +13,24 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from app.answer.ground_words import COMMANDS, INTERJECTIONS, NEGATIONS, NO_NEGATION, OPPOSITES, SPEAKER
+from app.language.lexicon import every, languages
 from app.language.numbers import Quantity, agrees, quantities
 from app.language.sentences import split_sentences
+from app.language.text import folded_words
 from app.language.tokens import all_terms, is_stop_word, likeness
+
+_NEGATIONS: Final = every(lambda one: one.claims.negations)
+_NO_NEGATION: Final = frozenset(pair for one in languages() for pair in one.claims.no_negation)
+_SPEAKER: Final = every(lambda one: one.claims.speaker)
+_INTERJECTIONS: Final = every(lambda one: one.claims.interjections)
+_OPPOSITES: Final = tuple(
+    tuple(folded_words(side) for side in pair.split("|")) for one in languages() for pair in one.claims.opposites
+)
+_COMMANDS: Final = (
+    "pg_reindex", "reindex", "vacuum", "kubectl", "helm", "docker compose", "systemctl", "drop table", "truncate",
+    "alter table",
+)  # fmt: skip
+"""A model that advises these without a source that does is dangerous. ("vacuum analyze" holds "vacuum".)"""
 
 WINDOW: Final = 1
 """Neighbours on each side that a sentence is read with: its subject often stands before it."""
@@ -123,14 +137,14 @@ class SentenceEvidence:
         return tuple(dict.fromkeys(sentence.source for sentence in self.best[:2]))
 
 
-def gather_evidence(sentence: str, sources: Sources, *, german: bool = False) -> SentenceEvidence:
-    """`german`: nouns have capitals too, so that capitals make no names."""
+def gather_evidence(sentence: str, sources: Sources, *, capitals: bool = True) -> SentenceEvidence:
+    """`capitals`: they make names; not so in a language where nouns have them too."""
     said = all_terms(sentence)
     content = content_words(said)
     wanted, every = stems(content), stems(said)
     rarity = {one: sources.rarity(one) for one in sorted(wanted)}
     best = _closest(wanted, every, rarity, sources.sentences)
-    about = [word for word in said if word in SPEAKER and word not in sources.words]
+    about = [word for word in said if word in _SPEAKER and word not in sources.words]
     return SentenceEvidence(
         words=len(content),
         near=max((_share(every, s.near) for s in best), default=0.0),
@@ -139,10 +153,10 @@ def gather_evidence(sentence: str, sources: Sources, *, german: bool = False) ->
         missing=tuple(word for word in content if stem(word) not in sources.frequencies),
         speaker=len(about) / len(said) if said else 0.0,
         numbers=tuple(_missing_numbers(sentence, sources)),
-        names=() if german else tuple(_missing_names(sentence, sources)),
+        names=tuple(_missing_names(sentence, sources)) if capitals else (),
         turned=_turned(sentence, said, best) or _other_numbers(sentence, said, best),
         commands=tuple(
-            c for c in COMMANDS if _spoken(c, said) and not any(_spoken(c, s.words) for s in sources.sentences)
+            c for c in _COMMANDS if _spoken(c, said) and not any(_spoken(c, s.words) for s in sources.sentences)
         ),
         best=tuple(best),
     )
@@ -207,7 +221,7 @@ def _missing_names(sentence: str, sources: Sources) -> Iterator[str]:
             parts = [
                 word
                 for word in content_words(all_terms(raw))
-                if word.isalpha() and len(word) > 1 and word not in INTERJECTIONS
+                if word.isalpha() and len(word) > 1 and word not in _INTERJECTIONS
             ]
             if any(not _known_name(word, sources) for word in parts):
                 yield raw
@@ -230,8 +244,8 @@ _ASIDE: Final = re.compile(r"^\W*(?:no|non|nein)\b[\s,.!]|\bnot (?:sure|really|c
 def _turned(sentence: str, said: Sequence[str], best: Sequence[SourceSentence]) -> str:
     """A negation on one side only, or a word whose opposite the source has in its place; "" where a source sentence that
     is as much like it says the same way."""
-    content = stems(content_words(word for word in said if word not in NEGATIONS))
-    if len(content) < 2 or _ASIDE.search(sentence) or any(word in SPEAKER for word in said):
+    content = stems(content_words(word for word in said if word not in _NEGATIONS))
+    if len(content) < 2 or _ASIDE.search(sentence) or any(word in _SPEAKER for word in said):
         return ""
     found = []
     for source in best[:READ]:
@@ -279,7 +293,7 @@ def _difference(said: Sequence[str], told: Sequence[str]) -> str:
     """What is the other way round; a negation together with an opposite ("not allowed", "forbidden") is not."""
     ours, theirs = frozenset(said), frozenset(told)
     turns = []
-    for one, other in OPPOSITES:
+    for one, other in _OPPOSITES:
         for here, there in ((one, other), (other, one)):
             mine, its = (ours & here) - theirs, (theirs & there) - ours
             if mine and its and not (ours & there) and not (theirs & here):
@@ -308,7 +322,7 @@ def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> Iterator[tuple[st
 def _negated(words: Sequence[str]) -> bool:
     """A "no" or "not" that is one: "not only", "no longer than", "No. 5" are none, "n't" comes as the word "t"."""
     return any(
-        (word in NEGATIONS or (word == "t" and i and words[i - 1].endswith("n")))
-        and (word, words[i + 1] if i + 1 < len(words) else "") not in NO_NEGATION
+        (word in _NEGATIONS or (word == "t" and i and words[i - 1].endswith("n")))
+        and (word, words[i + 1] if i + 1 < len(words) else "") not in _NO_NEGATION
         for i, word in enumerate(words)
     )

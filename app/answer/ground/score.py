@@ -12,7 +12,7 @@ from typing import Final
 
 from app.answer.ground.evidence import SentenceEvidence, Sources
 from app.language.identify import certain_language
-from app.language.tokens import Language, all_terms, is_stop_word
+from app.language.tokens import all_terms, is_stop_word
 from app.providers.protocols import Embedder
 
 WORD_SHARE: Final = 0.6
@@ -26,7 +26,7 @@ Trigram = tuple[str, str, str]
 def fast_score(answer: str, sources: Sequence[str]) -> float:
     """0..1: .6 * share of the answer's content words in the sources + .4 * share of its trigrams there.
 
-    Words are folded (case and accents); content words are those that are no stop word of the four languages; each counts
+    Words are folded (case and accents); content words are those that are no stop word of any language; each counts
     once. Trigrams run over all words, within one source. An answer too short for a trigram is judged by words alone, one
     without content words by nothing: 0.
     """
@@ -59,7 +59,7 @@ def languages_differ(answer: str, sources: Sequence[str]) -> bool:
     own = certain_language(answer)
     if own is None:
         return False
-    lengths: dict[Language | None, int] = {}
+    lengths: dict[str | None, int] = {}
     for source in sources:
         language = certain_language(source)
         lengths[language] = lengths.get(language, 0) + len(source)

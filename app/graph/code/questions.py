@@ -1,4 +1,4 @@
-"""Which symbols of code a question names, and what it asks of them; English, French, Spanish, German. Pure.
+"""Which symbols of code a question names, and what it asks of them. Pure.
 
     what a name looks like      `x`, x(), a::b, Class.method, snake_case, camelCase, path/file.py
     what stands beside it       "the function x", "x in a/b.py", "who calls x", "where is x defined"
@@ -15,7 +15,8 @@ from functools import lru_cache
 from typing import Final
 
 from app.domain.code import CodeRelation, SymbolQuery
-from app.language.text import fold, folded_words
+from app.language.lexicon import any_of, every, languages
+from app.language.text import fold
 from app.language.tokens import ALL_STOP_WORDS
 
 MOST: Final = 5
@@ -24,76 +25,47 @@ _PATH: Final = re.compile(rf"(?<![\w/.\\-])(?:[\w.@-]+[/\\])*[\w.@-]+\.(?:{_ENDI
 _N: Final = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)~?[A-Za-z_$][\w$]*)*(?:\(\))?"
 _NAME: Final = re.compile(_N)
 _Q: Final = rf"[`'\"“«‹]?\s?(?P<name>{_N})"
-_KIND: Final = (
-    r"(?:function|class|method|struct|trait|interface|enum|module|symbol|constructor|fonction|classe|m[ée]thode|module|"
-    r"funci[óo]n|clase|m[ée]todo|m[óo]dulo|interfaz|funktion|klasse|methode|modul|schnittstelle)"
-)
-_THE: Final = rf"(?:(?:the|an?|la|le|les|el|los|las|die|der|das|den|dem)\s+|l')?(?:{_KIND}\s+)?"
-_CUES: Final[tuple[tuple[CodeRelation | None, bool, str], ...]] = (
-    ("calls", True, rf"\b(?:who|what|which(?:\s+\w+){{0,2}}|where)\s+(?:all\s+)?(?:calls?|invokes?|uses?)\s+{_THE}{_Q}"),
-    ("calls", True, rf"\bcall(?:ers?|\s+sites?)\s+(?:of|for|to)\s+{_THE}{_Q}"),
-    ("calls", True, rf"\bwhere\s+(?:is|are|do\s+we|does\s+\w+)\s+{_THE}{_Q}[`'\"”]?\s+(?:\w+\s+)?(?:called|invoked|used)"),
-    ("calls", True, rf"\b(?:qui|quelles?\s+\w+|qu'est-ce\s+qui)\s+(?:appelle|utilise|invoque)(?:nt)?\s+{_THE}{_Q}"),
-    ("calls", True, rf"\bo[ùu]\s+(?:est|sont)\s+(?:appel[ée]e?s?|utilis[ée]e?s?)\s+{_THE}{_Q}"),
-    ("calls", True, rf"\bappelants?\s+(?:de\s+|d'){_THE}{_Q}"),
-    ("calls", True, rf"\b(?:qui[ée]n(?:es)?|qu[ée](?:\s+\w+)?)\s+(?:llaman?|usan?|invocan?)\s+a\s+{_THE}{_Q}"),
-    ("calls", True, rf"\b(?:qui[ée]n(?:es)?|qu[ée]\s+funci\w+)\s+(?:llaman?|usan?|invocan?)\s+{_THE}{_Q}"),
-    ("calls", True, rf"\bd[óo]nde\s+se\s+(?:llama|usa|invoca)\s+(?:a\s+)?{_THE}{_Q}"),
-    ("calls", True, rf"\b(?:wer|welche\s+\w+)\s+(?:ruft|rufen|benutzt|verwendet)\s+{_THE}{_Q}"),
-    ("calls", True, rf"\bwo\s+wird\s+{_THE}{_Q}[`'\"”]?\s+(?:aufgerufen|benutzt|verwendet)"),
-    ("calls", True, rf"\baufrufer\s+(?:von|der|des)\s+{_THE}{_Q}"),
-    ("calls", False, rf"\bwhat\s+(?:does|do|functions\s+does)\s+{_THE}{_Q}[`'\"”]?(?:\s+{_KIND})?\s+(?:call|invoke|use)\b"),
-    ("calls", False, rf"\bqu(?:e\s+|'|oi\s+)(?:appelle|utilise)\s+{_THE}{_Q}"),
-    ("calls", False, rf"\bqu[ée]\s+(?:llama|invoca)\s+{_THE}{_Q}"),
-    ("calls", False, rf"\bwas\s+(?:ruft|verwendet)\s+{_THE}{_Q}"),
-    ("inherits", False, rf"\bwhat\s+(?:does|do)\s+{_THE}{_Q}[`'\"”]?\s+(?:inherit|extend|implement|derive|subclass)"),
-    ("inherits", False, rf"\b(?:base|parent|super)[\s-]?class(?:es)?\s+of\s+{_THE}{_Q}"),
-    ("inherits", False, rf"\bde\s+(?:quoi|qui|quelles?\s+classes?)\s+h[ée]rite\s+{_THE}{_Q}"),
-    ("inherits", False, rf"\bde\s+(?:qu[ée]|qui[ée]n)(?:\s+clases?)?\s+hereda\s+{_THE}{_Q}"),
-    ("inherits", False, rf"\b(?:wovon|von\s+(?:was|wem|welchen?\s+klassen?))\s+erbt\s+{_THE}{_Q}"),
-    ("inherits", True, rf"\b(?:who|what|which(?:\s+\w+){{0,2}})\s+(?:inherits?|derives?|extends?|implements?|subclass(?:es)?)"
-                       rf"\s+(?:from\s+)?{_THE}{_Q}"),
-    ("inherits", True, rf"\b(?:sub|derived\s+|child\s+)class(?:es)?\s+of\s+{_THE}{_Q}"),
-    ("inherits", True, rf"\b(?:qui|quelles?\s+classes?)\s+h[ée]ritent?\s+(?:de\s+|d'){_THE}{_Q}"),
-    ("inherits", True, rf"\bsous-classes?\s+(?:de\s+|d'){_THE}{_Q}"),
-    ("inherits", True, rf"\b(?:qui[ée]n|qu[ée]\s+clases?)\s+heredan?\s+de\s+{_THE}{_Q}"),
-    ("inherits", True, rf"\bsubclases?\s+de\s+{_THE}{_Q}"),
-    ("inherits", True, rf"\b(?:wer|was|welche\s+klassen?)\s+(?:erbt|erben)\s+von\s+{_THE}{_Q}"),
-    ("inherits", True, rf"\bunterklassen?\s+von\s+{_THE}{_Q}"),
-    ("imports", True, rf"\b(?:who|what|which(?:\s+\w+){{0,2}})\s+imports?\s+{_THE}(?P<file>{_PATH.pattern}|{_N})"),
-    ("imports", True, rf"\b(?:qui|quels?\s+\w+)\s+importent?\s+{_THE}(?P<file>{_PATH.pattern}|{_N})"),
-    ("imports", True, rf"\b(?:qui[ée]n|qu[ée]\s+\w+)\s+importan?\s+{_THE}(?P<file>{_PATH.pattern}|{_N})"),
-    ("imports", True, rf"\b(?:wer|welche\s+\w+)\s+importier(?:t|en)\s+{_THE}(?P<file>{_PATH.pattern}|{_N})"),
-    ("imports", False, rf"\bwhat\s+does\s+{_THE}(?P<file>{_PATH.pattern}|{_N})\s+import"),
-    ("contains", False, rf"\b(?:methods|members|functions|m[ée]thodes|membres|m[ée]todos|miembros|methoden)\s+"
-                        rf"(?:of|in|has|de|d'|von|der|del)\s+{_THE}(?P<file>{_PATH.pattern}|{_N})"),
-    ("contains", False, r"\b(?:what|which)\s+(?:methods|members|functions)\s+does\s+"
-                        rf"{_THE}(?P<file>{_PATH.pattern}|{_N})\s+have\b"),
-    (None, True, rf"\bwhere\s+(?:is|are)\s+{_THE}{_Q}[`'\"”]?\s+(?:{_KIND}\s+)?(?:defined|declared|implemented)"),
-    (None, True, rf"\bo[ùu]\s+est\s+(?:d[ée]finie?|d[ée]clar[ée]e?|impl[ée]ment[ée]e?)\s+{_THE}{_Q}"),
-    (None, True, rf"\bd[óo]nde\s+(?:est[áa]|se)\s+(?:definid[oa]|define|declarad[oa]|implementa(?:d[oa])?)\s+{_THE}{_Q}"),
-    (None, True, rf"\bwo\s+(?:ist|wird)\s+{_THE}{_Q}[`'\"”]?\s+(?:definiert|deklariert|implementiert)"),
-    (None, True, rf"\b(?i:{_KIND})\s+{_Q}"),
-    (None, True, rf"{_Q}[`'\"”]?\s+(?i:function|class|method|struct|trait|interface|enum)\b"),
+_KIND: Final = any_of(lambda one: one.symbols.kinds)
+_ELIDED: Final = any_of(lambda one: one.words.elided)
+_THE: Final = rf"(?:{any_of(lambda one: one.symbols.articles)}\s+|{_ELIDED}')?(?:{_KIND}\s+)?"
+_FILE: Final = rf"(?P<file>{_PATH.pattern}|{_N})"
+_ASKED: Final = (
+    ("calls", "in"), ("calls", "out"), ("inherits", "out"), ("inherits", "in"), ("imports", "in"), ("imports", "out"),
+    ("contains", "out"), ("contains", "in"), ("defined", "in"),
 )  # fmt: skip
-_PATTERNS: Final = tuple((kind, incoming, re.compile(text, re.IGNORECASE)) for kind, incoming, text in _CUES)
+"""In the order in which they are tried."""
+
+
+def _cues() -> Iterator[tuple[CodeRelation | None, bool, str]]:
+    """What a question asks of symbols: relation, whether from its end, and the pattern; last what only names one."""
+    filled = {"<the>": _THE, "<kind>": _KIND, "<name>": _Q, "<file>": _FILE}
+    for relation, direction in _ASKED:
+        for one in languages():
+            for asked, way, pattern in one.symbols.asked:
+                if (asked, way) == (relation, direction):
+                    text = pattern.replace(" ", r"\s+")
+                    for name, meaning in filled.items():
+                        text = text.replace(name, meaning)
+                    yield (None if asked == "defined" else asked), way == "in", text
+    yield None, True, rf"\b(?i:{_KIND})\s+{_Q}"
+    yield None, True, rf"{_Q}[`'\"”]?\s+(?i:function|class|method|struct|trait|interface|enum)\b"
+
+
+_PATTERNS: Final = tuple((kind, incoming, re.compile(text, re.IGNORECASE)) for kind, incoming, text in _cues())
 _TICKED: Final = re.compile(r"`([^`\n]{1,120})`")
 _LOOKS: Final = re.compile(
     r"(?=.*[A-Za-z])(?:\w+\(\)|.*\w::~?\w.*|_*[A-Za-z0-9]+_\w+|_+[A-Za-z]\w*|[a-z$]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|"
     r"[A-Z]\w*\.[a-z_]\w*|[a-z_]\w{2,}\.[A-Za-z_]\w{2,}(?:\.\w+)*)(?:\(\))?"
 )
 """Written as nobody writes words."""
+_INSIDE: Final = any_of(lambda one: one.symbols.inside)
+_OF_OWNER: Final = any_of(lambda one: one.symbols.of)
 _IN: Final = re.compile(
-    rf"{_Q}[`'\"”]?\s+(?:in|from|of|at|dans|de|du|en|del|aus|von|der)\s+(?:\w+\s+)?[`'\"“]?{_PATH.pattern}",
+    rf"{_Q}[`'\"”]?\s+{_INSIDE}\s+(?:\w+\s+)?[`'\"“]?{_PATH.pattern}",
     re.IGNORECASE,
 )
-_OF: Final = re.compile(
-    rf"(?P<member>{_N})[`'\"”]?\s+(?:of|in|de|du|del|von|der|des)\s+{_THE}[`'\"“]?(?P<owner>[A-Z][\w.:]*)"
-)
-_NOT: Final = ALL_STOP_WORDS | folded_words(
-    "function class method struct trait interface enum module symbol defined called used from does file this that "
-    "fonction classe methode funcion clase metodo funktion klasse methode here there it them and"
-)
+_OF: Final = re.compile(rf"(?P<member>{_N})[`'\"”]?\s+{_OF_OWNER}\s+{_THE}[`'\"“]?(?P<owner>[A-Z][\w.:]*)")
+_NOT: Final = ALL_STOP_WORDS | every(lambda one: one.symbols.never)
 
 
 @lru_cache(maxsize=64)  # asked for by the route, the short way and the leg

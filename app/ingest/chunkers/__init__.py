@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from app.providers.protocols import TokenCounter
     from app.settings import ChunkingSettings, RagSettings
 
-__all__ = ["CHUNKERS", "Chunker", "CutRequest", "PassageCut", "chunk", "warm"]
+__all__ = ["CHUNKERS", "Chunker", "CutRequest", "PassageCut", "chunk", "find_chunkers", "warm"]
 
 CHUNKERS: Final[Mapping[str, Chunker]] = {
     chunker.name: chunker
@@ -50,15 +50,16 @@ def chunk(
 
 
 @once
-def _extensions() -> Mapping[str, Chunker]:
+def find_chunkers() -> Mapping[str, Chunker]:
+    """Those of other packages, by name."""
     return extensions("chunkers", instance_of(Chunker), CHUNKERS)
 
 
 def _added(name: str) -> Chunker:
     try:
-        return _extensions()[name]
+        return find_chunkers()[name]
     except KeyError:
-        known = ", ".join([*CHUNKERS, *_extensions()])
+        known = ", ".join([*CHUNKERS, *find_chunkers()])
         raise SettingsError(f"chunking.strategy is {name!r}, and there is no such chunker; there are {known}") from None
 
 

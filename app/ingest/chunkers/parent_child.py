@@ -6,10 +6,12 @@ a passage, a large one is cut with overlap. A chunk is what vectors rank.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
-from app.ingest.chunkers import symbols
+from app.domain.code import Outline
 from app.ingest.chunkers.base import CutRequest, PassageCut, Span
 from app.ingest.chunkers.headings import HeadedSection
 from app.ingest.chunkers.spans import cut, trim
@@ -40,7 +42,7 @@ def _units(document: LoadedDocument, sections: Sequence[HeadedSection], size: in
     if whole[1] - whole[0] <= size:
         return [whole]
     if document.outline and document.outline.definitions:
-        return _pack(symbols.units(text, document.outline, size), size)
+        return _pack(symbol_units(text, document.outline, size), size)
     return _pack(whole_sections(sections), size) if sections else [whole]
 
 
@@ -70,3 +72,35 @@ def _pack(sections: Iterator[Span], size: int) -> list[Span]:
         _, end = packed.pop()
         packed[-1] = (packed[-1][0], end)
     return packed
+
+
+# --- units of source code ---
+
+_ABOVE: Final = re.compile(r"[ \t]*(?:#|//|/\*|\*|@|template\b)")
+_MOST_ABOVE: Final = 60
+"""Lines of a comment that go with what they stand above."""
+
+
+def symbol_units(text: str, outline: Outline, size: int) -> Iterator[Span]:
+    """Neighbouring spans that cover the text, cut where definitions begin. A class is one where it fits into a passage of `size`
+    characters, else its members are."""
+    cuts = {0}
+    covered = 0
+    for one in sorted(outline.definitions, key=lambda one: (one.start, -one.end)):
+        if one.start >= covered:
+            cuts |= {definition_start(text, one.start), one.end}
+            # what fits is not looked into
+            covered = one.end if one.end - one.start <= size else one.start
+    places = sorted(cuts | {len(text)})
+    yield from pairwise(places)
+
+
+def definition_start(text: str, start: int) -> int:
+    """The line of a definition, or the first one of comments and decorators right above it."""
+    at = text.rfind("\n", 0, start) + 1
+    for _ in range(_MOST_ABOVE):
+        above = text.rfind("\n", 0, max(at - 1, 0)) + 1
+        if at == 0 or not _ABOVE.match(text, above, at):
+            break
+        at = above
+    return at

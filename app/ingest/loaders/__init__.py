@@ -92,7 +92,12 @@ _BUILT_IN: Final = _Registry()
 
 @once
 def _registry() -> _Registry:
-    return _Registry(extensions("loaders", _checked, {loader.name for loader in LOADERS}).values())
+    return _Registry(find_loaders())
+
+
+def find_loaders() -> list[Loader]:
+    """Those of other packages."""
+    return list(extensions("loaders", _checked, {loader.name for loader in LOADERS}).values())
 
 
 def _checked(name: str, loaded: object) -> Loader:

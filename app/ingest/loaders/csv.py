@@ -1,4 +1,4 @@
-"""Comma-separated values (.csv, .tsv): each row becomes a line that names its columns, so that it makes sense alone.
+"""Comma-separated values (.csv, .tsv): each row becomes a paragraph that names its columns, so that it makes sense alone.
 
     name,role          The second row reads   name: Ada; role: engineer
     Ada,engineer
@@ -52,7 +52,7 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
                 "the rows with the names of their columns have more characters than ingest.maxTextChars "
                 f"({limits.max_text_chars}); split the file"
             )
-    return LoadedText("\n".join(lines).strip("\n"))
+    return LoadedText("\n\n".join(lines))
 
 
 def _rows(text: str, separator: str) -> Iterator[list[str]]:
@@ -121,7 +121,7 @@ def _has_names(rows: Sequence[Sequence[str]]) -> bool:
 def _line(names: Sequence[str], row: Sequence[str]) -> str:
     cells = [_labelled(names, at, value) for at, cell in enumerate(row) if (value := _clean(cell))]
     line = "; ".join(cells)
-    return line if len(line) <= _LONGEST_LINE else "\n".join(["", *cells, ""])
+    return line if len(line) <= _LONGEST_LINE else "\n".join(cells)
 
 
 def _labelled(names: Sequence[str], at: int, value: str) -> str:

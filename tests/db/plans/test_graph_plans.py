@@ -16,9 +16,10 @@ from pgvector import HalfVector
 from app.db.embedded import EmbeddedServer
 from app.db.queries import load_queries
 from app.domain.graph import WalkLimits
+from app.domain.principal import Principal
 from app.resources import resource_path
 from app.service.documents import get_collection
-from app.store import documents, graph
+from app.store import communities, documents, graph
 from app.wiring import Services
 from tests.benchmarks.graph_data import load_graph
 from tests.db.graphs import publish, random_document
@@ -239,3 +240,26 @@ async def test_rows_that_the_graph_leg_touches_are_bounded(connection: Any, big_
     assert read["entities"] <= 2 * 4 * spoken + 50
     assert read["lexical_index"] <= 2 * (2 * links + len(seeds)) + 50
     assert read["passages"] <= 2 * len(seeds) + 10
+
+
+async def test_relations_of_a_graph_without_statistics_are_read_in_one_pass(
+    server: EmbeddedServer, psql: Any, template: str
+) -> None:
+    """As after the first documents of a new database: comparing each entity with each would take minutes."""
+    psql(f"CREATE DATABASE graph_unanalyzed TEMPLATE {template} STRATEGY file_copy")
+    dsn = server.dsn("graph_unanalyzed")
+    try:
+        tenant, collection = await load_graph(dsn, ENTITIES, RELATIONS, analyzed=False)
+        opened = await asyncpg.connect(dsn)
+        async with opened.transaction():
+            await opened.execute("SET LOCAL ROLE cairn_app; SET LOCAL statement_timeout = '10s'")
+            await opened.execute("SELECT set_config('app.tenant', $1, true)", str(tenant))
+            statistics = "SELECT reltuples FROM pg_class WHERE oid = 'rag.adjacency'::regclass"
+            assert await opened.fetchval(statistics) == -1, "analyzed meanwhile: this proves nothing"
+            read = await communities.relations(opened, Principal(tenant, "graph"), collection, 30)
+            assert await opened.fetchval("SHOW enable_nestloop") == "on"
+        await opened.close()
+    finally:
+        psql("DROP DATABASE graph_unanalyzed WITH (FORCE)")
+    assert len(read.entities) == ENTITIES
+    assert len(read.edges) > RELATIONS // 2

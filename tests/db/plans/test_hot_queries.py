@@ -291,7 +291,7 @@ AVOIDED = {"must": [], "must_not": [{"field": "text", "value": "w7000"}], "inclu
 
 
 @pytest.mark.parametrize("conditions", [RARE, AVOIDED], ids=["must", "must not"])
-async def test_w1_operators_read_passages_through_gin_on_the_generated_column(
+async def test_operators_read_passages_through_gin_on_the_generated_column(
     connection: Any, conditions: dict[str, Any]
 ) -> None:
     """The generated tsvector is indexed, and phrases and exclusions use that index in spite of row security."""
@@ -309,7 +309,7 @@ async def test_w1_operators_read_passages_through_gin_on_the_generated_column(
     assert used > 0
 
 
-async def test_w1_scope_statement_is_planned_with_the_gin_index(connection: Any) -> None:
+async def test_scope_statement_is_planned_with_the_gin_index(connection: Any) -> None:
     """The statement of rag.scope_passages, explained as its owner."""
     found = await collection(connection, "c1")
     await connection.execute("RESET ROLE")

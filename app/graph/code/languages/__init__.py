@@ -40,7 +40,7 @@ class Imported(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
+class CodeLanguage:
     """`grammar`: package of the parser and the function in it. `imports`: names that a statement brings, given the
     folders and the name of the file. `own`: what an instance calls itself. `implicit`: members are called without it.
     `directory`: a module is the folder, not the file. `bare`: a name may be another file's without import.
@@ -58,12 +58,12 @@ class Language:
     known: frozenset[str] = field(default_factory=frozenset)
 
 
-def language_of(name: str, path: str = "", text: str = "") -> Language | None:
+def language_of(name: str, path: str = "", text: str = "") -> CodeLanguage | None:
     """None for a language whose symbols are not read."""
     if name not in FAMILIES:
         return None
     module = import_module(f"{__name__}.{FAMILIES[name]}")
-    found: Language = module.variant(name, path, text)
+    found: CodeLanguage = module.variant(name, path, text)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.graph.code.languages import Imported, Language, text_of, words
+from app.graph.code.languages import CodeLanguage, Imported, text_of, words
 
 _COMMON = """
 (function_definition declarator: (function_declarator declarator: (_) @name)) @function
@@ -46,7 +46,7 @@ def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
         yield Imported("", ".".join(parts), module=True)
 
 
-_C = Language(
+_C = CodeLanguage(
     grammar=("tree_sitter_c", "language"),
     query=_COMMON,
     imports=imports,
@@ -61,7 +61,7 @@ _LANGUAGE_CPP = replace(
 )
 
 
-def variant(name: str, path: str, text: str) -> Language:
+def variant(name: str, path: str, text: str) -> CodeLanguage:
     """A header of C++ is told by what stands in it."""
     header = path.lower().endswith(".h") and _IS_CPP.search(text)
     return _LANGUAGE_CPP if name == "cpp" or header else _C

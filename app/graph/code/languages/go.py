@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.code.languages import Imported, Language, text_of, words
+from app.graph.code.languages import CodeLanguage, Imported, text_of, words
 
 QUERY = """
 (function_declaration name: (_) @name) @function
@@ -38,7 +38,7 @@ def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
     yield Imported(text_of(name) if name is not None else re.sub(r"^go-|[.-]go$", "", parts[-1]), target)
 
 
-_LANGUAGE = Language(
+_LANGUAGE = CodeLanguage(
     grammar=("tree_sitter_go", "language"),
     query=QUERY,
     imports=imports,
@@ -51,5 +51,5 @@ _LANGUAGE = Language(
 )
 
 
-def variant(name: str, path: str, text: str) -> Language:
+def variant(name: str, path: str, text: str) -> CodeLanguage:
     return _LANGUAGE

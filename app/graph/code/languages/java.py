@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.code.languages import Imported, Language, text_of, words
+from app.graph.code.languages import CodeLanguage, Imported, text_of, words
 
 QUERY = """
 (class_declaration name: (_) @name) @class
@@ -39,7 +39,7 @@ def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
             yield Imported(target.rsplit(".", 1)[-1], target)
 
 
-_LANGUAGE = Language(
+_LANGUAGE = CodeLanguage(
     grammar=("tree_sitter_java", "language"),
     query=QUERY,
     imports=imports,
@@ -55,5 +55,5 @@ _LANGUAGE = Language(
 )
 
 
-def variant(name: str, path: str, text: str) -> Language:
+def variant(name: str, path: str, text: str) -> CodeLanguage:
     return _LANGUAGE

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.graph.code.languages import Imported, Language, text_of, words
+from app.graph.code.languages import CodeLanguage, Imported, text_of, words
 
 _COMMON = """
 (function_declaration name: (_) @name) @function
@@ -84,7 +84,7 @@ def _module(source: str, here: tuple[str, ...]) -> str:
     return ".".join(folder[:-1] if folder[-1:] == ["index"] else folder)
 
 
-_LANGUAGE = Language(
+_LANGUAGE = CodeLanguage(
     grammar=("tree_sitter_javascript", "language"),
     query=_COMMON + _JAVASCRIPT,
     imports=imports,
@@ -102,5 +102,5 @@ _TYPED = replace(_LANGUAGE, grammar=("tree_sitter_typescript", "language_typescr
 _TSX = replace(_TYPED, grammar=("tree_sitter_typescript", "language_tsx"))
 
 
-def variant(name: str, path: str, text: str) -> Language:
+def variant(name: str, path: str, text: str) -> CodeLanguage:
     return (_TSX if path.lower().endswith(".tsx") else _TYPED) if name == "ts" else _LANGUAGE

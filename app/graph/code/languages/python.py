@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.code.languages import Imported, Language, text_of
+from app.graph.code.languages import CodeLanguage, Imported, text_of
 
 QUERY = """
 (class_definition name: (identifier) @name) @class
@@ -60,7 +60,7 @@ def _module(node: Any, here: tuple[str, ...]) -> str:
     return ".".join([*above, *filter(None, name[dots:].split("."))])
 
 
-_LANGUAGE = Language(
+_LANGUAGE = CodeLanguage(
     grammar=("tree_sitter_python", "language"),
     query=QUERY,
     imports=imports,
@@ -71,5 +71,5 @@ _LANGUAGE = Language(
 )
 
 
-def variant(name: str, path: str, text: str) -> Language:
+def variant(name: str, path: str, text: str) -> CodeLanguage:
     return _LANGUAGE

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from app.graph.code.languages import Imported, Language, text_of, words
+from app.graph.code.languages import CodeLanguage, Imported, text_of, words
 
 QUERY = """
 (struct_item name: (_) @name) @class
@@ -80,7 +80,7 @@ def _one(parts: list[str], here: tuple[str, ...]) -> Iterator[tuple[list[str], s
         yield parts, renamed or parts[-1]
 
 
-_LANGUAGE = Language(
+_LANGUAGE = CodeLanguage(
     grammar=("tree_sitter_rust", "language"),
     query=QUERY,
     imports=imports,
@@ -90,5 +90,5 @@ _LANGUAGE = Language(
 )
 
 
-def variant(name: str, path: str, text: str) -> Language:
+def variant(name: str, path: str, text: str) -> CodeLanguage:
     return _LANGUAGE

@@ -1,0 +1,181 @@
+"""How react ends: with the model's final answer, with a conclusion from what was gathered, with a question back, or by fast.
+
+Whatever the model writes is an answer like any other: `[n]` becomes a citation of a passage that was found, or goes; the
+check for groundedness compares it with what was found; an answer that is refuted is written again from the passages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from app.agents.draft_check import cite_draft
+from app.agents.steps import GATHERED_CHARS, Notebook, cut, windows
+from app.answer.cite import unmarked
+from app.answer.context import Context, assemble
+from app.answering.check import (
+    Checked,
+    check,
+    check_settings,
+    facts_as_sources,
+    feedback,
+    note_attempt,
+)
+from app.answering.context import Outcome, Run
+from app.answering.draft import (
+    Material,
+    answer_from,
+    passages_to_check,
+    quote_from,
+    settle,
+    write_answer,
+)
+from app.answering.fast import fast
+from app.answering.gather import best_confidence
+from app.domain.answer import Draft
+from app.domain.event import Progress, SourcesFound, Token
+from app.errors import ProviderError
+from app.prompts import prompt_part
+
+WORDS_AT_ONCE: Final = 3
+"""Of an answer that is there already, in a stream."""
+HISTORY_CHARS: Final = 3000
+QUESTION_CHARS: Final = 1000
+
+
+def ask_back(notebook: Notebook, text: str) -> Outcome:
+    """The model's question back."""
+    run = notebook.run
+    said = cut(unmarked(text), QUESTION_CHARS)
+    draft = Draft(said, (), False, 1.0)
+    assert run.deps.chat is not None
+    run.emit(Progress("needs_clarification", 95))
+    run.emit(Token(said))
+    return Outcome(draft, run.deps.chat.name, needs_clarification=True, more=notebook.flags())
+
+
+# --- the model's own answer -----------------------------------------------------------------------------------------
+
+
+async def give_answer(notebook: Notebook, text: str) -> Outcome:
+    """The answer of final_answer, cited, checked, and written again where the check refutes it."""
+    run = notebook.run
+    sources = tuple(notebook.toolbox.passages)
+    material, context = _material(notebook), Context("", sources, 0)
+    draft = cite_draft(text, replace(material, passages=sources))
+    run.emit(SourcesFound(sources))
+    for piece in _by_words(draft.text):
+        run.emit(Token(piece))
+    run.emit(Progress("hallucination", 95))
+    checked = await check(
+        run, draft, (*passages_to_check(draft, context), *facts_as_sources(material.facts)), material.confidence
+    )
+    note_attempt(run, 1, checked)
+    if checked.refuted and not sources:  # made of counts alone: these are the answer then
+        return _counted(notebook, material)
+    if checked.refuted and (better := check_settings(run.settings).max_retries) > 0:
+        run.emit(Progress("retry", 95))
+        again = await _again(run, replace(material, task=_objections(checked)), better)
+        if again is not None:
+            return again
+    strict = check_settings(run.settings).strict
+    return await settle(run, material, context, checked, strict=strict)
+
+
+async def _again(run: Run, material: Material, attempts: int) -> Outcome | None:
+    """Written anew from the passages, not streamed; None where that fails."""
+    ground = run.settings.ground.model_copy(update={"max_retries": attempts - 1})
+    settings = run.settings.model_copy(update={"ground": ground})
+    fewer = replace(run, silent=True, deps=replace(run.deps, settings=settings))
+    context = assemble(material.passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
+    try:
+        return await write_answer(fewer, material, context)
+    except ProviderError as error:
+        run.record.degraded.append(f"the answer could not be written again ({error.code}: {error.detail})")
+        return None
+
+
+def _objections(checked: Checked) -> str:
+    return prompt_part("generate", "feedback", issues="\n".join(f"- {cut(issue, 500)}" for issue in feedback(checked)))
+
+
+# --- a conclusion ---------------------------------------------------------------------------------------------------
+
+
+async def conclude(notebook: Notebook) -> Outcome:
+    """An answer from what was gathered, by the model if it can be had; a forced one from little of it."""
+    run = notebook.run
+    material = _material(notebook)
+    if not material.passages:
+        outcome = _counted(notebook, material)
+        run.emit(Token(outcome.draft.text))
+        return outcome
+    few = windows(material.passages, GATHERED_CHARS) if notebook.forced_conclusion else material.passages
+    try:
+        return await answer_from(run, replace(material, passages=few))
+    except ProviderError as error:
+        run.record.degraded.append(f"the conclusion failed ({error.code}: {error.detail}): it was extracted instead")
+    outcome = await quote_from(run, material)
+    if not run.record.streamed:
+        run.emit(Token(outcome.draft.text))
+    return outcome
+
+
+def _material(notebook: Notebook) -> Material:
+    run = notebook.run
+    searched = [item.result for item in run.record.searches]
+    passages, facts = tuple(notebook.gathered), tuple(notebook.toolbox.facts)
+    return Material(
+        question=run.plan.text,
+        passages=passages,
+        confidence=max((best_confidence(result) for result in searched), default=1.0 if facts else 0.0),
+        visible=max((result.visible_passages for result in searched), default=len(passages)),
+        task=_task(notebook, facts),
+        facts=facts,
+        coverage="" if passages else "complete: counted by SQL",
+        more=notebook.flags(),
+    )
+
+
+def _task(notebook: Notebook, facts: tuple[str, ...]) -> str:
+    """What a conclusion is told besides the sources. Numbers of passages are taken out: its sources have others."""
+    told = [prompt_part("react", "facts", facts=cut("\n".join(facts), HISTORY_CHARS))] if facts else []
+    if notebook.forced_conclusion or notebook.notes:
+        did = [step.plainly for step in notebook.steps] if notebook.forced_conclusion else []
+        history = cut("\n".join([*notebook.notes, *did]), HISTORY_CHARS)
+        told.append(prompt_part("react", "conclude", history=unmarked(history)))
+    return "\n\n".join(told)
+
+
+def _counted(notebook: Notebook, material: Material) -> Outcome:
+    """What SQL counted, as it is: exact, and nothing else."""
+    text = "\n\n".join(unmarked(fact) for fact in notebook.toolbox.facts)
+    draft = Draft(text, (), bool(text), 1.0)
+    return Outcome(draft, "sql", coverage=material.coverage, more=material.more)
+
+
+# --- fast instead ---------------------------------------------------------------------------------------------------
+
+
+async def run_fast(notebook: Notebook, why: str) -> Outcome:
+    """Fast, so that the user is always answered; without the model where even that breaks."""
+    run = notebook.run
+    run.record.degraded.append(f"react: {why}: ran fast instead")
+    run.emit(Progress("error", 80, cut(why, 200)))
+    flags = {**notebook.flags(), "fell_back": True}
+    try:
+        outcome = await fast(replace(run, silent=run.record.streamed))
+    except ProviderError as error:
+        if run.deps.chat is None:
+            raise
+        run.record.degraded.append(f"fast failed too ({error.code}): the answer was extracted")
+        quoting = replace(run, silent=run.record.streamed, deps=replace(run.deps, chat=None))
+        outcome = await fast(quoting)
+    return replace(outcome, more={**outcome.more, **flags})
+
+
+def _by_words(text: str) -> list[str]:
+    """In pieces of a few words, white space kept."""
+    words = text.split(" ")
+    groups = [" ".join(words[at : at + WORDS_AT_ONCE]) for at in range(0, len(words), WORDS_AT_ONCE)]
+    return [f"{' ' if at else ''}{group}" for at, group in enumerate(groups)]
