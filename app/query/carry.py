@@ -167,7 +167,7 @@ def _aside(message: str) -> Intent | None:
 
 
 def _stands_alone(message: str, language: str, names: Names) -> bool:
-    return resolve(message, Topic(_ANYTHING, (), items=(_ANYTHING, _ANYTHING)), language, names).text == message
+    return resolve(message, Topic(_ANYTHING, (), items=(_ANYTHING, _ANYTHING)), language, names) == Carried(message)
 
 
 _ANYTHING: Final = "something"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import pytest
 
 from app.domain.answer import Answer
-from app.domain.event import Answered
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.service.ask import ask
@@ -133,9 +132,7 @@ async def index(services: Services, documents: dict[str, str]) -> None:
 
 async def say(services: Services, text: str, session: str) -> Answer:
     question = Question(text=text, collection="guide", run_id=new_id(), session_id=session)
-    events = [event async for event in ask(services, question)]
-    assert isinstance(events[-1], Answered), events[-1]
-    return events[-1].answer
+    return await ask(services, question)
 
 
 async def check(services: Services, kinds: dict[str, Kind]) -> None:
