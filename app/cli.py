@@ -40,13 +40,6 @@ class SearchMode(StrEnum):
     graph = "graph"
 
 
-class AskStrategy(StrEnum):
-    auto = "auto"
-    fast = "fast"
-    enhanced = "enhanced"
-    corrective = "corrective"
-
-
 Collection = Annotated[
     str | None, typer.Option("--collection", "-c", metavar="NAME", help="Default: rag.collectionName (default).")
 ]
@@ -137,8 +130,13 @@ def ask(
     text: Words,
     collection: Collection = None,
     strategy: Annotated[
-        AskStrategy, typer.Option(help="auto chooses by the question; a named one always retrieves.")
-    ] = AskStrategy.auto,
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto chooses by the question; fast, enhanced, react, iterative, planned, corrective or one of an installed "
+            "package always retrieves.",
+        ),
+    ] = "auto",
     session: Annotated[
         str | None, typer.Option("--session", "-s", metavar="ID", help="Conversation that it belongs to.")
     ] = None,
@@ -148,7 +146,7 @@ def ask(
     """Answer a question from the documents, with citations."""
     from app.commands.ask import ask as run
 
-    return _run(run(" ".join(text), collection, strategy.value, session, json, verbose))
+    return _run(run(" ".join(text), collection, strategy, session, json, verbose))
 
 
 @app.command()

@@ -27,7 +27,7 @@ from app.domain.document import Indexed, Rejected, Source
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
 from app.domain.passage import Mode, Passage, SearchResult
-from app.domain.question import Question, Strategy
+from app.domain.question import Question
 from app.errors import CairnError, ConflictError, InputError, NotFoundError, ProviderError, SettingsError
 from app.service.ask import ask, held, start
 from app.service.conversations import check_session_id
@@ -167,14 +167,15 @@ class Cairn:
         question: str,
         *,
         collection: str | None = None,
-        strategy: Strategy = "auto",
+        strategy: str = "auto",
         session: str | None = None,
         filters: Mapping[str, Any] | None = None,
     ) -> Asking:
         """A question about the documents: `await` it for the answer, or iterate over it for the events on the way.
 
-        `session`: the conversation that it belongs to, which is remembered. `strategy`: auto chooses by the question. A
-        collection that does not exist is an empty one: the answer says that nothing was found. Raises InputError.
+        `session`: the conversation that it belongs to, which is remembered. `strategy`: auto chooses by the question;
+        others as in POST /query. A collection that does not exist is an empty one: the answer says that nothing was found.
+        Raises InputError.
         """
         text = check_query(question, self._services.settings.current)
         asked = Question(

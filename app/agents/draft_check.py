@@ -6,7 +6,7 @@ from app.agents.tools.tool import LONGEST_ANSWER
 from app.answer.cite import cite, unmarked
 from app.answer.refusal import is_refusal
 from app.answer.reply import complete_part, loop_start, tidy
-from app.answering.check import Checked, check, note
+from app.answering.check import Checked, check, note_attempt
 from app.answering.context import Run
 from app.answering.draft import Material
 from app.domain.answer import Draft
@@ -40,5 +40,5 @@ def _ended(text: str) -> tuple[str, tuple[str, ...]]:
 async def check_answer(run: Run, text: str, material: Material) -> Checked:
     """The draft with its check, noted in the record as an attempt."""
     found = await check(run, cite_draft(text, material), material.passages, material.confidence)
-    note(run, len(run.record.attempts) + 1, found)
+    note_attempt(run, len(run.record.attempts) + 1, found)
     return found

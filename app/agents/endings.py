@@ -15,23 +15,23 @@ from app.answer.cite import unmarked
 from app.answer.context import Context, assemble
 from app.answering.check import (
     Checked,
-    as_sources,
     check,
     check_settings,
+    facts_as_sources,
     feedback,
-    note,
+    note_attempt,
 )
 from app.answering.context import Outcome, Run
 from app.answering.draft import (
     Material,
     answer_from,
-    compared,
+    passages_to_check,
     quote_from,
     settle,
     write_answer,
 )
 from app.answering.fast import fast
-from app.answering.gather import best
+from app.answering.gather import best_confidence
 from app.domain.answer import Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError
@@ -67,8 +67,10 @@ async def give_answer(notebook: Notebook, text: str) -> Outcome:
     for piece in _by_words(draft.text):
         run.emit(Token(piece))
     run.emit(Progress("hallucination", 95))
-    checked = await check(run, draft, (*compared(draft, context), *as_sources(material.facts)), material.confidence)
-    note(run, 1, checked)
+    checked = await check(
+        run, draft, (*passages_to_check(draft, context), *facts_as_sources(material.facts)), material.confidence
+    )
+    note_attempt(run, 1, checked)
     if checked.refuted and not sources:  # made of counts alone: these are the answer then
         return _counted(notebook, material)
     if checked.refuted and (better := check_settings(run.settings).max_retries) > 0:
@@ -126,7 +128,7 @@ def _material(notebook: Notebook) -> Material:
     return Material(
         question=run.plan.text,
         passages=passages,
-        confidence=max((best(result) for result in searched), default=1.0 if facts else 0.0),
+        confidence=max((best_confidence(result) for result in searched), default=1.0 if facts else 0.0),
         visible=max((result.visible_passages for result in searched), default=len(passages)),
         task=_task(notebook, facts),
         facts=facts,

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from app.agents.tools.tool import Used
 from app.answering.context import Run
-from app.answering.gather import best
+from app.answering.gather import best_confidence
 from app.domain.code import SymbolQuery
 from app.domain.graph import GraphContext, joined_contexts, relation_id
 from app.domain.passage import Passage, SearchResult
@@ -172,7 +172,7 @@ async def _search(reading: Reading, gap: str) -> bool:
     result: SearchResult = await reading.run.search(
         gap, settings.targeted_top_k, purpose="gap", filters=reading.run.question.filters
     )
-    if best(result) < settings.min_confidence:
+    if best_confidence(result) < settings.min_confidence:
         return False
     known = {passage.passage_id for passage in in_order(reading)}
     new = [passage for passage in result.passages if passage.passage_id not in known]

@@ -205,5 +205,5 @@ async def rewrite_query(
             run.record.degraded.append(
                 f"rewriting by the model failed ({error.code}: {error.detail}): rewritten by rules"
             )
-    found = rewrite_after(question, relevant, irrelevant, tried).text
+    found = rewrite_after(question, relevant, irrelevant, tried)
     return None if found in (question, *tried) else found

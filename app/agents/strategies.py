@@ -1,9 +1,13 @@
-"""Every way to answer, by name: what `answering` can do, and what agents can."""
+"""Every way to answer, by name: what `answering` can do, what agents can, and what installed packages add.
+
+A strategy is a coroutine function of a `Run` that returns an `Outcome`; docs/agents.md has a recipe for one of your own.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, cast, get_args
 
 from app.agents.policies.corrective import corrective
 from app.agents.policies.iterative import iterative
@@ -17,6 +21,8 @@ from app.answering.fast import fast
 from app.answering.related import related
 from app.answering.replies import clarify, reply
 from app.answering.summarize import summarize
+from app.domain.question import BuiltInStrategy
+from app.extensions import extensions, once
 
 STRATEGIES: Final[Mapping[str, Strategy]] = {
     "reply": reply,
@@ -33,3 +39,20 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "react": react,
     "corrective": corrective,
 }
+
+
+@once
+def all_strategies() -> Mapping[str, Strategy]:
+    """Ours, and those of entry points `cairn.strategies`."""
+    return {**STRATEGIES, **extensions("strategies", _coroutine_function, {"auto", *STRATEGIES})}
+
+
+def strategy_names() -> tuple[str, ...]:
+    """What a caller may name."""
+    return (*get_args(BuiltInStrategy), *(name for name in all_strategies() if name not in STRATEGIES))
+
+
+def _coroutine_function(name: str, loaded: object) -> Strategy:
+    if not inspect.iscoroutinefunction(loaded):
+        raise TypeError(f"it is {type(loaded).__name__}, not an async function of a Run")
+    return cast("Strategy", loaded)

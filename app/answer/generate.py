@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from app.answer.cite import Cited, cite, unmarked
 from app.answer.context import Context
@@ -19,7 +19,7 @@ from app.domain.question import Turn
 from app.domain.trace import one_call
 from app.errors import ProviderResponseError
 from app.prompts import Prompt, prompt, prompt_part
-from app.providers.protocols import ChatModel, Delta, Message, Usage
+from app.providers.protocols import ChatModel, Message, Usage
 from app.settings import AnswerSettings
 
 HISTORY_MESSAGES: Final = 5
@@ -65,9 +65,8 @@ async def generate(
         timeout=settings.timeout_seconds,
     )
     # closed with us: an abandoned answer must not go on costing tokens
-    async with aclosing(cast("Any", stream)) as deltas:
+    async with aclosing(stream) as deltas:
         async for delta in deltas:
-            delta = cast(Delta, delta)
             reply.finish, reply.usage = delta.finish_reason or reply.finish, delta.usage or reply.usage
             reply.add(spoken.hear(delta.text))
             if reply.pieces < FIRST_PIECES:

@@ -10,10 +10,10 @@ model's failure (as all do: the answer is extracted then) bears this as well.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from time import monotonic
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from app.domain.trace import Spend
 from app.errors import BudgetExceededError, ProviderError, ProviderTimeoutError
@@ -206,14 +206,14 @@ class BoundedChat:
 
     async def stream(
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
-    ) -> AsyncIterator[Delta]:
+    ) -> AsyncGenerator[Delta]:
         """See `ChatModel.stream`. Raises BudgetExceededError as well."""
         left, most = self._budget.begin(messages, max_tokens, for_answer=self._for_answer)
         usage, said = Usage(), ""
         deadline = asyncio.get_running_loop().time() + min(timeout, left) + GRACE
         stream = self._chat.stream(messages, temperature=temperature, max_tokens=most, timeout=min(timeout, left))
         try:
-            async with aclosing(cast("Any", stream)) as deltas:
+            async with aclosing(stream) as deltas:
                 while True:
                     async with asyncio.timeout_at(deadline):
                         delta = await anext(deltas, None)

@@ -51,7 +51,7 @@ def check_settings(settings: Settings) -> GroundSettings:
     )
 
 
-def as_sources(facts: Sequence[str]) -> tuple[Passage, ...]:
+def facts_as_sources(facts: Sequence[str]) -> tuple[Passage, ...]:
     """Statements that an answer may be compared with, beside passages; never cited, since no document holds them."""
     nowhere = UUID(int=0)
     return tuple(
@@ -73,13 +73,13 @@ async def check(run: Run, draft: Draft, sources: Sequence[Passage], confidence: 
             draft.text, sources, embedder=run.deps.embedder, chat=chat, settings=settings, skip_model=simple
         )
     except CairnError as error:
-        note = f"the answer could not be checked ({error.code}: {error.detail})"
-        found = Grounding(None, None, None, degraded=(note,))
+        problem = f"the answer could not be checked ({error.code}: {error.detail})"
+        found = Grounding(None, None, None, degraded=(problem,))
     run.record.spent("ground", began)
     return Checked(draft, found)
 
 
-def note(run: Run, attempt: int, checked: Checked) -> None:
+def note_attempt(run: Run, attempt: int, checked: Checked) -> None:
     """Keep what came of an attempt for the trace: numbers, no words, since those may be of a document that goes."""
     grounding = checked.grounding
     run.record.attempts.append(
@@ -90,12 +90,12 @@ def note(run: Run, attempt: int, checked: Checked) -> None:
             "groundedness_score": grounding.score if grounding else None,
             "fast_score": grounding.fast_score if grounding else None,
             "layer": grounding.layer if grounding else None,
-            "unsupported": len(unsupported(checked)),
+            "unsupported": len(unsupported_sentences(checked)),
         }
     )
 
 
-def unsupported(checked: Checked) -> list[str]:
+def unsupported_sentences(checked: Checked) -> list[str]:
     """Sentences of the answer that its sources do not support."""
     if checked.grounding is None:
         return []
@@ -117,7 +117,7 @@ def feedback(checked: Checked) -> tuple[str, ...]:
 
 def disclosure(checked: Checked) -> tuple[str, ...]:
     """What the reader is told of an answer that is not, or not wholly, supported."""
-    sentences = unsupported(checked)
+    sentences = unsupported_sentences(checked)
     told = [f"Not supported by the sources: {sentence}" for sentence in sentences[:DISCLOSED]]
     if len(sentences) > DISCLOSED:
         told.append(f"{len(sentences) - DISCLOSED} further sentences are not supported either.")

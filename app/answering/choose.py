@@ -45,7 +45,7 @@ CONTINUED: Final[frozenset[Intent]] = frozenset({"followup", "simplify", "deepen
 class Route:
     """`degraded` tells the caller where this is less than what was asked for."""
 
-    strategy: Way
+    strategy: Way | str
     reason: str
     degraded: tuple[str, ...] = ()
 
@@ -115,6 +115,8 @@ def _named(question: Question, plan: QueryPlan, means: Means) -> Route:
             return Route(way, why)
         case "corrective" if means.agentic:
             return Route("corrective", why)
+        case other if other != "corrective":
+            return Route(other, f"{why}, from another package")
     note = f"strategy {question.strategy!r} is switched off (rag.agenticRetrieval.enabled): ran fast"
     return Route("fast", f"the caller named {question.strategy!r}", (note,))
 

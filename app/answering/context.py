@@ -200,7 +200,7 @@ Strategy = Callable[[Run], Awaitable[Outcome]]
 """Raises CairnError."""
 
 
-def coverage(read: int, visible: int) -> str:
+def describe_coverage(read: int, visible: int) -> str:
     """How much of the collection the answer has seen."""
     kind = "complete" if read >= visible else "sampled"
     return f"{kind}: {read} of {visible} passages"

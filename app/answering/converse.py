@@ -18,10 +18,10 @@ from uuid import UUID
 from app.answer.context import assemble
 from app.answer.extract import ENOUGH, extract, has_unsaid, requoted
 from app.answering.choose import Exchange, last_exchange
-from app.answering.context import Outcome, Run, coverage
+from app.answering.context import Outcome, Run, describe_coverage
 from app.answering.draft import Material, answer_from
 from app.answering.fast import fast
-from app.answering.gather import best, gather
+from app.answering.gather import best_confidence, gather
 from app.domain.answer import Citation, Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
@@ -91,7 +91,7 @@ async def _material(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
         question=_asked(exchange),
         passages=passages,
         shown=tuple(originals),
-        confidence=max((best(item.result) for item in searches), default=1.0),
+        confidence=max((best_confidence(item.result) for item in searches), default=1.0),
         visible=searches[0].result.visible_passages if searches else len(passages),
         known=said,
         # the question before was answered from these sources and documents, so all they say is about it
@@ -149,7 +149,7 @@ async def _simplify(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
         draft = Draft(*requoted(kept), True, draft.confidence, (reason,))
     run.emit(Token(draft.text))
     return Outcome(
-        draft, "extractive", tuple(originals), coverage=coverage(len(originals), len(originals)),
+        draft, "extractive", tuple(originals), coverage=describe_coverage(len(originals), len(originals)),
         more={"continues": str(exchange.answer.id), "original_sources": len(originals)},
     )  # fmt: skip
 

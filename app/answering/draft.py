@@ -23,14 +23,14 @@ from app.answer.extract import ENOUGH, AnsweredPart, extract, join_parts, repeat
 from app.answer.generate import generate
 from app.answering.check import (
     Checked,
-    as_sources,
     check,
     check_settings,
     disclosure,
+    facts_as_sources,
     feedback,
-    note,
+    note_attempt,
 )
-from app.answering.context import Outcome, Run, coverage
+from app.answering.context import Outcome, Run, describe_coverage
 from app.answering.naming import without_names
 from app.answering.replies import SHOWN, question_back
 from app.domain.answer import Citation, Draft
@@ -138,13 +138,13 @@ async def attempt_answer(
     draft = await _generate(replace(run, silent=run.silent or attempt > 1), material, context, attempt, issues)
     if check_settings(run.settings).enabled:
         run.emit(Progress("hallucination", 95))
-    sources = (*compared(draft, context), *as_sources(material.facts))
+    sources = (*passages_to_check(draft, context), *facts_as_sources(material.facts))
     checked = await check(run, draft, sources, material.confidence)
-    note(run, attempt, checked)
+    note_attempt(run, attempt, checked)
     return checked
 
 
-def compared(draft: Draft, context: Context) -> tuple[Passage, ...]:
+def passages_to_check(draft: Draft, context: Context) -> tuple[Passage, ...]:
     """What the draft is checked against: what the model read, or of very much what it cites."""
     if len(context.passages) <= CHECKED_WHOLE:
         return context.passages
@@ -176,7 +176,7 @@ async def _generate(run: Run, material: Material, context: Context, attempt: int
 async def settle(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
     """The answer that is given: as it is, with what is not supported said; in strict mode what the sources say."""
     assert run.deps.chat is not None
-    read = material.coverage or coverage(len(material.passages), material.visible)
+    read = material.coverage or describe_coverage(len(material.passages), material.visible)
     if strict and best.refuted:
         outcome = await quote_from(run, material)
         reason = "The generated answer was not supported by its sources and is withheld (strict checking)."
@@ -204,7 +204,7 @@ async def quote_from(run: Run, material: Material) -> Outcome:
     if not draft.found:
         draft = await advise(run, draft)
     return Outcome(
-        draft, "extractive", sources, material.confidence, coverage(len(sources), max(len(sources), material.visible)),
+        draft, "extractive", sources, material.confidence, describe_coverage(len(sources), max(len(sources), material.visible)),
         needs_clarification=not draft.found and _ambiguous(run), degraded=material.degraded, more=material.more,
     )  # fmt: skip
 

@@ -67,15 +67,15 @@ async def gather(
     if not asked:
         passages = main.passages[:read]
         parts = tuple(SubquestionPassages(text, passages) for text in run.plan.subquestions)
-        return Gathered(passages, best(main), main.visible_passages, top_k, parts, degraded, main.graph)
+        return Gathered(passages, best_confidence(main), main.visible_passages, top_k, parts, degraded, main.graph)
     done, failed = await _more(run, asked, top_k)
     parts = tuple(
         SubquestionPassages(text, result.passages[: run.settings.rag.top_k])
         for (purpose, text), result in done if purpose == "subquestion"
     )  # fmt: skip
-    sure = [best(result) for (purpose, _), result in done if purpose == "subquestion"]
+    sure = [best_confidence(result) for (purpose, _), result in done if purpose == "subquestion"]
     passages, run.record.merged = merge([main.passages, *(result.passages for _, result in done)], read)
-    confidence = max(best(main), fmean(sure) if sure else 0.0)
+    confidence = max(best_confidence(main), fmean(sure) if sure else 0.0)
     graph = joined_contexts([main.graph, *(result.graph for _, result in done)])
     return Gathered(passages, confidence, main.visible_passages, top_k, parts, (*degraded, *failed), graph)
 
@@ -131,7 +131,7 @@ async def _more(
     return done, failed
 
 
-def best(result: SearchResult) -> float:
+def best_confidence(result: SearchResult) -> float:
     """Confidence of the best leg; 0 where none has any."""
     return max(result.confidence.values(), default=0.0)
 

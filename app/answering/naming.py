@@ -23,7 +23,7 @@ def topic(message: str) -> list[str]:
     return [raw for raw, word in spelled_terms(message) if word not in _META]
 
 
-def named(message: str, documents: Sequence[ListedDocument]) -> list[ListedDocument]:
+def find_named_documents(message: str, documents: Sequence[ListedDocument]) -> list[ListedDocument]:
     """Documents whose title, identity or file name stands in the message; else those whose name holds all words of its
     topic, if these are not most of them. Empty where it names none.
 

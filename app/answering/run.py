@@ -27,10 +27,10 @@ async def answer(question: Question, deps: Deps, record: Record, report: Report)
     """The answer. `record` fills as it goes, `report` takes what happens meanwhile. Raises CairnError."""
     began = time.perf_counter()
     report(Progress("classify", 10))
-    question = await _remembering(question, deps, record)
+    question = await _recall_history(question, deps, record)
     plan = await understand_question(question, deps, record)
     record.spent("understand", began)
-    symbols = await _symbols(question, plan, deps, record)
+    symbols = await _find_symbols(question, plan, deps, record)
     route = choose(question, plan, _means(plan, deps, symbols))
     record.question, record.plan, record.route = question, plan, route
     run = Run(question, plan, route, deps, record, report, symbols)
@@ -54,7 +54,7 @@ async def understand_question(question: Question, deps: Deps, record: Record) ->
     )  # fmt: skip
 
 
-async def _symbols(question: Question, plan: QueryPlan, deps: Deps, record: Record) -> tuple[Symbol, ...]:
+async def _find_symbols(question: Question, plan: QueryPlan, deps: Deps, record: Record) -> tuple[Symbol, ...]:
     """Symbols that are asked about, those of a relation first of all; none where the caller chose the way, or set conditions."""
     relation = relation_asked(plan.text)
     queries = [relation] if relation else list(wanted_symbols(plan.text)) if deps.chat else []
@@ -77,7 +77,7 @@ def _means(plan: QueryPlan, deps: Deps, symbols: tuple[Symbol, ...]) -> Means:
     )
 
 
-async def _remembering(question: Question, deps: Deps, record: Record) -> Question:
+async def _recall_history(question: Question, deps: Deps, record: Record) -> Question:
     """With what was said before in its session. That this cannot be read is reported; the question stands alone then."""
     if question.session_id is None or question.history:
         return question

@@ -22,11 +22,11 @@ import numpy as np
 from app.answer.context import rendered
 from app.answer.digest import digest, representative
 from app.answer.extract import not_found
-from app.answering.context import Outcome, Run, coverage
+from app.answering.context import Outcome, Run, describe_coverage
 from app.answering.draft import Material, answer_from, write_answer, write_or_quote
 from app.answering.fast import answer_empty
 from app.answering.gather import gather
-from app.answering.naming import named, topic
+from app.answering.naming import find_named_documents, topic
 from app.domain.document import ListedDocument
 from app.domain.event import Progress, SourcesFound
 from app.domain.graph_view import CommunitySummary
@@ -53,7 +53,7 @@ async def summarize(run: Run) -> Outcome:
     if not documents:
         return await answer_empty(run)
     chosen = [item for item in documents if item.external_id in run.plan.documents]
-    chosen = chosen or named(question.text, documents) or named(run.plan.text, documents)
+    chosen = chosen or find_named_documents(question.text, documents) or find_named_documents(run.plan.text, documents)
     if not chosen and not run.plan.summarize and (subject := topic(run.plan.text)):
         return await _summarize_subject(run, " ".join(subject))
     ids = [item.id for item in chosen] or None
@@ -85,7 +85,7 @@ async def _summarize_reading(
     run: Run, reading: DocumentReading, documents: list[ListedDocument], view: Overview | None = None
 ) -> Outcome:
     passages = reading.passages
-    read = f"{coverage(len(passages), reading.total)} in {len(documents)} documents"
+    read = f"{describe_coverage(len(passages), reading.total)} in {len(documents)} documents"
     material = Material(
         question=run.plan.text,
         passages=passages,

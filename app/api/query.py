@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, get_args
 from uuid import UUID
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from starlette.requests import HTTPConnection, Request
 
 from app.api import problems
@@ -27,13 +27,29 @@ from app.api.sse import Frame, describe, error_frame
 from app.domain.answer import Answer, Grounding
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
-from app.domain.question import Question, Strategy
+from app.domain.question import BuiltInStrategy, Question
+from app.errors import InputError
+from app.service.ask import check_strategy
 from app.service.conversations import check_session_id
 from app.service.documents import get_collection
 from app.service.search import check_query
 from app.wiring import Services
 
 router = APIRouter(tags=["questions"], route_class=TypedRoute)
+
+
+def _known(name: str) -> str:
+    try:
+        return check_strategy(name)
+    except InputError as error:
+        raise ValueError(error.detail) from None
+
+
+StrategyName = Annotated[
+    str,
+    AfterValidator(_known),
+    WithJsonSchema({"anyOf": [{"type": "string", "enum": list(get_args(BuiltInStrategy))}, {"type": "string"}]}),
+]
 
 
 class QueryBody(Body):
@@ -49,8 +65,10 @@ class QueryBody(Body):
 
     question: str
     collection: str | None = Field(None, description="Default: the setting rag.collectionName.")
-    strategy: Strategy = Field(
-        "auto", description="How to answer; auto chooses by the message, a named strategy always retrieves."
+    strategy: StrategyName = Field(
+        "auto",
+        description="How to answer; auto chooses by the message, a named strategy always retrieves. Installed packages may add "
+        "others.",
     )
     stream: bool = Field(False, description="Server-sent events; so does Accept: text/event-stream.")
     filters: Metadata | None = Field(None, description="Only documents whose metadata contain this object.")

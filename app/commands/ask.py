@@ -9,7 +9,7 @@ from app.commands.terminal import STDOUT, note, say, say_json, services, shorten
 from app.domain.answer import Answer
 from app.domain.event import Event, Token
 from app.domain.ids import new_id
-from app.domain.question import Question, Strategy
+from app.domain.question import Question
 from app.service import runs as run_service
 from app.service.ask import final, start
 from app.service.conversations import check_session_id
@@ -21,7 +21,7 @@ _QUOTE = 240
 
 
 async def ask(
-    text: str, collection: str | None, strategy: Strategy, session: str | None, as_json: bool, verbose: bool
+    text: str, collection: str | None, strategy: str, session: str | None, as_json: bool, verbose: bool
 ) -> int:
     """Raises what the run failed with."""
     async with services() as opened:
@@ -46,7 +46,7 @@ async def answer_question(
     collection: str,
     *,
     session: str | None = None,
-    strategy: Strategy = "auto",
+    strategy: str = "auto",
     silent: bool = False,
 ) -> Answer:
     """Run one question and print its answer: piece by piece on a terminal, else when it is checked.

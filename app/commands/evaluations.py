@@ -6,12 +6,11 @@ import json as json_text
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from app.commands import evaluation_tables as tables
 from app.commands.terminal import count, note, progress, quiet_logs, say, say_json, services
 from app.domain.evaluation import EvalResult, EvalRun
-from app.domain.question import Strategy
 from app.errors import InputError
 from app.evals import chart, report
 from app.evals.agents import AgentsRun
@@ -128,9 +127,7 @@ async def agents(corpora: Corpora, strategy: str, name: str, json: Path | None) 
             if not expected:
                 note(f"{data.name}: no answers.jsonl; what answers say is not judged, only what they stand on.")
             with progress(f"{data.name}, {strategy}", len(data.queries)) as step:
-                done = await evaluation.evaluate_strategy(
-                    opened, data, expected, collection, cast("Strategy", strategy), step, name=name
-                )
+                done = await evaluation.evaluate_strategy(opened, data, expected, collection, strategy, step, name=name)
             measured.append(done)
     if json:
         write_json(json, {"runs": [_as_json(one) for one in measured]})

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-Strategy = Literal["auto", "fast", "enhanced", "react", "iterative", "planned", "corrective"]
+BuiltInStrategy = Literal["auto", "fast", "enhanced", "react", "iterative", "planned", "corrective"]
+"""What a caller may name; installed packages may add others (app/agents/strategies.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Question:
     text: str
     collection: str
     run_id: UUID
-    strategy: Strategy = "auto"
+    strategy: str = "auto"
     filters: Mapping[str, Any] | None = None
     session_id: str | None = None
     history: tuple[Turn, ...] = ()

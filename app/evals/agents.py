@@ -13,7 +13,7 @@ from uuid import UUID
 from app.domain.answer import Answer
 from app.domain.evaluation import EvalResult, EvalRun
 from app.domain.ids import new_id
-from app.domain.question import Question, Strategy
+from app.domain.question import Question
 from app.errors import CairnError
 from app.evals.answers import Expected, judge, ranking
 from app.evals.datasets import RetrievalSet
@@ -57,7 +57,7 @@ class AgentsRun:
 
 
 async def evaluate(
-    agents: AgentBench, data: RetrievalSet, expected: Mapping[str, Expected], collection: str, strategy: Strategy,
+    agents: AgentBench, data: RetrievalSet, expected: Mapping[str, Expected], collection: str, strategy: str,
     step: Step, *, name: str = "",
 ) -> AgentsRun:  # fmt: skip
     """Ask every question, judge and store in one transaction. A question whose run fails counts 0 and is told.
@@ -91,7 +91,7 @@ async def evaluate(
 
 
 async def _ask_all(
-    agents: AgentBench, queries: Mapping[str, str], collection: str, strategy: Strategy, step: Step
+    agents: AgentBench, queries: Mapping[str, str], collection: str, strategy: str, step: Step
 ) -> list[AskedQuestion]:
     found: dict[str, AskedQuestion] = {}
     pending = iter(queries.items())

@@ -181,11 +181,15 @@ def _by_statistics(message: str) -> str | None:
     return code if probability >= MIN_PROBABILITY and (code in CONFIGURATIONS or len(code) == 2) else None
 
 
+_SPOKEN: Final = {code: STOP_WORDS[code] | IDLE_WORDS[code] for code in STOP_WORDS}
+"""Words that say nothing of each language."""
+
+
 def likely_language(text: str) -> str:
     """The language with the most of its words that say nothing in the text; the default one where nothing tells."""
     found = all_terms(text[:2000])
     worth = {
-        one.code: sum(word in STOP_WORDS[one.code] or word in IDLE_WORDS[one.code] for word in found)
+        one.code: sum(word in _SPOKEN[one.code] for word in found)
         + max((worth for sign, worth in one.identify.telling.items() if sign in text), default=0)
         for one in lexicon.languages()
     }

@@ -439,6 +439,49 @@ class Replies(_Section):
     code: Mapping[str, str] = Field(default_factory=dict)
 
 
+class Carry(_Section):
+    """How a message refers back to what was said (app/query/carry.py); patterns and words without case and accents."""
+
+    pronouns: Words = NONE
+    """Stand for a thing or a person."""
+    persons: Words = NONE
+    """Of these, for a person."""
+    owners: Words = NONE
+    """Before what belongs to it; so many words of content before them hold what they mean:"""
+    owners_bound: int = 4
+    plurals: Words = NONE
+    """For several things, never for one name."""
+    replaced: Words = NONE
+    """A name can stand in their place."""
+    demonstratives: Words = NONE
+    """Before the kind of thing that is meant."""
+    last: Words = NONE
+    """Refer back only where they end the message."""
+    names: Words = NONE
+    """In questions whose answer names something beside their subject."""
+    things: Words = NONE
+    """In questions that ask for what is spoken of next."""
+    spelled: Mapping[str, str] = Field(default_factory=dict)
+    """Words whose accents or capitals say that they are others."""
+    nothing: Patterns = ()
+    """Where a pronoun means nothing."""
+    defines: Patterns = ()
+    """Ask what a thing is, however few words name it."""
+    openers: Patterns = ()
+    """Begin a new focus of the last question: "what about"."""
+    several: Patterns = ()
+    """All of what was listed; `$` is the end of the message."""
+    documents: Patterns = ()
+    """The source of the last answer."""
+    ordinals: str = ""
+    """In order from the first; `numbered`: other spellings of these; `final`: the last one."""
+    numbered: str = ""
+    final: str = ""
+    articles: str = ""
+    items: str = ""
+    """What may be counted, also with a number behind it."""
+
+
 class Language(_Section):
     """All that is known of a language."""
 
@@ -456,6 +499,7 @@ class Language(_Section):
     complexity: Complexity = Complexity()
     related: Related = Related()
     split: Split = Split()
+    carry: Carry = Carry()
     filters: Filters = Filters()
     summaries: Summaries = Summaries()
     orders: Orders = Orders()

@@ -129,9 +129,21 @@ def content_words(text: str) -> list[str]:
 # --- terms: what a question and a text have in common ------------------------------------------------------------------
 
 _TERM = re.compile(r"\d+(?:[.,]\d+)+|\w+")
-_ELIDED_ARTICLE = re.compile(rf"\b(?:[a-z]|{_either(_ELIDED)})['’](?!s\b)(?=\w)", re.IGNORECASE)
+_BEFORE_APOSTROPHE = re.compile(r"\b(\w{1,8})['’](?!s\b)(?=\w)")
 SHORTEST_STEM: Final = 4
 """Letters; shorter words must be equal to match."""
+
+
+def _without_elided(text: str) -> str:
+    """Elided articles blanked, and single letters before an apostrophe."""
+    if "'" not in text and "’" not in text:
+        return text
+    return _BEFORE_APOSTROPHE.sub(_elision, text)
+
+
+def _elision(match: re.Match[str]) -> str:
+    word = match[1]
+    return " " if (len(word) == 1 and word.isascii() and word.isalpha()) or fold(word) in _ELIDED else match[0]
 
 
 def terms(text: str) -> list[str]:
@@ -142,7 +154,7 @@ def terms(text: str) -> list[str]:
 def spelled_terms(text: str) -> list[tuple[str, str]]:
     """The same, each with its spelling in the text. "IT" and "US" are names, unless everything is in capitals."""
     loud = text.isupper()
-    found = ((raw, fold(raw)) for raw in _TERM.findall(_ELIDED_ARTICLE.sub(" ", text)))
+    found = ((raw, fold(raw)) for raw in _TERM.findall(_without_elided(text)))
     return [
         (raw, word)
         for raw, word in found
@@ -172,7 +184,7 @@ def alike(word: str, vocabulary: Iterable[str]) -> dict[str, float]:
 
 def all_terms(text: str) -> list[str]:
     """Folded words and numbers in order, stop words included; elided articles are none."""
-    return [fold(word) for word in _TERM.findall(_ELIDED_ARTICLE.sub(" ", text))]
+    return [fold(word) for word in _TERM.findall(_without_elided(text))]
 
 
 def is_stop_word(word: str) -> bool:

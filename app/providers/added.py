@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from app.errors import CairnError, ProviderError, SettingsError
@@ -89,7 +89,7 @@ class UnavailableChatModel:
     async def complete(self, messages: Sequence[Message], **options: Any) -> Completion:
         self._fail()
 
-    async def stream(self, messages: Sequence[Message], **options: Any) -> AsyncIterator[Delta]:
+    async def stream(self, messages: Sequence[Message], **options: Any) -> AsyncGenerator[Delta]:
         self._fail()
         yield
 

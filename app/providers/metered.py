@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any, cast
 
 from app.domain.trace import Prices, Spend, one_call
 from app.providers.protocols import (
@@ -52,12 +51,12 @@ class MeteredChat:
 
     async def stream(
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
-    ) -> AsyncIterator[Delta]:
+    ) -> AsyncGenerator[Delta]:
         """See `ChatModel.stream`."""
         begun, usage = now(), Usage()
         stream = self._chat.stream(messages, temperature=temperature, max_tokens=max_tokens, timeout=timeout)
         try:
-            async with aclosing(cast("Any", stream)) as deltas:
+            async with aclosing(stream) as deltas:
                 async for delta in deltas:
                     usage = delta.usage or usage
                     yield delta

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -240,7 +240,7 @@ class OpenAIChat:
         temperature: float,
         max_tokens: int,
         timeout: float,
-    ) -> AsyncIterator[Delta]:
+    ) -> AsyncGenerator[Delta]:
         """See `ChatModel.stream`; `timeout` covers everything from the call to the last delta, seconds."""
         body, deadline = self._body(messages, temperature, max_tokens), now() + timeout
         body |= {"stream": True, "stream_options": {"include_usage": True}}

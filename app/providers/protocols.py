@@ -5,7 +5,7 @@ Every implementation raises only ProviderError and its children; vectors are flo
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -180,7 +180,7 @@ class ChatModel(Protocol):
 
     def stream(
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
-    ) -> AsyncIterator[Delta]:
+    ) -> AsyncGenerator[Delta]:
         """Deltas as they come. Raises ProviderError, also when the stream ends without a finish reason."""
         ...
 

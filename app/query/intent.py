@@ -29,6 +29,9 @@ MODEL_CONFIDENCE: Final = 0.70
 MALFORMED: Final = "the intent model's reply was not an intent"
 """Begins the reason of a match that stands in for a reply that could not be read; belongs into `degraded`."""
 
+ONLY_STOP_WORDS: Final = "only stop words, in a conversation"
+"""Reason of a follow-up that may yet ask something else of what was spoken of: "how much is that?"."""
+
 # --- layer 0 ----------------------------------------------------------------------------------------------------------
 
 _SAME_CHARACTER: Final = 0.9
@@ -147,7 +150,7 @@ def _only_stop_words(text: str, has_history: bool) -> IntentMatch | None:
     if not spelled or not says_nothing(fold_line(text)):
         return None
     if has_history:
-        return _rule("followup", 0.85, "only stop words, in a conversation")
+        return _rule("followup", 0.85, ONLY_STOP_WORDS)
     return _rule("clarify_needed", 0.95, "only stop words, without a conversation")
 
 

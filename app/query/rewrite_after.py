@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from app.domain.passage import Passage
 from app.language.tokens import content_words
-from app.query.rewritten import MAX_TEXT, Rewritten
+from app.query.carry import MAX_TEXT
 
 
 def rewrite_after(
     question: str, relevant: Sequence[Passage], irrelevant: Sequence[Passage], tried: Sequence[str]
-) -> Rewritten:
+) -> str:
     """Another query after the passages found for `question` were not good enough, by rules.
 
     What was retrieved tells: terms of the titles and headings of the relevant ones lead on; words that only the irrelevant
@@ -23,15 +23,11 @@ def rewrite_after(
     helpful = _share(words, relevant)
     kept = [word for word in words if astray[word] < 0.8 or helpful[word] > 0 or word[0].isupper()]
     led = _headwords(relevant, question)
-    for terms, reason in (
-        ((*words, *led), "terms of the relevant passages were added"),
-        (tuple(kept), "words that only led to irrelevant passages were left out"),
-        (tuple(words), "the question without its scaffolding"),
-    ):
+    for terms in ((*words, *led), kept, words):  # the last: the question without its scaffolding
         text = " ".join(terms)[:MAX_TEXT].strip()
         if text and text not in (question, *tried):
-            return Rewritten(text, tuple(led) if terms[len(words) :] else (), reason)
-    return Rewritten(question, reason="nothing new to try")
+            return text
+    return question
 
 
 def _share(words: Sequence[str], passages: Sequence[Passage]) -> dict[str, float]:

@@ -9,26 +9,29 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeVar
+
+import structlog
 
 from app.domain.plan import Intent, IntentMatch, QueryPlan, Vocabulary
 from app.domain.question import Turn
+from app.errors import CairnError
 from app.language import identify
 from app.language.identify import by_words, detect
 from app.language.tokens import message_words
 from app.providers.protocols import ChatModel, Vectors
 from app.query.by_model import rewrite_by_model
+from app.query.carry import Carried, carry, last_question, parts_alone
 from app.query.classify import classify
 from app.query.complexity import about_collection, complexity
 from app.query.decompose import split
 from app.query.entities import entities
 from app.query.exemplars import Exemplars
 from app.query.filters import Found, Wish, wishes
-from app.query.intent import MALFORMED, by_model, hard_rules
-from app.query.rewrite import followed_up, rewrite, standing_alone
-from app.query.rewritten import Rewritten
-from app.query.run import Run
+from app.query.intent import MALFORMED, ONLY_STOP_WORDS, by_model, hard_rules
 from app.query.summarize import wants_summary
 from app.query.weights import fusion_weights
 from app.settings import Settings
@@ -62,12 +65,12 @@ async def understand(
     ask for, so that it is made once, and `find` looks up which documents have what the message asks to be restricted to
     (None: no restrictions are read). Raises nothing but cancellation.
     """
-    run = Run(message, tuple(history), settings)
+    run = Understanding(message, tuple(history), settings)
     begun = time.perf_counter()
     with run.step("rules"):
         intent = hard_rules(message, has_history=bool(history))
     if intent and intent.intent in NO_RETRIEVAL:
-        plan = _plan(run, intent, Rewritten(message), (), None, by_words(message) or _spoken(run) or "en", has_graph)
+        plan = _plan(run, intent, Carried(message), (), None, by_words(message) or _spoken(run) or "en", has_graph)
     else:
         plan = await _understood(run, intent, vocabulary, embed, chat, exemplars, find, has_graph)
     run.timings["understand"] = round((time.perf_counter() - begun) * 1000, 3)
@@ -75,7 +78,7 @@ async def understand(
 
 
 async def _understood(
-    run: Run, intent: IntentMatch | None, vocabulary: Look, embed: Embed, chat: ChatModel | None,
+    run: Understanding, intent: IntentMatch | None, vocabulary: Look, embed: Embed, chat: ChatModel | None,
     exemplars: Exemplars, find: Find | None, has_graph: bool,
 ) -> QueryPlan:  # fmt: skip
     known, vector = await asyncio.gather(
@@ -84,9 +87,11 @@ async def _understood(
     )
     language = await _language(run, known)
     intent = await _intent(run, intent, known, vector, chat, exemplars)
-    rewritten, parts, by = await _rewritten(run, intent, language, known, chat)
-    found = await _found(run, rewritten.text, language, find)
-    return _plan(run, intent, rewritten, parts, known, language, has_graph, by, found)
+    carried, parts, by = await _carried(run, intent, language, chat)
+    if carried.refers and intent.reason == ONLY_STOP_WORDS:
+        intent = replace(intent, intent="question", reason="it asks something else of what was spoken of")
+    found = await _restrictions(run, carried.text, language, find)
+    return _plan(run, intent, carried, parts, known, language, has_graph, by, found)
 
 
 async def _nothing() -> None:
@@ -101,7 +106,7 @@ def _looked_up(message: str) -> list[str]:
 
 
 async def _intent(
-    run: Run, early: IntentMatch | None, known: Vocabulary | None, vector: Vectors | None, chat: ChatModel | None,
+    run: Understanding, early: IntentMatch | None, known: Vocabulary | None, vector: Vectors | None, chat: ChatModel | None,
     exemplars: Exemplars,
 ) -> IntentMatch:  # fmt: skip
     """Layer 0 again with the vocabulary, layer 1, layer 2; else a question."""
@@ -119,14 +124,14 @@ async def _intent(
     return found or IntentMatch("question", 0.5, None, "nothing else matched")
 
 
-def _window(run: Run, messages: int) -> tuple[Turn, ...]:
+def _window(run: Understanding, messages: int) -> tuple[Turn, ...]:
     return run.history[-messages:] if messages else ()
 
 
 # --- language -----------------------------------------------------------------------------------------------------------
 
 
-async def _language(run: Run, known: Vocabulary | None) -> str:
+async def _language(run: Understanding, known: Vocabulary | None) -> str:
     """Of the message; where that says nothing, of the conversation, else of the collection."""
     with run.step("language"):
         if spoken := by_words(run.message):
@@ -136,7 +141,7 @@ async def _language(run: Run, known: Vocabulary | None) -> str:
         return detect(run.message, _spoken(run) or (known.language if known and known.language else "en"))
 
 
-def _spoken(run: Run) -> str | None:
+def _spoken(run: Understanding) -> str | None:
     """The language of the last message of the user that has one."""
     said = (by_words(turn.content) for turn in reversed(run.history) if turn.role == "user")
     return next((code for code in said if code), None)
@@ -145,20 +150,19 @@ def _spoken(run: Run) -> str | None:
 # --- the conversation -----------------------------------------------------------------------------------------------------
 
 
-async def _rewritten(
-    run: Run, intent: IntentMatch, language: str, known: Vocabulary | None, chat: ChatModel | None
-) -> tuple[Rewritten, tuple[str, ...], str | None]:
+async def _carried(
+    run: Understanding, intent: IntentMatch, language: str, chat: ChatModel | None
+) -> tuple[Carried, tuple[str, ...], str | None]:
     """What to retrieve by, the model's sub-questions if it was asked, and who rewrote: None, "rules" or a model."""
-    window = _window(run, run.settings.memory.rewrite)
+    near = run.settings.memory.rewrite
     with run.step("rewrite"):
-        names = _namer(known)
-        near = run.settings.memory.rewrite
         chain = _window(run, max(run.settings.memory.chain, near))
-        ruled = rewrite(run.message, chain, language, names, window=near)
-        if not ruled.carried and intent.intent in ON_THE_LAST_ANSWER:
-            ruled = followed_up(run.message, chain, language, names, window=near)
+        ruled = carry(run.message, chain, language, _named, window=near)
+        if not ruled.terms and intent.intent in ON_THE_LAST_ANSWER:
+            ruled = last_question(run.message, chain, language, _named, window=near)
     by = "rules" if ruled.text != run.message else None
-    if not (chat and window and run.settings.rewrite.model and _leans(ruled, run.message)):
+    window = _window(run, near)
+    if not (chat and window and run.settings.rewrite.model and _may_lean(ruled, run.message)):
         return ruled, (), by
     asked = rewrite_by_model(run.message, window, chat, run.settings.rewrite)
     made = await run.attempt("rewrite_model", "rewriting by the model", asked)
@@ -167,23 +171,24 @@ async def _rewritten(
         return ruled, (), by
     run.usage["rewrite"] = made.usage
     if made.text == run.message:
-        return Rewritten(made.text, reason=f"{chat.name}: stands alone"), made.subquestions, None
-    return Rewritten(made.text, ruled.carried, f"{chat.name}; rules: {ruled.reason}"), made.subquestions, chat.name
+        return Carried(made.text, reason=f"{chat.name}: stands alone"), made.subquestions, None
+    return Carried(made.text, ruled.terms, f"{chat.name}; rules: {ruled.reason}"), made.subquestions, chat.name
 
 
-def _namer(known: Vocabulary | None) -> Callable[[str, str], Sequence[str]]:
-    return lambda text, language: entities(text, language, known if text else None)
+def _named(text: str, language: str) -> tuple[str, ...]:
+    """Names by their form alone: a rare word of the collection may well be what a follow-up asks for."""
+    return entities(text, language, None)
 
 
-def _leans(ruled: Rewritten, message: str) -> bool:
-    """Whether a model should look: the rules saw a reference, or the message is short and names nothing."""
+def _may_lean(ruled: Carried, message: str) -> bool:
+    """Whether a model should look: the rules saw what it leans on, or the message is short and may name nothing."""
     return ruled.reason != "stands alone" or len(message.split()) <= 4
 
 
 # --- restrictions ---------------------------------------------------------------------------------------------------------
 
 
-async def _found(run: Run, text: str, language: str, find: Find | None) -> Found:
+async def _restrictions(run: Understanding, text: str, language: str, find: Find | None) -> Found:
     """Metadata filters and named documents, where the message has such wishes and the collection such documents."""
     if find is None or not run.settings.rewrite.filters or not (asked := wishes(text, language)):
         return Found()
@@ -196,20 +201,20 @@ async def _found(run: Run, text: str, language: str, find: Find | None) -> Found
 
 
 def _plan(
-    run: Run, intent: IntentMatch, rewritten: Rewritten, parts: tuple[str, ...], known: Vocabulary | None, language: str,
+    run: Understanding, intent: IntentMatch, carried: Carried, parts: tuple[str, ...], known: Vocabulary | None, language: str,
     has_graph: bool, by: str | None = None, found: Found | None = None,
 ) -> QueryPlan:  # fmt: skip
     with run.step("classify"):
-        text = rewritten.text[:BRIEFLY] if intent.intent in NO_RETRIEVAL else rewritten.text
+        text = carried.text[:BRIEFLY] if intent.intent in NO_RETRIEVAL else carried.text
         named = entities(text, language, known)
         most = run.settings.rewrite.max_subquestions
-        parts = parts or standing_alone(split(text, language, limit=most, names=named), language, _namer(known))
+        parts = parts or parts_alone(split(text, language, limit=most, names=named), language, _named)
         kind = classify(text, language)
         score = complexity(text, kind, named, parts, run.settings.routing)
         restricted: Mapping[str, Any] = found.filters if found else {}
         return QueryPlan(
             message=run.message,
-            text=rewritten.text,
+            text=carried.text,
             language=language,
             intent=intent,
             classification=kind,
@@ -219,8 +224,8 @@ def _plan(
             subquestions=parts,
             filters=restricted,
             rewritten_by=by,
-            rewrite_reason=rewritten.reason,
-            carried=rewritten.carried,
+            rewrite_reason=carried.reason,
+            carried=carried.terms,
             documents=found.documents if found else (),
             summarize=wants_summary(text),
             about_collection=about_collection(text, language),
@@ -228,3 +233,43 @@ def _plan(
             degraded=tuple(run.degraded),
             usage=run.usage,
         )
+
+
+# --- times, failures and costs ----------------------------------------------------------------------------------------
+
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Understanding:
+    """What comes together while one message is understood."""
+
+    message: str
+    history: tuple[Turn, ...]
+    settings: Settings
+    timings: dict[str, float] = field(default_factory=dict)
+    degraded: list[str] = field(default_factory=list)
+    usage: dict[str, Any] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = (time.perf_counter() - begun) * 1000
+            self.timings[name] = round(self.timings.get(name, 0.0) + spent, 3)
+
+    async def attempt(self, name: str, what: str, work: Awaitable[T]) -> T | None:
+        """The result of `work`; None, disclosed, where it fails."""
+        with self.step(name):
+            try:
+                return await work
+            except CairnError as error:
+                self.degraded.append(f"{what} failed ({error.code}: {error.detail})")
+            except Exception as error:
+                log.exception("understand.failed", step=name)
+                self.degraded.append(f"{what} failed ({type(error).__name__})")
+        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from app.agents.strategies import STRATEGIES
+from app.agents.strategies import all_strategies, strategy_names
 from app.answering.context import Deps, Record, Report
 from app.answering.finish import run_trace
 from app.answering.library import Library, Searcher
@@ -12,13 +12,21 @@ from app.answering.run import answer
 from app.domain.answer import Answer
 from app.domain.event import Event, Surface
 from app.domain.question import Question
+from app.errors import InputError
 from app.retrieve.trace import sample_trace
 from app.runs.task import OnEnd, Task, final, held
 from app.service.runs import check_free
 from app.settings import Settings
 from app.wiring import Services
 
-__all__ = ["Task", "ask", "deps_for", "final", "held", "start"]
+__all__ = ["Task", "ask", "check_strategy", "deps_for", "final", "held", "start"]
+
+
+def check_strategy(name: str) -> str:
+    """The name. Raises InputError that lists the strategies there are."""
+    if name not in strategy_names():
+        raise InputError(f"There is no strategy {name[:80]!r}. There are: {', '.join(strategy_names())}.")
+    return name
 
 
 async def start(
@@ -36,8 +44,10 @@ async def start(
     does not exist is an empty one: edges that mean another check it first.
 
     `named`: the caller chose the run id. `settings`: of this run alone. `record` fills as it goes. `on_end` is told the
-    terminal event. Raises ConflictError where the id is in use, StoppingError, DatabaseUnavailableError.
+    terminal event. Raises InputError for an unknown strategy, ConflictError where the id is in use, StoppingError,
+    DatabaseUnavailableError.
     """
+    check_strategy(question.strategy)
     if named:
         await check_free(services, question.run_id)
     chosen, filled, began = settings or services.settings.current, record or Record(question), datetime.now(UTC)
@@ -73,5 +83,5 @@ def deps_for(services: Services, settings: Settings) -> Deps:
         embedder=services.search_deps.embedder,
         chat=services.chat_for(settings),
         settings=settings,
-        strategies=STRATEGIES,
+        strategies=all_strategies(),
     )

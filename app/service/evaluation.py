@@ -19,7 +19,6 @@ from app.answer.ground.check import ground
 from app.domain.document import Rejected
 from app.domain.evaluation import EvalResult, EvalRun
 from app.domain.passage import Mode
-from app.domain.question import Strategy
 from app.errors import InputError, NotFoundError
 from app.evals import agents, answers, datasets, groundedness, optimize, report, retrieval, routing
 from app.providers.protocols import ChatModel, Embedder
@@ -151,7 +150,7 @@ async def evaluate_strategy(
     data: datasets.RetrievalSet,
     expected: Mapping[str, answers.Expected],
     collection: str,
-    strategy: Strategy,
+    strategy: str,
     step: Step,
     *,
     name: str = "",

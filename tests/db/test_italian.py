@@ -61,5 +61,5 @@ async def test_italian_small_talk_is_no_question(services: Services) -> None:
     await fill(services, MANUALE)
     for message in ("Ciao!", "Buongiorno", "Grazie mille"):
         answer = await answered(services, message)
-        assert answer.route["strategy"] == "fixed"
+        assert answer.route["strategy"] == "reply"
         assert not answer.citations

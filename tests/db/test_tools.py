@@ -16,11 +16,10 @@ from app.agents.tools.registry import (
     TOOLS,
     Tool,
     Toolbox,
-    ToolResult,
     open_toolbox,
-    use,
 )
-from app.agents.tools.tool import LONGEST_TEXT, Arguments, Text
+from app.agents.tools.tool import LONGEST_TEXT, Arguments, Text, ToolResult
+from app.agents.tools.use import use
 from app.answering.choose import Route
 from app.answering.context import Record, Run
 from app.answering.run import understand_question

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
@@ -34,7 +34,7 @@ class Deaf:
 
     async def stream(
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
-    ) -> AsyncIterator[Delta]:
+    ) -> AsyncGenerator[Delta]:
         self.given.append((max_tokens, timeout))
         yield Delta("said ")
         await asyncio.sleep(self.seconds)

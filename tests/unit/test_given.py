@@ -5,10 +5,10 @@ from __future__ import annotations
 from app.agents.draft_check import cite_draft
 from app.agents.policies.iterative import read_pass
 from app.agents.tools.tool import LONGEST_ANSWER
-from app.answering.check import as_sources
+from app.answering.check import facts_as_sources
 from app.answering.draft import Material
 
-PASSAGES = as_sources(["Employees have 30 days of leave per year."])
+PASSAGES = facts_as_sources(["Employees have 30 days of leave per year."])
 MATERIAL = Material("How many?", PASSAGES, 0.9, 1)
 
 

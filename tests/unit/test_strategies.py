@@ -16,7 +16,7 @@ from app.answer.digest import centrality, representative
 from app.answer.extract import AnsweredPart, join_parts, repeats_only
 from app.answering.converse import difficulty, simplest
 from app.answering.gather import merge
-from app.answering.naming import named, topic
+from app.answering.naming import find_named_documents, topic
 from app.answering.replies import question_back
 from app.answering.summarize import HEADER_TOKENS, batches
 from app.domain.answer import Citation, Draft
@@ -86,7 +86,7 @@ DOCUMENTS = (
     ],
 )
 def test_a_message_names_a_document_or_a_subject(message: str, expected: list[str]) -> None:
-    assert [item.external_id for item in named(message, DOCUMENTS)] == expected
+    assert [item.external_id for item in find_named_documents(message, DOCUMENTS)] == expected
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_message_names_a_document_or_a_subject(message: str, expected: list[st
 )  # fmt: skip
 def test_asking_for_themes_does_not_name_a_document_that_is_called_so(message: str) -> None:
     library = [listed("ugly.md", "The Good, the Bad and the Ugly (theme)"), listed("t.md", "Topic models"), *DOCUMENTS]
-    assert named(message, library) == []
+    assert find_named_documents(message, library) == []
 
 
 @pytest.mark.parametrize(

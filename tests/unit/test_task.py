@@ -110,10 +110,13 @@ async def test_who_asked_and_leaves_ends_it() -> None:
     await started.events()
 
 
+SHORTLY = 0.05
+
+
 async def test_a_deadline_of_who_asked_ends_it() -> None:
     started = Started(waits)
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):
+        async with asyncio.timeout(SHORTLY):
             await final(started.task)
     assert (await started.events())[-1] == Cancelled(started.question.run_id)
 

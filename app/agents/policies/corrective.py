@@ -26,7 +26,7 @@ from app.answering.check import Checked, check_settings, feedback
 from app.answering.context import (
     Outcome,
     Run,
-    coverage,
+    describe_coverage,
     half_up,
 )
 from app.answering.draft import (
@@ -247,7 +247,7 @@ async def _nothing_relevant(run: Run, rounds: Rounds) -> Outcome:
     """What was read does not answer, and says so."""
     draft = await advise(run, not_found(run.plan.text, rounds.found))
     run.record.merged = rounds.trace((), 0)
-    return Outcome(draft, "fixed", (), rounds.confidence, coverage(len(rounds.found), rounds.visible))
+    return Outcome(draft, "fixed", (), rounds.confidence, describe_coverage(len(rounds.found), rounds.visible))
 
 
 def _read_in_vain(rounds: Rounds) -> str:

@@ -29,7 +29,7 @@ from app.answering.check import check_settings
 from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from, settle
 from app.answering.fast import answer_empty
-from app.answering.gather import best
+from app.answering.gather import best_confidence
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError, ProviderResponseError
 from app.prompts import prompt, prompt_part
@@ -214,7 +214,7 @@ def _material(reading: Reading, passages: Sequence[Any]) -> Material:
     return Material(
         question=reading.run.plan.text,
         passages=tuple(passages),
-        confidence=max((best(result) for result in found), default=0.0),
+        confidence=max((best_confidence(result) for result in found), default=0.0),
         visible=reading.visible,
         graph=reading.graph,
         more={"cgrag": reading.metadata()},

@@ -33,7 +33,7 @@ from app.answering.check import Checked, check_settings, feedback
 from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from, settle
 from app.answering.fast import answer_empty, fast
-from app.answering.gather import best
+from app.answering.gather import best_confidence
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.domain.plan import PromptConstraints
@@ -439,7 +439,7 @@ def _material(state: Planned, lacks: Sequence[Insufficiency] = ()) -> Material:
     return Material(
         question=run.plan.text,
         passages=state.passages,
-        confidence=max((best(result) for result in found), default=0.0),
+        confidence=max((best_confidence(result) for result in found), default=0.0),
         visible=max((result.visible_passages for result in found), default=0),
         more={
             "constraints": asdict(state.constraints),

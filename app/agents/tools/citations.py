@@ -28,7 +28,7 @@ OPENED = 2000
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-class Query(Arguments):
+class CitationArguments(Arguments):
     query: Text = Field(description="what to look for, in words of the documents")
 
 
@@ -37,7 +37,7 @@ class Place(Arguments):
     chunk_id: Text = Field(alias="chunkId", description="chunkId of the same result, all 36 characters")
 
 
-async def search_docs(toolbox: Toolbox, asked: Query) -> ToolResult:
+async def search_docs(toolbox: Toolbox, asked: CitationArguments) -> ToolResult:
     """The five best places."""
     found = await toolbox.run.search(asked.query, FOUND, purpose="tool", filters=toolbox.filters)
     places = await _places(toolbox, [passage.passage_id for passage in found.passages])
@@ -106,6 +106,8 @@ def _not_an_id(toolbox: Toolbox, name: str, given: str) -> str:
 
 
 TOOLS = (
-    Tool("search_docs", "search", "the five places that fit a query best, with their ids", Query, search_docs),
+    Tool(
+        "search_docs", "search", "the five places that fit a query best, with their ids", CitationArguments, search_docs
+    ),
     Tool("open_citation", "text", "read one place of a search_docs result in full", Place, open_citation),
 )

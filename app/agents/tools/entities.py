@@ -32,7 +32,7 @@ SURE = 0.3
 """Score of a link from which a name means the entity."""
 
 
-class Query(Arguments):
+class EntityQuery(Arguments):
     query: Text = Field(description="names, or a question that has them")
 
 
@@ -40,13 +40,13 @@ class Name(Arguments):
     name: Text = Field(description="the name of one person, place, thing or function")
 
 
-class Names(Arguments):
+class ComparedNames(Arguments):
     entities: list[Text] = Field(description="two to four names", min_length=2, max_length=4)
     aspect: Maybe = Field("", description="in what respect")
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class StatedRelation:
     """Two entities by name, with the passage that says so best."""
 
     source: str
@@ -64,7 +64,7 @@ class Known:
     """What the graph holds around some entities, and the passages that the question may see of it."""
 
     links: tuple[EntityLink, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[StatedRelation, ...] = ()
     passages: tuple[Passage, ...] = ()
 
 
@@ -104,14 +104,14 @@ def _limits(settings: GraphSettings) -> WalkLimits:
 
 def _relations(
     around: Neighbourhood, names: dict[UUID, str], kinds: dict[UUID, str], scope: dict[UUID, int]
-) -> tuple[Relation, ...]:
+) -> tuple[StatedRelation, ...]:
     """Those that a passage in scope proves, best first, each once."""
-    found: dict[UUID, Relation] = {}
+    found: dict[UUID, StatedRelation] = {}
     for reached in around.entities:
         for edge in reached.path:
             ends = (edge.source_id, edge.target_id) if edge.outgoing else (edge.target_id, edge.source_id)
             if edge.passage_id in scope and all(end in names for end in ends) and edge.relation_id in kinds:
-                relation = Relation(names[ends[0]], kinds[edge.relation_id], names[ends[1]], edge.passage_id)
+                relation = StatedRelation(names[ends[0]], kinds[edge.relation_id], names[ends[1]], edge.passage_id)
                 found.setdefault(edge.relation_id, relation)
     return tuple(found.values())[:RELATIONS]
 
@@ -119,7 +119,7 @@ def _relations(
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
-async def retrieve_graph(toolbox: Toolbox, asked: Query) -> ToolResult:
+async def retrieve_graph(toolbox: Toolbox, asked: EntityQuery) -> ToolResult:
     """Entities, relations between them, and what proves them."""
     found = await known(toolbox, asked.query)
     if not found.links:
@@ -137,7 +137,7 @@ async def lookup_entity(toolbox: Toolbox, asked: Name) -> ToolResult:
     return ToolResult(_told(toolbox, found), data=_data(found), passages=found.passages)
 
 
-async def compare_entities(toolbox: Toolbox, asked: Names) -> ToolResult:
+async def compare_entities(toolbox: Toolbox, asked: ComparedNames) -> ToolResult:
     """What the documents say of each, side by side: what the graph proves, and what a search for it finds."""
 
     async def about(name: str) -> tuple[Known, tuple[Passage, ...]]:
@@ -173,7 +173,7 @@ def _unique(passages: Sequence[Passage]) -> tuple[Passage, ...]:
 
 
 TOOLS = (
-    Tool("retrieve_graph", "search", "how the people, places and things of a question are related", Query, retrieve_graph),
+    Tool("retrieve_graph", "search", "how the people, places and things of a question are related", EntityQuery, retrieve_graph),
     Tool("lookup_entity", "entity", "what is known of one name", Name, lookup_entity),
-    Tool("compare_entities", "entity", "what the documents say of several names, side by side", Names, compare_entities),
+    Tool("compare_entities", "entity", "what the documents say of several names, side by side", ComparedNames, compare_entities),
 )  # fmt: skip

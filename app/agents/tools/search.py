@@ -13,7 +13,7 @@ from app.agents.tools.tool import (
     Toolbox,
     ToolResult,
 )
-from app.answering.gather import best
+from app.answering.gather import best_confidence
 from app.answering.naming import topic
 from app.domain.passage import Passage
 
@@ -26,7 +26,7 @@ WEAK = 0.3
 """Confidence of the retrieval under which what was found may well be about something else."""
 
 
-class Query(Arguments):
+class SearchArguments(Arguments):
     query: Text = Field(description="what to look for, in words of the documents")
     top_k: Count = Field(5, description="passages wanted")
 
@@ -35,12 +35,12 @@ class Words(Arguments):
     query: Text = Field(description="the words that must all stand in a document")
 
 
-async def retrieve_vector(toolbox: Toolbox, asked: Query) -> ToolResult:
+async def retrieve_vector(toolbox: Toolbox, asked: SearchArguments) -> ToolResult:
     """The hybrid search of the question's collection."""
     found = await toolbox.run.search(asked.query, asked.top_k, purpose="tool", filters=toolbox.filters)
     if not found.passages:
         return ToolResult(f"The documents contain no passage about {quoted(asked.query)}.", data=[])
-    sure = best(found)
+    sure = best_confidence(found)
     weak = "; they are only weakly related to it" if sure < WEAK else ""
     head = f"{len(found.passages)} passages for {quoted(asked.query)} (confidence {sure:.2f}{weak}):"
     lines = numbered(toolbox, found.passages)
@@ -74,7 +74,7 @@ async def documents_with(toolbox: Toolbox, words: list[str]) -> tuple[list[Passa
 
 
 TOOLS = (
-    Tool("retrieve_vector", "search", "the passages that fit a query best", Query, retrieve_vector),
+    Tool("retrieve_vector", "search", "the passages that fit a query best", SearchArguments, retrieve_vector),
     Tool(
         "exhaustive_search", "search", "all documents that mention some words, counted completely; for how many, which, "
         "list all", Words, exhaustive_search,

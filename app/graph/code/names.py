@@ -22,7 +22,7 @@ Target = tuple[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CodeScope:
     """Something with a name and an extent in bytes. `parent` is an index, -1 the file. `members`: what is in it belongs to
     it as methods do. `mine`: what a method calls its own object, where it says so (Go, Python)."""
 
@@ -39,7 +39,7 @@ class Scope:
 class NameResolver:
     """The names of one file."""
 
-    def __init__(self, language: CodeLanguage, here: tuple[str, ...], scopes: Sequence[Scope]) -> None:
+    def __init__(self, language: CodeLanguage, here: tuple[str, ...], scopes: Sequence[CodeScope]) -> None:
         self.here = here
         self._language = language
         self._scopes = scopes

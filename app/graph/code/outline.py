@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from app.domain.code import CodeReference, Definition, Outline, SymbolKind
 from app.graph.code.languages import CodeLanguage, language_of, text_of
-from app.graph.code.names import NameResolver, Scope, parts_of
+from app.graph.code.names import CodeScope, NameResolver, parts_of
 
 MOST_DEFINITIONS: Final = 20_000
 MOST_REFERENCES: Final = 100_000
@@ -87,7 +87,7 @@ def _matches(language: CodeLanguage, data: bytes) -> list[Match]:
     return [match for _, match in QueryCursor(query).matches(parser.parse(data).root_node)]
 
 
-def _scopes(matches: Iterable[Match], language: CodeLanguage) -> list[Scope]:
+def _scopes(matches: Iterable[Match], language: CodeLanguage) -> list[CodeScope]:
     """Definitions and what only gives a name to what is in it, in order, with their qualified names."""
     found: list[tuple[Any, str, Match]] = []
     for match in matches:
@@ -95,7 +95,7 @@ def _scopes(matches: Iterable[Match], language: CodeLanguage) -> list[Scope]:
             if what in match and len(found) < MOST_DEFINITIONS:
                 found.append((match[what][0], what, match))
     found.sort(key=lambda one: (one[0].start_byte, -one[0].end_byte))
-    scopes: list[Scope] = []
+    scopes: list[CodeScope] = []
     open_: list[int] = []
     for node, what, match in found:
         while open_ and scopes[open_[-1]].end <= node.start_byte:
@@ -117,7 +117,7 @@ def _name(match: Match) -> str:
     return bare.replace("::", ".").strip("\"'.[]*&")
 
 
-def _scope(node: Any, what: str, name: str, parent: int, scopes: Sequence[Scope], match: Match) -> Scope:
+def _scope(node: Any, what: str, name: str, parent: int, scopes: Sequence[CodeScope], match: Match) -> CodeScope:
     holder = scopes[parent] if parent >= 0 else None
     receiver = _RECEIVER.match(text_of(match["receiver"][0])) if "receiver" in match else None
     if receiver:
@@ -130,7 +130,7 @@ def _scope(node: Any, what: str, name: str, parent: int, scopes: Sequence[Scope]
     kind: SymbolKind = "class" if what == "class" else "method" if what == "function" and member else "function"
     members = what == "class" or node.type == "impl_item"
     mine = receiver[1] if receiver and receiver[1] else _first_parameter(node) if member else ""
-    return Scope(node.start_byte, node.end_byte, qualified, kind, parent, what != "scope", members, mine)
+    return CodeScope(node.start_byte, node.end_byte, qualified, kind, parent, what != "scope", members, mine)
 
 
 def _first_parameter(node: Any) -> str:
@@ -141,7 +141,7 @@ def _first_parameter(node: Any) -> str:
     return name if name in ("self", "cls") else ""
 
 
-def _inside(at: int, scopes: Sequence[Scope], starts: Sequence[int]) -> int:
+def _inside(at: int, scopes: Sequence[CodeScope], starts: Sequence[int]) -> int:
     """The innermost scope around a byte; -1 for the file."""
     found = bisect_right(starts, at) - 1
     while found >= 0 and scopes[found].end <= at:
@@ -149,11 +149,11 @@ def _inside(at: int, scopes: Sequence[Scope], starts: Sequence[int]) -> int:
     return found
 
 
-def _find_definitions(scopes: Iterable[Scope]) -> list[Definition]:
+def _find_definitions(scopes: Iterable[CodeScope]) -> list[Definition]:
     return [Definition(scope.name, scope.kind, scope.start, scope.end) for scope in scopes if scope.defined]
 
 
-def _find_containment(scopes: Sequence[Scope], data: bytes) -> Iterator[CodeReference]:
+def _find_containment(scopes: Sequence[CodeScope], data: bytes) -> Iterator[CodeReference]:
     """Of each definition the nearest one around it, by name where that stands elsewhere (Go, Rust), else the file."""
     known = {scope.name for scope in scopes if scope.defined}
     for scope in scopes:
@@ -181,7 +181,7 @@ def _capital(target: str) -> bool:
 
 
 def _find_calls(
-    matches: Iterable[Match], scopes: Sequence[Scope], starts: Sequence[int], names: NameResolver
+    matches: Iterable[Match], scopes: Sequence[CodeScope], starts: Sequence[int], names: NameResolver
 ) -> Iterator[CodeReference]:
     made = 0
     for match in matches:

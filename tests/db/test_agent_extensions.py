@@ -1,0 +1,69 @@
+"""The recipe of docs/agents.md for a tool and a strategy of another package: installed as it stands there, and used."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from talking import Talking
+
+from app.agents.strategies import strategy_names
+from app.agents.tools.registry import react_tools
+from app.errors import InputError
+from app.extensions import broken_extensions
+from app.service.ask import check_strategy
+from app.wiring import Services
+from tests.conftest import InstallPackage
+from tests.db.runs import LEAVE, answer, change, events_of, fill
+
+RECIPE = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
+
+
+@pytest.fixture
+def recipe(install_package: InstallPackage) -> None:
+    text = RECIPE.read_text(encoding="utf-8").partition("## Tools and strategies of your own")[2]
+    (source,), (declared,) = (re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL) for kind in ("python", "toml"))
+    points = tomllib.loads(declared)["project"]["entry-points"]
+    install_package("days_for_cairn", source, **{name.removeprefix("cairn."): points[name] for name in points})
+
+
+@pytest.mark.parametrize("protocol", ["native", "text"])
+async def test_react_calls_a_tool_of_another_package(recipe: None, chatty: Services, talking: Talking) -> None:
+    change(chatty, "rewrite", model=False)
+    await fill(chatty)
+    arguments = json.dumps({"start": "2026-03-01", "end": "2026-03-31"})
+    fact = "From 2026-03-01 to 2026-03-31 there are 30 days."
+    talking.reset(
+        think=[
+            f"THOUGHT: I count.\nACTION: days_between\nARGUMENTS: {arguments}",
+            f"THOUGHT: done\nACTION: final_answer\nARGUMENTS: {json.dumps({'answer': fact})}",
+        ]
+    )
+    made = answer(await events_of(chatty, "How many days are there in March?", strategy="react"))
+    assert made.answer == fact
+    assert made.route["tool_calls"] == 1
+    assert fact in talking.heard["think"][1][1]
+    assert broken_extensions() == []
+    assert react_tools()[-2:] == ("ask_clarification", "final_answer"), "what ends the work comes last"
+
+
+async def test_a_question_is_answered_by_a_strategy_of_another_package(recipe: None, services: Services) -> None:
+    await fill(services)
+    made = answer(await events_of(services, LEAVE, strategy=check_strategy("wide")))
+    assert "30 days" in made.answer
+    assert (made.route["strategy"], made.route["reason"]) == ("wide", "named by the caller, from another package")
+
+
+def test_an_unknown_strategy_is_told_what_there_is(install_package: InstallPackage) -> None:
+    install_package("ext_sync", "def wide(run): ...\nasync def fast(run): ...\nasync def slow(run): ...\n",
+                    strategies={"wide": "ext_sync:wide", "fast": "ext_sync:fast", "slow": "ext_sync:slow"})  # fmt: skip
+    assert strategy_names()[-1] == "slow"
+    assert "wide" not in strategy_names(), "no coroutine"
+    assert [(one.name, one.reason.partition(":")[0]) for one in broken_extensions()] == [
+        ("fast", "ValueError"), ("wide", "TypeError"),
+    ]  # fmt: skip
+    with pytest.raises(InputError, match=r"no strategy 'magic'\. There are: auto, fast, .*, slow"):
+        check_strategy("magic")

@@ -1,0 +1,105 @@
+"""What keeps the house in order: settings that are read, one class name for one thing, no path in the docs that is gone, and
+tests that wait until something is so."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from app.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+WITHOUT_EFFECT = {
+    "rag.contextual_enrichment_enabled": "accepted for files of others that have it; a note in the log and in /health/ready",
+    "rag.agentic_retrieval.web_search_fallback_enabled": "likewise: Cairn never searches the web",
+}
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "app").rglob("*.py")}
+
+
+def keys(model: type[BaseModel], above: str = "") -> Iterator[tuple[str, str]]:
+    """Dotted path and attribute of every setting that is no section."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from keys(kind, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", name
+
+
+def test_every_setting_is_read() -> None:
+    """By some code outside app/settings/: a setting that changes nothing is a promise that is not kept."""
+    read = {
+        node.attr
+        for path, tree in trees().items()
+        if "settings" not in path.relative_to(ROOT / "app").parts
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+    }
+    unread = {path for path, name in keys(Settings) if name not in read}
+    assert unread == {path for path in WITHOUT_EFFECT if path.rpartition(".")[2] not in read}
+
+
+def test_one_public_class_name_means_one_thing() -> None:
+    found: dict[str, list[str]] = defaultdict(list)
+    for path, tree in trees().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(path.relative_to(ROOT).as_posix())
+    twice = {name: places for name, places in found.items() if len(places) > 1}
+    assert twice.keys() <= {"Run"}, twice  # app/query/run.py is to have another name
+
+
+def test_the_documents_name_files_that_exist() -> None:
+    """Decisions (docs/adr) tell what was there when they were made; the others tell what is."""
+    path = re.compile(r"(?<![\w/.])(?:app|tests|sql|scripts|migrations)/[\w/.-]*\w\.(?:py|sql|toml|md|json)\b")
+    gone = {
+        f"{document.name}: {name}"
+        for document in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+        for name in path.findall(document.read_text(encoding="utf-8"))
+        if not (ROOT / name).exists()
+    }
+    assert gone == set()
+
+
+CLOCKS = {"monotonic", "perf_counter", "time"}
+
+
+def fixed_waits(tree: ast.Module) -> Iterator[int]:
+    """Lines that wait for a number of seconds that is written there, or say that something takes less than one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            named = {word.arg: word.value for word in node.keywords}
+            waited = {"timeout": node.args[:1], "wait_for": node.args[1:2], "run": [named.get("timeout")]}
+            waited |= {"communicate": [named.get("timeout")], "join": node.args[:1]}
+            for seconds in waited.get(node.func.attr, ()):
+                if isinstance(seconds, ast.Constant) and isinstance(seconds.value, int | float):
+                    yield node.lineno
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Lt | ast.LtE):
+            clocks = {
+                call.func.attr
+                for call in ast.walk(node.left)
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+            }
+            if clocks & CLOCKS and isinstance(node.comparators[0], ast.Constant):
+                yield node.lineno
+
+
+def test_no_test_waits_for_a_fixed_time() -> None:
+    """A deadline is there so that a hang ends (tests/waiting.py, docs/adr/0039-waiting-in-tests.md)."""
+    found = {
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in (ROOT / "tests").rglob("*.py")
+        if "benchmarks" not in path.parts
+        for line in fixed_waits(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert found == set()
