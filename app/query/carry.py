@@ -10,7 +10,7 @@ enough by itself stays as it is (docs/adr/0033-follow-ups.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
@@ -101,14 +101,13 @@ def parts_alone(parts: Sequence[str], language: str, names: Names) -> tuple[str,
 def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
     """The message with what it leans on, out of `topic`."""
     found = _Message(message, language, names)
-    if len(message) > MAX_CHARS or len(found.content) > MAX_CONTENT:
+    if found.is_long:
         return Carried(message)
     if (focus := found.new_focus()) is not None:
         return _refocused(message, focus, topic, found)
     if item := _item(found, topic):
         return item
-    several = None if found.names else found.rules.several.search(found.folded)
-    if several and not found.holds_before(several.start(), 2):
+    if several := found.several():
         terms = topic.items or topic.names or topic.words
         return _behind(message, terms, f"{several.group()!r}: what was listed or named")
     if topic.titles and (cue := found.rules.documents.search(found.folded)):
@@ -117,7 +116,7 @@ def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
         return _referred(message, word, topic, found)
     if not found.content:
         return _about_the_last(message, topic, found)
-    if not found.names and len(found.content) <= TOO_LITTLE and not found.rules.defines.match(found.folded):
+    if found.says_too_little():
         return _behind(message, topic.words, "it says too little by itself: words of the last question")
     return Carried(message)
 
@@ -128,49 +127,59 @@ def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
 def topic_of(history: Sequence[Turn], language: str, names: Names, *, window: int | None = None) -> Topic | None:
     """The last question that stands alone, and what those after it made of it."""
     topic: Topic | None = None
-    for text, answer, goes_on in _since_alone(history, language, names, window):
-        spoken = by_words(text) or language
-        if not goes_on:
-            resolved = resolve(text, topic, spoken, names).text if topic else text
+    for one in _since_alone(history, language, names, window):
+        spoken = by_words(one.question) or language
+        if not one.aside:
+            resolved = resolve(one.question, topic, spoken, names).text if topic else one.question
             if topic is None or content_words(resolved):
-                topic = _topic(resolved, spoken, answer, names)
-        elif topic and (items := listed(_answer_text(answer))):
+                topic = _topic(resolved, spoken, one.answer, names)
+        elif topic and (items := listed(_answer_text(one.answer))):
             topic = replace(topic, items=items)
     return topic
 
 
-def _since_alone(
-    history: Sequence[Turn], language: str, names: Names, window: int | None
-) -> list[tuple[str, Turn | None, bool]]:
-    """Questions with their answer and whether they only go on, oldest first, from the last one that stands alone."""
-    found: list[tuple[str, Turn | None, bool]] = []
-    leaned = False  # whether one of the window has something before it: "tell me more" has, "thanks" has not
-    for place in range(len(history) - 1, -1, -1):
-        if window is not None and len(history) - place > window and not leaned:
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """A question with its answer. `aside`: the intent of one that leaves the topic as it is ("thanks", "tell me more", "why?")."""
+
+    question: str
+    answer: Turn | None
+    aside: Intent | None
+
+    @property
+    def is_small_talk(self) -> bool:
+        """Has nothing before it, as "thanks" has not; "tell me more" has."""
+        return self.aside in ("greeting", "gratitude", "garbage", "off_topic")
+
+
+def _since_alone(history: Sequence[Turn], language: str, names: Names, window: int | None) -> list[_Exchange]:
+    """Exchanges, oldest first, from the last question that stands alone. What is older than `window` messages counts only
+    where something newer leans on it."""
+    found: list[_Exchange] = []
+    for age, exchange in _newest_first(history):
+        if window is not None and age > window and all(newer.is_small_talk for newer in found):
             break
-        text = history[place].content.strip()[: MAX_TEXT * 2]
-        if history[place].role != "user" or not text:
-            continue
-        answer = next((after for after in history[place + 1 : place + 2] if after.role == "assistant"), None)
-        aside = _aside(text)
-        leaned = leaned or aside not in ("greeting", "gratitude", "garbage", "off_topic")
-        found.append((text, answer, aside is not None))
-        if aside is None and _stands_alone(text, by_words(text) or language, names):
+        found.append(exchange)
+        spoken = by_words(exchange.question) or language
+        if exchange.aside is None and _Message(exchange.question, spoken, names).stands_alone():
             break
     return found[::-1]
 
 
+def _newest_first(history: Sequence[Turn]) -> Iterator[tuple[int, _Exchange]]:
+    """Each with its age: 1 where its question is the last message."""
+    following: Turn | None = None
+    for age, turn in enumerate(reversed(history), 1):
+        question = turn.content.strip()[: MAX_TEXT * 2]
+        if turn.role == "user" and question:
+            answer = following if following and following.role == "assistant" else None
+            yield age, _Exchange(question, answer, _aside(question))
+        following = turn
+
+
 def _aside(message: str) -> Intent | None:
-    """What leaves the topic as it is: "thanks", "tell me more" and "why?"."""
     match = hard_rules(message, has_history=True)
     return match.intent if match and match.intent not in ("question", "command") else None
-
-
-def _stands_alone(message: str, language: str, names: Names) -> bool:
-    return resolve(message, Topic(_ANYTHING, (), items=(_ANYTHING, _ANYTHING)), language, names) == Carried(message)
-
-
-_ANYTHING: Final = "something"
 
 
 def _topic(question: str, language: str, answer: Turn | None, names: Names) -> Topic:
@@ -248,6 +257,19 @@ class _Message:
         self.words = message_words(self.text)
         self.names = _own_names(self.text, language, names)
         self.content = [word for word in self.words if word.content and word.folded not in self.rules.questions]
+        self.is_long = len(text) > MAX_CHARS or len(self.content) > MAX_CONTENT
+
+    def stands_alone(self) -> bool:
+        """Whether it leans on nothing, whatever was said before."""
+        if self.is_long:
+            return True
+        refers = self.ordinal() or self.several() or self.reference()
+        return self.new_focus() is None and not refers and not self.says_too_little()
+
+    def says_too_little(self) -> bool:
+        """Whether its own words hardly name a subject."""
+        defines = self.rules.defines.match(self.folded)
+        return not self.content or (not self.names and len(self.content) <= TOO_LITTLE and not defines)
 
     def holds_before(self, end: int, most: int) -> bool:
         """Whether something before `end` can be meant by a word there: a name, or at least `most` words of content."""
@@ -270,6 +292,16 @@ class _Message:
             if refers and not loud and not any(start <= word.start < end for start, end in idle):
                 return None if self.holds_before(word.start, self._bound(word)) else word
         return None
+
+    def ordinal(self) -> re.Match[str] | None:
+        """ "the second one", where nothing before it is counted."""
+        match = self.rules.ordinal.search(self.folded)
+        return match if match and not self.holds_before(match.start(), REFERS_WITHIN) else None
+
+    def several(self) -> re.Match[str] | None:
+        """ "both", "the others": of what was listed, where nothing before it is meant."""
+        match = None if self.names else self.rules.several.search(self.folded)
+        return match if match and not self.holds_before(match.start(), 2) else None
 
     def _bound(self, word: Word) -> int:
         """Words of content before a word that refers back, of which it may mean one."""
@@ -388,8 +420,8 @@ _NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?![\w.,]*\w)")
 
 def _item(found: _Message, topic: Topic) -> Carried | None:
     """ "the second one": of what the last answer lists, or the question names, or of the sources."""
-    match = found.rules.ordinal.search(found.folded)
-    if match is None or found.holds_before(match.start(), REFERS_WITHIN):
+    match = found.ordinal()
+    if match is None:
         return None
     number = int(match["number"]) if match["number"] else found.rules.ordinals[match["word"]]
     for items, where in ((topic.items, "listed"), (topic.answered, "named in the answer"), (topic.titles, "cited")):
@@ -416,15 +448,17 @@ def _referred(message: str, word: Word, topic: Topic, found: _Message) -> Carrie
 
 
 def _meant(word: Word, topic: Topic, rules: _Rules) -> Sequence[str]:
-    """A person is one of the answer first; a question for a person or a place has a subject beside its answer, so both may be
-    meant; a question what or which thing is about its answer next, unless it named nothing else than that thing."""
+    """Names that a word may mean; other words where it says the kind of thing ("this method"); none where nothing was named."""
     if word.folded in rules.words.persons:
         return topic.answered[:1] or topic.names
     if word.folded in rules.words.demonstratives | rules.words.plurals or word.folded == "that":
         return topic.words
     asked = {one.folded for one in message_words(topic.question)}
-    if asked & rules.words.names:
+    asked_who_or_where = bool(asked & rules.words.names)
+    if asked_who_or_where:  # its subject stands beside its answer: both may be meant
         return (*(topic.names or topic.words), *topic.answered)
-    if asked & rules.words.things and len(topic.words) > len(topic.names):
+    asked_which = bool(asked & rules.words.things)
+    only_names = len(topic.words) == len(topic.names)
+    if asked_which and not only_names:  # "what is Siemens?" stays with Siemens, "which city ...?" goes on with the city
         return topic.answered or topic.names
     return topic.names
