@@ -9,22 +9,24 @@ indexed into a database of its own, in a folder that is deleted at the end, and 
 default settings. A file {text} is a list of questions of which only the share that is taken for follow-ups is counted.
 
 Conversations are made by script: a question about a paragraph, then another one about it in which a name that both share
-is replaced by a pronoun, or left out; or the next step of a chain of facts with "it" for the answer before. Questions
-that follow nothing are asked after the question and answer half a data set away.
+is replaced by a pronoun, or left out, or which says "this" by itself; or the next step of a chain of facts with "it" for
+the answer before. Questions that follow nothing are asked after the question and answer half a data set away.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from uuid import uuid4
@@ -35,9 +37,10 @@ from app.domain.question import Turn
 from app.evals.datasets import RetrievalSet, load
 from app.evals.metrics import ndcg, recall
 from app.evals.retrieval import Bench, index_corpus, search_all
+from app.language import lexicon
 from app.language.identify import by_words, detect
 from app.language.sentences import split_sentences
-from app.language.tokens import ALL_STOP_WORDS
+from app.language.tokens import ALL_STOP_WORDS, message_words
 from app.query.carry import Carried, carry
 from app.query.entities import entities
 from app.retrieve.plan import legs_of
@@ -58,7 +61,10 @@ PRONOUNS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }  # fmt: skip
 """What stands for a name, by the words before it."""
-DETERMINERS: Final = frozenset("a an this that these un una este esta des ein eine einen einem einer eines".split())
+DETERMINERS: Final = {
+    *("a", "an", "this", "that", "these"), *("un", "una", "este", "esta"),
+    *("des", "ein", "eine", "einen", "einem", "einer", "eines"),
+}  # fmt: skip
 """No pronoun can follow these."""
 PREPOSITIONS: Final[Mapping[str, str]] = {
     "en": "of|in|at|on|by|for|from|to|with|within|under",
@@ -94,22 +100,32 @@ def carried(one: FollowUp, language: str) -> Carried:
     return carry(one.message, history, spoken, names)
 
 
-def about_one_paragraph(
-    data: RetrievalSet, answers: Mapping[str, Any], language: str, leave_out: bool
-) -> Iterator[FollowUp]:
-    """Neighbouring questions with the same single document, of which the second loses the longest name of the first."""
+def neighbours(data: RetrievalSet, answers: Mapping[str, Any]) -> Iterator[FollowUp]:
+    """Questions with one and the same document, each after the one before it and as it is."""
     together = defaultdict[str, list[str]](list)
     for key, grades in data.judgements.items():
         if len(grades) == 1:
             together[next(iter(grades))].append(key)
     for keys in together.values():
-        for first, second in zip(keys, keys[1:], strict=False):
-            question, full = data.queries[first], data.queries[second]
-            shared = sorted(names(question, language), key=len, reverse=True)
-            made = (without(full, name, language, leave_out) for name in shared if name[0].isupper())
-            message = next((text for text in made if text), None)
-            if message and first in answers:
-                yield FollowUp(question, answers[first]["answer"], message, full, data.judgements[second])
+        for first, second in pairwise(keys):
+            if first in answers:
+                said, text = str(answers[first]["answer"]), data.queries[second]
+                yield FollowUp(data.queries[first], said, text, text, data.judgements[second])
+
+
+def pointing_back(pairs: Iterable[FollowUp], language: str) -> Iterator[FollowUp]:
+    """Those whose author wrote "this" or the like."""
+    words = lexicon.language(language).carry.demonstratives
+    return (one for one in pairs if {word.folded for word in message_words(one.message)} & words)
+
+
+def without_the_name(pairs: Iterable[FollowUp], language: str, *, leave_out: bool) -> Iterator[FollowUp]:
+    """Those that lose the longest name of the question before."""
+    for one in pairs:
+        shared = sorted(names(one.question, language), key=len, reverse=True)
+        made = (without(one.full, name, language, leave_out) for name in shared if name[0].isupper())
+        if message := next((text for text in made if text), None):
+            yield replace(one, message=message)
 
 
 def without(text: str, name: str, language: str, leave_out: bool) -> str | None:
@@ -123,7 +139,9 @@ def without(text: str, name: str, language: str, leave_out: bool) -> str | None:
     before, after = text[: match.start()].split(), text[match.end() :].split()
     longer = bool(after and after[0][0].isupper())
     longer |= language != "de" and len(before) > 1 and before[-1][0].isupper()
-    compound = match["leading"] and after and after[0].isalpha() and after[0] not in ALL_STOP_WORDS  # the Amazon rainforest
+    compound = (
+        match["leading"] and after and after[0].isalpha() and after[0] not in ALL_STOP_WORDS
+    )  # the Amazon rainforest
     determined = before and before[-1].casefold() in DETERMINERS
     if longer or determined or (language == "en" and compound):
         return None
@@ -192,13 +210,17 @@ async def measure(services: Services, folder: Path, language: str) -> None:
     began = time.perf_counter()
     corpus = await index_corpus(bench, data, collection, lambda _: None)
     print(f"{data.name}: {corpus.fresh} documents indexed in {time.perf_counter() - began:.0f} s", flush=True)
+    pairs = [*neighbours(data, answers)]
     kinds = {"next step of a chain": next_step(data, answers)}
     if language in PRONOUNS:
-        kinds["a pronoun for a shared name"] = about_one_paragraph(data, answers, language, leave_out=False)
-        kinds["a shared name left out"] = about_one_paragraph(data, answers, language, leave_out=True)
+        kinds |= {
+            "a pronoun for a shared name": without_the_name(pairs, language, leave_out=False),
+            "a shared name left out": without_the_name(pairs, language, leave_out=True),
+            "this, as it was written": pointing_back(pairs, language),
+        }
     for label, made in kinds.items():
-        if pairs := spread(made, MOST_PAIRS):
-            await _follow_ups(bench, collection, label, pairs, language)
+        if chosen := spread(made, MOST_PAIRS):
+            await _follow_ups(bench, collection, label, chosen, language)
     await _unrelated(bench, collection, spread(unrelated(data, answers), MOST_UNRELATED), language)
 
 
@@ -255,7 +277,7 @@ def read_lines(path: Path) -> dict[str, Any]:
 def count(path: Path, language: str) -> None:
     """The share of a list of questions that is taken for follow-ups of the one before it."""
     texts = [record["text"] for record in read_lines(path).values()]
-    said = zip(texts, texts[1:], strict=False)
+    said = pairwise(texts)
     made = [carried(FollowUp(first, "Yes.", second, second, {}), language) for first, second in said]
     print(f"{path.name}: {len(made)} questions, taken for follow-ups {share(made)}", flush=True)
 
@@ -270,7 +292,7 @@ async def main() -> None:
     folders = [one for one in named if one[0].is_dir()]
     if folders:
         with tempfile.TemporaryDirectory() as home:
-            Path(home).chmod(0o755)  # PostgreSQL may run as another user
+            os.chmod(home, 0o755)  # PostgreSQL may run as another user
             async with open_services(read_environment({"CAIRN_HOME": home}), SettingsStore()) as services:
                 for path, language in folders:
                     await measure(services, path, language)

@@ -40,6 +40,8 @@ REFERS_WITHIN: Final = 4
 TOO_LITTLE: Final = 1
 """A message without names that has no more words of content is about the last question. Measured, as the others, on questions
 that stay with their subject and on others that do not (docs/quality.md, "Follow-ups and new subjects")."""
+BESIDE_A_KIND: Final = 3
+"""Words that are carried where the message says which kind of thing it means ("this method")."""
 NEW_FOCUS: Final = 3
 """Words of content that may follow "and" or "what about" as a new focus; more are a question of their own."""
 
@@ -140,7 +142,7 @@ def topic_of(history: Sequence[Turn], language: str, names: Names, *, window: in
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """A question with its answer. `aside`: the intent of one that leaves the topic as it is ("thanks", "tell me more", "why?")."""
+    """A question with its answer. `aside`: the intent of one that leaves the topic as it is ("thanks", "why?")."""
 
     question: str
     answer: Turn | None
@@ -210,7 +212,7 @@ def _answer_names(answer: str, question: str, language: str, names: Names) -> tu
     asked = {word.casefold() for word in content_words(question)}
     telling = max(sentences, key=lambda one: len(asked & {word.casefold() for word in content_words(one)}))
     words = message_words(telling)
-    if 0 < len(words) <= 3 and all(word.capital for word in words) and any(map(str.isalpha, telling)):
+    if 0 < len(words) <= 3 and all(word.capital for word in words) and any(map(str.isupper, telling)):  # no "1990s"
         return (telling.strip(" .!"),)
     return tuple(
         name for name in _own_names(telling, language, names) if not {w.casefold() for w in name.split()} <= asked
@@ -451,8 +453,10 @@ def _meant(word: Word, topic: Topic, rules: _Rules) -> Sequence[str]:
     """Names that a word may mean; other words where it says the kind of thing ("this method"); none where nothing was named."""
     if word.folded in rules.words.persons:
         return topic.answered[:1] or topic.names
-    if word.folded in rules.words.demonstratives | rules.words.plurals or word.folded == "that":
+    if word.folded in rules.words.plurals or word.folded == "that":
         return topic.words
+    if word.folded in rules.words.demonstratives:
+        return topic.words[:BESIDE_A_KIND]
     asked = {one.folded for one in message_words(topic.question)}
     asked_who_or_where = bool(asked & rules.words.names)
     if asked_who_or_where:  # its subject stands beside its answer: both may be meant

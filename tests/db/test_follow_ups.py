@@ -113,8 +113,17 @@ OTHER_LANGUAGES = {
     "abono.md": "# El abono\n\nEl abono se cancela en los ajustes. Cancelar el abono tiene una tarifa de 9 euros.",
     "dom.md": "# Der Kölner Dom\n\nDer Kölner Dom wurde ab 1248 gebaut. Der Kölner Dom ist 157 Meter hoch.",
     "muenster.md": "# Das Ulmer Münster\n\nDas Ulmer Münster wurde ab 1377 gebaut. Das Ulmer Münster ist 161 Meter hoch.",
+    "ponte.md": "# Ponte Vecchio\n\nIl Ponte Vecchio è stato costruito nel 1345. Il Ponte Vecchio è lungo 95 metri.",
+    "rialto.md": (
+        "# Ponte di Rialto\n\nIl Ponte di Rialto è stato costruito nel 1591. Antonio da Ponte ha progettato il Ponte di"
+        " Rialto."
+    ),
+    "abbonamento.md": (
+        "# L'abbonamento\n\nL'abbonamento si disdice nelle impostazioni. Disdire l'abbonamento ha una penale di 9 euro."
+    ),
     "abo.md": "# Das Abo\n\nDas Abo wird unter Konto gekündigt. Die Gebühr für die Kündigung des Abos beträgt 9 Euro.",
 }
+BRIDGE = "Quando è stato costruito il Ponte Vecchio?"
 IN_OTHER_LANGUAGES = {
     "fr pronoun": Kind(("Quel est le prix de la Renault Clio ?",), "et son poids ?", "1100 kilos", "clio.md"),
     "fr new focus": Kind(("Combien de jours durent les congés annuels ?",), "et les congés parentaux ?", "28 jours", "conge.md"),
@@ -122,6 +131,10 @@ IN_OTHER_LANGUAGES = {
     "es is there": Kind(("¿Cómo se cancela el abono?",), "¿hay una tarifa?", "9 euros", "abono.md"),
     "de pronoun": Kind(("Wann wurde der Kölner Dom gebaut?",), "und wie hoch ist er?", "157 Meter", "dom.md"),
     "de new name": Kind(("Wann wurde der Kölner Dom gebaut?",), "Und das Ulmer Münster?", "1377", "muenster.md"),
+    "it owner": Kind((BRIDGE,), "qual è la sua lunghezza?", "95 metri", "ponte.md"),
+    "it pronoun": Kind(("Dove si trova il Ponte di Rialto?",), "e chi lo ha progettato?", "Antonio da Ponte", "rialto.md"),
+    "it new name": Kind((BRIDGE,), "e il Ponte di Rialto?", "1591", "rialto.md"),
+    "it is there": Kind(("Come si disdice l'abbonamento?",), "c'è una penale?", "9 euro", "abbonamento.md"),
     "de is there": Kind(("Wie wird das Abo gekündigt?",), "gibt es eine Gebühr?", "9 Euro", "abo.md"),
 }  # fmt: skip
 
@@ -153,7 +166,7 @@ async def test_everyday_follow_ups_are_answered_from_the_right_passage(services:
     await check(services, KINDS)
 
 
-async def test_follow_ups_in_french_spanish_and_german(services: Services) -> None:
+async def test_follow_ups_in_french_spanish_german_and_italian(services: Services) -> None:
     await index(services, OTHER_LANGUAGES)
     await check(services, IN_OTHER_LANGUAGES)
 

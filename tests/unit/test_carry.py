@@ -119,6 +119,8 @@ def test_a_new_focus_takes_the_place_of_the_old_one(said: tuple[str, str], messa
         (DOM, "Gibt es in Bonn einen Flughafen?"),
         (DOM, "Wann verließ Einstein seine Heimat?"),
         (DOM, "Können Sie mir die Öffnungszeiten vom Zoo nennen?"),
+        (DOM, "Welche beiden Gase bilden Wasser?"),
+        (DOM, "Wie viele Sturmtage oder Nebeltage gab es?"),
     ],
 )
 def test_a_change_of_subject_stays_as_it_is(said: tuple[str, str], message: str) -> None:
@@ -336,6 +338,16 @@ def test_a_place_beside_the_subject_does_not_become_the_subject(message: str) ->
 def test_a_person_is_named_in_the_sentence_that_answers() -> None:
     answer = "The board opens an office in Lyon in September. Lucía Ferrer leads the project. [1]"
     assert "Lucía Ferrer" in after("When did she decide that?", "Who leads the Lyon project?", answer).text
+
+
+def test_a_number_is_no_person() -> None:
+    found = after("What was he famous for?", "When was Tesla rediscovered?", "1990s")
+    assert found.text == "What was Tesla famous for?"
+
+
+def test_a_kind_of_thing_needs_few_words_beside_it() -> None:
+    said = ("Which two companies planned to merge their theatres in October of that year?", "They were rivals.")
+    assert len(after("How long would this coalition last?", *said).terms) == 3
 
 
 def test_clauses_are_no_list() -> None:
