@@ -21,7 +21,7 @@ import structlog
 
 from app.cli import run
 from app.commands import demo
-from app.commands.questions import questions_in
+from app.commands.demo import questions_in
 from app.db.migrate import migration_sql
 from app.domain.document import Document
 from app.domain.ids import new_id
