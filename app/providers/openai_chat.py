@@ -343,14 +343,15 @@ class OpenAIChat:
         """See `ChatModel.structured`; `timeout` is the deadline of all attempts together, seconds."""
         body, deadline = self._body(messages, temperature, max_tokens), now() + timeout
         async with self._circuit.call():
-            reply = await self._formatted(body, schema, deadline, [] if choice == "text" else list(self._formats))
+            formats = [] if choice == "text" else list(self._formats)
+            reply, protocol = await self._formatted(body, schema, deadline, formats)
         value = json_value(reply.text, cut_off=reply.finish_reason == "length")
-        return Structured(value, reply.text, reply.usage, reply.finish_reason)
+        return Structured(value, reply.text, reply.usage, reply.finish_reason, protocol)
 
     async def _formatted(
         self, body: dict[str, Any], schema: Schema, deadline: float, formats: Sequence[str]
-    ) -> Completion:
-        """In the best form that the server takes: to a schema, as some JSON object, in words."""
+    ) -> tuple[Completion, ToolProtocol]:
+        """In the best form that the server takes: to a schema, as some JSON object, in words; and which of them it was."""
         for form in formats:
             asked = body | {"response_format": _response_format(form, schema)}
             try:
@@ -360,12 +361,12 @@ class OpenAIChat:
                     policy=self._retry,
                 )
                 self._unexplained["format"] = 0
-                return made
+                return made, "native"
             except _RefusedError as error:
                 if self._gives_up("format", error) and form in self._formats:
                     self._formats.remove(form)
                     log.info("chat.format_refused", model=self.name, format=form, detail=error.detail)
-        return await retried(lambda: self._attempt(body, deadline), deadline=deadline, policy=self._retry)
+        return await retried(lambda: self._attempt(body, deadline), deadline=deadline, policy=self._retry), "text"
 
     def _gives_up(self, what: str, error: _RefusedError) -> bool:
         """Whether a refusal is for good: it says so, or it is not the first in a row that says nothing."""

@@ -234,6 +234,7 @@ async def test_the_best_form_that_a_server_takes_is_remembered(
     for _ in range(2):
         reply = await structured(chat)
         assert (reply.value, reply.usage) == ({"steps": ["search", "write"]}, Usage(7, 3))
+        assert reply.protocol == ("native" if taken else "text")
     assert [(request.body.get("response_format") or {}).get("type") for request in server.requests] == sent
     if "json_schema" in taken:
         schema = server.requests[0].body["response_format"]["json_schema"]
