@@ -19,11 +19,12 @@ from app.commands.ingest import ingest_selection, show_failures, summary
 from app.commands.terminal import count, note, say, services
 from app.domain.document import Document
 from app.domain.ids import new_id
-from app.service.documents import get_document, list_documents
+from app.service.documents import delete_document, get_document, list_documents
 from app.service.files import Selection, describe_formats, select_files
 from app.wiring import Services
 
 COLLECTION: Final = "demo"
+PROJECT: Final = Path(app.__file__ or "").resolve().parent.parent
 LEFT_OUT: Final = frozenset({"app/commands/demo.py"})
 """This file: it holds the questions, and no answers."""
 SHOWN_FAILURES: Final = 5
@@ -82,6 +83,7 @@ async def _read_cairn(opened: Services, started: float) -> int:
         if selection.files:  # of an installed wheel only the code is there
             say(f"\nReading {chapter.what} of Cairn: {count(len(selection.files), 'file')} ...", style="bold")
             if await _read(opened, chapter.collection, selection):
+                await _remove_others(opened, chapter.collection, selection)
                 read.append(chapter.collection)
                 await _ask_all(opened, chapter.collection, chapter.talks, None if len(read) > 1 else started)
     say(f"\nAll of it took {time.monotonic() - started:.0f} s; the next time what is read is known.")
@@ -110,10 +112,23 @@ def _nothing(selection: Selection) -> int:
 
 def _own(paths: Sequence[str]) -> Selection:
     """Files of the project."""
-    root = Path(app.__file__ or "").resolve().parent.parent
-    selection = select_files([root / name for name in paths if (root / name).exists()], base=root)
+    selection = select_files([PROJECT / name for name in paths if (PROJECT / name).exists()], base=PROJECT)
     selection.files = [found for found in selection.files if found.external_id not in LEFT_OUT]
     return selection
+
+
+async def _remove_others(opened: Services, collection: str, selection: Selection) -> None:
+    """Files of the project that an earlier version read into this collection: moved since, or read into another one now.
+    Documents of somebody else stay."""
+    here, ours = {found.external_id for found in selection.files}, {path.name for path in PROJECT.iterdir()}
+    others, after = list[Document](), ""
+    while listed := await list_documents(opened, collection, after=after, limit=200):
+        after = listed[-1].external_id
+        others += [one for one in listed if one.external_id not in here and one.external_id.split("/")[0] in ours]
+    for document in others:
+        await delete_document(opened, collection, document.id)
+    if others:
+        say(f"Removed {count(len(others), 'document')} of an earlier version.")
 
 
 def _collection(path: Path) -> str:
