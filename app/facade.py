@@ -91,7 +91,11 @@ async def open(
     else:
         store = SettingsStore(Path(settings) if settings is not None else environment.settings_path)
     async with open_services(environment, store) as services:
-        yield Cairn(services)
+        rag = Cairn(services)
+        try:
+            yield rag
+        finally:
+            rag._closed = True
 
 
 def _environment(home: str | PathLike[str] | None, database_url: str | None, tenant: str | None) -> Environment:
@@ -108,6 +112,7 @@ class Cairn:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._closed = False
 
     async def ingest(
         self,
@@ -186,13 +191,25 @@ class Cairn:
 
     async def cancel(self, run_id: UUID) -> None:
         """End a run, `Asking.run_id`, of this process; who waits for it learns of it. One that has ended stays as it is. Raises
-        NotFoundError."""
+        NotFoundError, InputError."""
+        self._check_open()
+        if not isinstance(run_id, UUID):
+            raise InputError(f"a run id is a UUID, `run_id` of what `ask` gave, not {str(run_id)[:80]!r}")
         await cancel_run(self._services, run_id)
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ConflictError("this Cairn is closed; use it inside of `async with cairn.open() as rag:`")
+
     def _collection(self, name: str | None) -> str:
+        self._check_open()
         return check_collection_name(name if name is not None else self._services.settings.current.rag.collection_name)
 
     def _checked(self, source: Source) -> Source:
+        if not isinstance(source.content, bytes):
+            raise InputError(
+                f"the content of {source.name} is {type(source.content).__name__}, not bytes: text.encode()"
+            )
         return check_source(source, self._services.settings.current)
 
 

@@ -24,7 +24,6 @@ from fastapi_swagger import patch_fastapi
 
 from app.api import (
     agent,
-    cache,
     chat,
     collections,
     conversations,
@@ -75,8 +74,7 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, cache,
-    health,
+    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, health,
 )  # fmt: skip
 
 

@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
+from app.agents.strategies import all_strategies
+from app.agents.tools.registry import all_tools
 from app.db.embedded import ensure_running
 from app.db.migrate import migrate
 from app.db.pool import Database
@@ -184,10 +186,12 @@ def _load_tables() -> None:
 
 
 def find_extensions() -> None:
-    """Ask for the parts of other packages now; `broken_extensions` has those that cannot be used."""
+    """Ask for the parts of other packages now, of all groups; `broken_extensions` has those that cannot be used."""
     find_loaders()
     find_chunkers()
     find_providers()
+    all_tools()
+    all_strategies()
 
 
 def _load_for_ingestion() -> None:

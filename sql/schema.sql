@@ -985,7 +985,7 @@ BEGIN
       THEN vector_share * coalesce(greatest(coalesce(v.score, vector_floor), 0) / vector_best, 0)
         + (1 - vector_share) * coalesce(greatest(coalesce(l.score, lexical_floor), 0) / lexical_best, 0)
       ELSE coalesce(vector_share / (rrf_k + v.rank), 0) + coalesce((1 - vector_share) / (rrf_k + l.rank), 0)
-      END DESC, id
+      END DESC, least(v.rank, l.rank), id
     LIMIT top);
 END
 $$;

@@ -7,7 +7,7 @@ comes back is the same for both: a `Decision`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from app.agents.tools.tool import Tool, Toolbox
@@ -74,9 +74,11 @@ async def _ask(run: Run, chat: ChatModel, toolbox: Toolbox, ask: Ask, patience: 
 
 
 def select_calls(calls: Sequence[ToolCall], tools: Mapping[str, Tool]) -> tuple[ToolCall, ...]:
-    """Those that are carried out: one that ends the work stands alone, the same twice is once, two are the most."""
-    for call in calls:
-        if (tool := tools.get(call.name.strip().lower())) and tool.kind == "end":
+    """Those that are carried out, spelled as the tools are: one that ends the work stands alone, the same twice
+    is once, two are the most."""
+    named = [replace(call, name=call.name.strip().lower()) for call in calls]
+    for call in named:
+        if (tool := tools.get(call.name)) and tool.kind == "end":
             return (call,)
-    unique = {(call.name.strip().lower(), repr(dict(call.arguments))): call for call in calls}
+    unique = {(call.name, repr(dict(call.arguments))): call for call in named}
     return tuple(unique.values())[:MOST_CALLS]

@@ -1,6 +1,6 @@
 """Every way to answer, by name: what `answering` can do, what agents can, and what installed packages add.
 
-A strategy is a coroutine function of a `Run` that returns an `Outcome`; docs/agents.md has a recipe for one of your own.
+A strategy is a coroutine function of a `Run` that returns an `Outcome`; docs/extending.md has a recipe for one of your own.
 """
 
 from __future__ import annotations

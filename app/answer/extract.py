@@ -137,7 +137,11 @@ def not_found(question: str, passages: Sequence[Passage], terms: Terms | None = 
     if not passages:
         reasons = ["No passage was found for this question."]
     else:
-        reasons = [f"None of the {len(passages)} passages found answers this question."]
+        reasons = [
+            f"None of the {len(passages)} passages found answers this question."
+            if len(passages) > 1
+            else "The one passage found does not answer this question."
+        ]
     if terms and terms.missing:
         reasons.append("Not mentioned in them: " + ", ".join(terms.missing) + ".")
     return Draft(refusal(question), (), False, confidence, tuple(reasons))

@@ -1,4 +1,4 @@
-"""Checking a generated answer, and what to tell the model, or the reader, about what its sources do not support (A11)."""
+"""Checking a generated answer, and what to tell the model, or the reader, about what its sources do not support."""
 
 from __future__ import annotations
 

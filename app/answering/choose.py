@@ -35,7 +35,7 @@ Way = Literal[
     "reply", "clarify", "converse", "aggregate", "code", "summarize", "related", "fast", "enhanced", "react", "planned",
     "iterative", "corrective",
 ]  # fmt: skip
-"""Each is a file here (enhanced is fast with more to read)."""
+"""agents/strategies.py has the function of each; enhanced is fast with more to read."""
 
 REPLIED: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic"})
 CONTINUED: Final[frozenset[Intent]] = frozenset({"followup", "simplify", "deepen"})
@@ -60,10 +60,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a question can be answered with. `context`: last messages among which is the answer that is gone on from
-    ; `symbols`: the question names symbols of code that the collection holds, and `relation`: asks for a relation
-        of these; `chat`: there is a chat model; `agentic`: rag.agenticRetrieval.enabled, without which the
-        corrective strategy does not run."""
+    """What a question can be answered with. `context`: last messages among which is the answer that is gone on from.
+    `symbols`: the question names symbols of code that the collection holds; `relation`: it asks for a relation of these.
+    `chat`: there is a chat model. `agentic`: rag.agenticRetrieval.enabled, without which the corrective strategy does not
+    run."""
 
     context: int = 4
     symbols: bool = False

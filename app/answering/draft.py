@@ -37,7 +37,7 @@ from app.domain.answer import Citation, Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.graph import GraphContext
 from app.domain.passage import Passage
-from app.errors import BudgetExceededError, ProviderError
+from app.errors import ProviderError
 from app.language.lexicon import refusals, replies
 from app.retrieve.operators import parse_operators
 
@@ -88,13 +88,14 @@ Making = Callable[[], Awaitable[Outcome]]
 
 async def write_or_quote(run: Run, write: Making | None, quote: Making, instead: str) -> Outcome:
     """What the model writes, or where there is none, or it fails, a quotation; `instead` says so in `degraded`. Raises
-    ProviderError where the user has seen text that the model began."""
+    ProviderError where the user has seen text that the model began, but for agents (their runs have a budget): what a run
+    has gathered at some cost is not thrown away, and the text of the last event replaces what was streamed."""
     degraded: tuple[str, ...] = ()
     if write is not None:
         try:
             return await write()
         except ProviderError as error:
-            if run.record.streamed and not isinstance(error, BudgetExceededError):
+            if run.record.streamed and run.record.budget is None:
                 raise
             degraded = (f"generation failed ({error.code}: {error.detail}): {instead}",)
     outcome = await quote()

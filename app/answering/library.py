@@ -21,8 +21,7 @@ from app.graph.resolve import find_entity
 from app.graph.walk import find_ways
 from app.memory.recall import recall
 from app.providers.protocols import Vectors
-from app.query.filters import Found, Wish
-from app.query.restrict import restrict
+from app.query.filters import Restricted, Wish, restrict
 from app.retrieve.cache import cached_search
 from app.retrieve.context import SearchDeps
 from app.retrieve.embed import query_vectors
@@ -85,7 +84,7 @@ class Scope:
         """Vectors of texts; searching for the same texts does not make them again. Raises ProviderError."""
         return await query_vectors(self.searcher.deps, self.searcher.principal, texts, self.searcher.settings)
 
-    async def find(self, wishes: Sequence[Wish]) -> Found:
+    async def find(self, wishes: Sequence[Wish]) -> Restricted:
         """Which documents have what a message asks to be restricted to."""
         return await restrict(self.searcher.deps.database, self.searcher.principal, self.collection, wishes)
 

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from datetime import datetime
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
+import structlog
 from fastapi import APIRouter, Header, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import HTTPConnection, Request
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from app.api import problems
 from app.api.asking import FramesOf, render
 from app.api.chat_frames import chat_frames
 from app.api.models import ID_EXAMPLE, Body, example
 from app.api.query import EVENTS, STREAM_EXAMPLE, query_frames
-from app.api.run_socket import watch
-from app.api.running import ServicesDep, TypedRoute
-from app.api.sse import describe, event_stream
-from app.domain.event import RunStatus, Surface
-from app.errors import InputError
+from app.api.running import ServicesDep, TypedRoute, services_of
+from app.api.sse import Frame, describe, error_frame, event_stream
+from app.domain.event import TERMINAL, Numbered, Progress, RunStatus, Surface
+from app.errors import CairnError, InputError, NotFoundError
 from app.service import runs as run_service
 from app.service.runs import RunView
+from app.wiring import Services
 
 router = APIRouter(tags=["runs"], route_class=TypedRoute)
 
@@ -155,3 +160,77 @@ async def feedback(body: FeedbackBody, services: ServicesDep) -> FeedbackOut:
     """One judgement per run: another one replaces it. Nothing learns from it; analysts read it in `analyst.feedback`."""
     judged = await run_service.rate_run(services, body.run_id, body.rating, body.comment)
     return FeedbackOut(**{name: getattr(judged, name) for name in FeedbackOut.model_fields})
+
+
+# --- progress over a WebSocket ----------------------------------------------------------------------------------------
+
+log = structlog.get_logger(__name__)
+
+APPEAR_SECONDS = 5.0
+"""Clients open the socket before they ask; a run may begin so long after it was looked for."""
+LOOK_SECONDS = 0.1
+CLOSE_NORMAL, CLOSE_ERROR = 1000, 1011
+
+
+async def watch(socket: WebSocket, run_id: str) -> None:
+    """Frames `{"event": "progress", "step", "percent"}`, then one `{"event", "data"}` with the last event, as /query has it.
+    Watching, and leaving, change nothing."""
+    await socket.accept()
+    sending, leaving = asyncio.create_task(_send(socket, run_id)), asyncio.create_task(_left(socket))
+    try:
+        await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (sending, leaving):
+            task.cancel()
+        await asyncio.gather(sending, leaving, return_exceptions=True)
+
+
+async def _left(socket: WebSocket) -> None:
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        pass
+
+
+async def _send(socket: WebSocket, run_id: str) -> None:
+    code = CLOSE_NORMAL
+    with suppress(WebSocketDisconnect, RuntimeError):  # who leaves in the middle is no error
+        try:
+            async with aclosing(await _watch(services_of(socket), run_id)) as events:
+                async for item in events:
+                    if isinstance(item.event, (Progress, *TERMINAL)):
+                        await socket.send_text(_text(query_frames(socket, item.event)[0]))
+        except CairnError as error:
+            await socket.send_text(_text(error_frame(socket, error)))
+        except (WebSocketDisconnect, RuntimeError):
+            raise
+        except Exception:
+            log.exception("socket.bug", run_id=run_id[:100])
+            code = CLOSE_ERROR
+        await socket.close(code)
+
+
+async def _watch(services: Services, text: str) -> AsyncGenerator[Numbered]:
+    try:
+        run_id = UUID(text)
+    except ValueError:
+        raise InputError(f"{text[:100]!r} is not the id of a run") from None
+    await _appeared(services, run_id)
+    return await run_service.watch_run(services, run_id)
+
+
+async def _appeared(services: Services, run_id: UUID) -> None:
+    """Raises NotFoundError."""
+    until = asyncio.get_running_loop().time() + APPEAR_SECONDS
+    while True:
+        try:
+            await run_service.get_run(services, run_id)
+            return
+        except NotFoundError:
+            if asyncio.get_running_loop().time() > until:
+                raise
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def _text(frame: Frame) -> str:
+    data: dict[str, Any] = frame.data.model_dump(mode="json") if isinstance(frame.data, BaseModel) else frame.data
+    said = {"event": frame.event, "data": data} if frame.terminal else {"event": frame.event, **data}
+    return json.dumps(said, default=str)

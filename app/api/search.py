@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
@@ -22,10 +22,10 @@ from app.api.models import (
 from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
 from app.domain.passage import Leg, Mode, SearchRequest, SearchResult
 from app.errors import InputError
-from app.service.search import make_request, run_search
+from app.service import search as search_service
 from app.settings import Settings
 
-router = APIRouter(tags=["search"], route_class=TypedRoute)
+router = APIRouter(route_class=TypedRoute)
 
 
 class SearchBody(Body):
@@ -88,17 +88,17 @@ class SearchOut(BaseModel):
     trace_id: UUID
 
 
-@router.post("/search", summary="Search passages")
+@router.post("/search", tags=["search"], summary="Search passages")
 async def search(body: SearchBody, request: Request, services: ServicesDep, running: RunningDep) -> SearchOut:
     """By meaning, by words, and by what the graph links with what they find; GET /traces/{trace_id} tells the details."""
     wanted = _request(body, services.settings.current)
-    result: SearchResult = await until_gone(request, run_search(services, wanted))
+    result: SearchResult = await until_gone(request, search_service.run_search(services, wanted))
     running.metrics.stages(result.timings_ms)
     return SearchOut(**_fields(result))
 
 
 def _request(body: SearchBody, settings: Settings) -> SearchRequest:
-    return make_request(
+    return search_service.make_request(
         settings,
         body.query,
         _collections(body, settings),
@@ -125,3 +125,63 @@ def _collections(body: SearchBody, settings: Settings) -> tuple[str, ...]:
 def _fields(result: SearchResult) -> dict[str, Any]:
     same = {name: getattr(result, name) for name in SearchOut.model_fields if name != "results"}
     return {**same, "results": [PassageOut(**passage_fields(passage)) for passage in result.passages]}
+
+
+# --- the cache --------------------------------------------------------------------------------------------------------
+
+
+class CacheOut(BaseModel):
+    model_config = example(
+        {
+            "enabled": True, "size": 12, "capacity": 50, "ttl_seconds": 300, "hits": 30, "semantic_hits": 0,
+            "misses": 12, "bypassed": 3, "hit_rate": 0.714, "semantic": False, "query_embeddings": 14,
+        }
+    )  # fmt: skip
+
+    enabled: bool
+    size: int = Field(description="Entries that can answer now.")
+    capacity: int
+    ttl_seconds: float
+    hits: int = Field(description="Searches answered from the cache, semantic ones included.")
+    semantic_hits: int = Field(description="Hits of nearly the same query.")
+    misses: int
+    bypassed: int = Field(description="Searches with filters or a route of their own, or that asked for no cache.")
+    hit_rate: float | None = Field(description="hits / (hits + misses); null before the first search.")
+    semantic: bool = Field(description="Whether nearly the same query is enough.")
+    query_embeddings: int = Field(description="Stored embeddings of queries.")
+
+
+class ClearedOut(BaseModel):
+    model_config = example({"removed": 12})
+
+    removed: int
+
+
+@router.get("/cache", tags=["cache"], summary="What the retrieval cache did")
+async def get_cache(services: ServicesDep) -> CacheOut:
+    """Counts of the tenant over all processes and restarts; those of other processes are up to a second old."""
+    settings, stats = services.settings.current.cache, await search_service.get_cache_stats(services)
+    return CacheOut(
+        enabled=settings.enabled,
+        size=stats.size,
+        capacity=settings.capacity,
+        ttl_seconds=settings.ttl_seconds,
+        hits=stats.counts.hits,
+        semantic_hits=stats.counts.semantic_hits,
+        misses=stats.counts.misses,
+        bypassed=stats.counts.bypassed,
+        hit_rate=None if stats.hit_rate is None else round(stats.hit_rate, 4),
+        semantic=settings.semantic,
+        query_embeddings=stats.query_embeddings,
+    )
+
+
+@router.delete("/cache", tags=["cache"], summary="Empty the retrieval cache")
+async def clear_cache(
+    services: ServicesDep,
+    collection: Annotated[
+        str | None, Query(max_length=200, description="Only what was found in it.", examples=[COLLECTION_EXAMPLE])
+    ] = None,
+) -> ClearedOut:
+    """Never needed for fresh results: entries of a changed collection do not answer. Counts are kept."""
+    return ClearedOut(removed=await search_service.clear_cache(services, collection))

@@ -137,11 +137,11 @@ class Database:
         """A transaction in which only the principal's rows exist. `config` are settings local to it."""
         begin = _begin(isolation, readonly, {"app.tenant": str(principal.tenant_id), **(config or {})})
         async with self.connection() as connection:
-            await connection.execute(begin)
             try:
+                await connection.execute(begin)  # may be cancelled when the server has begun
                 yield connection
             except BaseException:
-                if not connection.is_closed():
+                if not connection.is_closed() and connection.is_in_transaction():
                     await connection.execute("ROLLBACK")
                 raise
             await connection.execute("COMMIT")

@@ -404,7 +404,7 @@ class Claims(_Section):
 
 
 class Guards(_Section):
-    """What two queries must share before one may answer for the other (app/retrieve/guards.py)."""
+    """What two queries must share before one may answer for the other (app/retrieve/cache.py)."""
 
     negations: Written = NONE
     numbers: Written = NONE

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 DEFAULT_CHAT_MODEL: Final = "gpt-4o-mini"
+MOST_DOUBTS: Final = 2
+"""Tries to find out, by asking in words, whether a server that only talks has seen its tools."""
 STALL_SECONDS: Final = 60.0
 """Longest silence in a stream; a local model may read a long prompt that long before its first word."""
 
@@ -177,7 +179,7 @@ class OpenAIChat:
         self._circuit = circuit or Circuit(f"chat {self.name}")
         self._refused: set[str] = set()
         self._tools: ToolProtocol | None = None  # what the server has shown that it knows
-        self._doubted = False
+        self._in_doubt, self._doubts = False, 0  # whether it sees tools at all; how often that was tried out
         self._formats = ["json_schema", "json_object"]  # that it may still take, the best first
         self._unexplained = {"tools": 0, "format": 0}
         self._retry = retry
@@ -274,7 +276,7 @@ class OpenAIChat:
         deadline, names = now() + timeout, {tool.name for tool in tools}
         refused: _RefusedError | None = None
         async with self._circuit.call():
-            if choice == "native" or (choice == "auto" and self._tools != "text"):
+            if choice == "native" or (choice == "auto" and self._tools != "text" and not self._in_doubt):
                 body = self._body(messages, temperature, max_tokens) | {"tools": [_tool(tool) for tool in tools]}
                 try:
                     acted = await retried(
@@ -291,8 +293,9 @@ class OpenAIChat:
                 self._tools = "text"
                 log.info("chat.tools_refused", model=self.name, detail=refused.detail)
         calls = read_calls(reply.text, names, cut_off=reply.finish_reason == "length")
-        if calls and choice == "auto" and self._doubted:
-            self._tools = "text"
+        if choice == "auto" and self._in_doubt:  # the try is over: it is told of tools in words, or just talks
+            self._in_doubt, self._doubts = False, self._doubts + 1
+            self._tools = "text" if calls and self._tools is None else self._tools
         return Acted(calls, without_thought(reply.text), reply.usage, reply.finish_reason, "text")
 
     async def _act(self, body: dict[str, Any], names: set[str], deadline: float) -> Acted:
@@ -312,7 +315,9 @@ class OpenAIChat:
             raise _RefusedError(failed, explained=why) from None
         except Exception as error:
             raise provider_error(error, self.name, self._key) from None
-        if not calls and not _field(said, "tool_calls"):
+        if _field(said, "tool_calls"):
+            self._tools = self._tools or "native"  # also where the token limit has cut off what it called
+        elif not calls:
             self._require(text, finish)
         protocol: ToolProtocol = "native"
         if not calls and text and (calls := read_calls(text, names, cut_off=finish == "length")):
@@ -329,9 +334,9 @@ class OpenAIChat:
         if acted.calls:
             self._tools = acted.protocol
             return acted
-        if self._doubted:
+        if self._doubts >= MOST_DOUBTS:
             return acted
-        self._doubted = True
+        self._in_doubt = True
         return replace(acted, unproven=True)
 
     # --- structured output --------------------------------------------------------------------------------------------
@@ -343,14 +348,15 @@ class OpenAIChat:
         """See `ChatModel.structured`; `timeout` is the deadline of all attempts together, seconds."""
         body, deadline = self._body(messages, temperature, max_tokens), now() + timeout
         async with self._circuit.call():
-            reply = await self._formatted(body, schema, deadline, [] if choice == "text" else list(self._formats))
+            formats = [] if choice == "text" else list(self._formats)
+            reply, protocol = await self._formatted(body, schema, deadline, formats)
         value = json_value(reply.text, cut_off=reply.finish_reason == "length")
-        return Structured(value, reply.text, reply.usage, reply.finish_reason)
+        return Structured(value, reply.text, reply.usage, reply.finish_reason, protocol)
 
     async def _formatted(
         self, body: dict[str, Any], schema: Schema, deadline: float, formats: Sequence[str]
-    ) -> Completion:
-        """In the best form that the server takes: to a schema, as some JSON object, in words."""
+    ) -> tuple[Completion, ToolProtocol]:
+        """In the best form that the server takes: to a schema, as some JSON object, in words; and which of them it was."""
         for form in formats:
             asked = body | {"response_format": _response_format(form, schema)}
             try:
@@ -360,12 +366,12 @@ class OpenAIChat:
                     policy=self._retry,
                 )
                 self._unexplained["format"] = 0
-                return made
+                return made, "native"
             except _RefusedError as error:
                 if self._gives_up("format", error) and form in self._formats:
                     self._formats.remove(form)
                     log.info("chat.format_refused", model=self.name, format=form, detail=error.detail)
-        return await retried(lambda: self._attempt(body, deadline), deadline=deadline, policy=self._retry)
+        return await retried(lambda: self._attempt(body, deadline), deadline=deadline, policy=self._retry), "text"
 
     def _gives_up(self, what: str, error: _RefusedError) -> bool:
         """Whether a refusal is for good: it says so, or it is not the first in a row that says nothing."""

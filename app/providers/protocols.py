@@ -160,12 +160,14 @@ def strict_object(properties: Mapping[str, Any]) -> dict[str, Any]:
 @dataclass(frozen=True, slots=True)
 class Structured:
     """`value`: the first JSON object or array of the reply, None where it has none; a server may not have kept to the
-    schema. Of a reply that was cut off it has what is whole. `text`: the reply as it was."""
+    schema. Of a reply that was cut off it has what is whole. `text`: the reply as it was. `protocol`: native where the
+    server took a `response_format`, text where JSON was only asked for in words."""
 
     value: Any
     text: str
     usage: Usage
     finish_reason: str
+    protocol: ToolProtocol = "text"
 
 
 class ChatModel(Protocol):

@@ -61,12 +61,11 @@ def json_array(reply: str) -> list[Any] | None:
 
 
 def json_value(reply: str, *, cut_off: bool = False) -> Any:
-    """The first JSON object or array in a reply; None where there is none. Of one that was `cut_off`, what is whole."""
-    if cut_off:
-        found, _ = whole_values(reply)
-        return next((storable_json(value) for value in found if value), None)
-    found = list(_values(reply))
-    return next((value for value in found if value), found[0] if found else None)
+    """The first JSON object in a reply that has a key, else the first array; None where there is neither. Of one that was
+    `cut_off`, what is whole."""
+    found = [storable_json(value) for value in whole_values(reply)[0]] if cut_off else list(_values(reply))
+    objects = [value for value in found if isinstance(value, dict) and value]
+    return next((value for value in [*objects, *found] if value), found[0] if found and not cut_off else None)
 
 
 def whole_values(reply: str) -> tuple[list[Any], int]:
@@ -117,13 +116,24 @@ def _values(reply: str) -> Iterator[Any]:
         except (ValueError, RecursionError):
             at = match.end()
             continue
-        if match.start() > begun and not any_whole and (outer := _mended(text[begun:])):
-            yield storable_json(outer)  # what was broken holds what is whole
-            return
+        if match.start() > begun and not any_whole:
+            before = text[begun : match.start()]
+            if not _closes(before):
+                if outer := _mended(text[begun:]):
+                    yield storable_json(outer)  # what was broken holds what is whole
+                    return
+            elif isinstance(mended := _mended(before), dict) and mended:  # else words in brackets: "as [1] says: {...}"
+                yield storable_json(mended)
         any_whole = True
         yield storable_json(value)
     if not any_whole and begun >= 0 and (outer := _mended(text[begun:])):
         yield storable_json(outer)
+
+
+def _closes(text: str) -> bool:
+    """Whether the bracket that a text begins with is closed in it, as far as counting tells."""
+    opening, closing = ("{", "}") if text[0] == "{" else ("[", "]")
+    return text.count(closing) >= text.count(opening)
 
 
 def _mended(text: str) -> Any:
@@ -322,7 +332,9 @@ def _labelled(text: str, label: re.Match[str], end: int) -> ToolCall:
 
 
 def _read_given(given: str, *, named: bool, of: str) -> tuple[Mapping[str, Any], bool]:
-    start = given.find("{")
+    start, invented = given.find("{"), _INVENTED.search(given)
+    if invented and invented.start() < start:  # what the model made up for the tool is none of its arguments
+        given, start = given[: invented.start()], -1
     if start >= 0:
         try:
             data, _ = _DECODER.raw_decode(given, start)

@@ -1,4 +1,4 @@
-"""Restrictions that a message states: year, author, topic, file. Pure; restrict.py looks them up.
+"""Restrictions that a message states: year, author, topic, file; and what becomes of them in a collection.
 
 A wrong filter loses everything, so a wish is only one where the message speaks of documents ("papers by Kim from 2021",
 "in handbook.pdf"), and it becomes a filter only where documents of the collection have that key and value.
@@ -11,8 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from app.domain.principal import Principal
 from app.language.lexicon import any_of, every
 from app.query.summarize import FILE_NAME
+from app.store import holdings
+from app.store.session import Database
 
 MAX_CHARS: Final = 1000
 MAX_WISHES: Final = 6
@@ -30,7 +33,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Restricted:
     """What of the wishes the collection can keep. `filters` hold of the metadata by containment; `documents` are external
     ids of named ones; `notes` say which wishes were not kept, and why."""
 
@@ -177,3 +180,43 @@ def scoped(query: str, documents: Sequence[str]) -> str:
 
 MAX_VALUE: Final = 200
 """Longest value of an operator (app/retrieve/operators.py)."""
+
+
+# --- wishes against the documents of a collection ---------------------------------------------------------------------
+
+
+async def restrict(database: Database, principal: Principal, collection: str, asked: Sequence[Wish]) -> Restricted:
+    """Filters and documents that the collection (by name) has. A wish that no document, or no single value, meets is not
+    applied: `notes` say so, but only for a wish that the collection could have met. Raises CairnError."""
+    files = [wish for wish in asked if wish.kind == "document"]
+    others = [wish for wish in asked if wish.kind != "document"]
+    async with database.transaction(principal, readonly=True, config={"statement_timeout": "2000"}) as connection:
+        documents, notes = await _find_documents(connection, principal, collection, files)
+        filters: dict[str, Any] = {}
+        if others and (values := await holdings.metadata_values(connection, principal, collection, ALL_KEYS)):
+            for wish in others:
+                if chosen := choose(wish, values):
+                    filters |= chosen
+                else:
+                    notes.append(
+                        f"filter not applied: {wish.said!r} (no one value of the documents' metadata means it)"
+                    )
+        if filters and not await holdings.count_documents(connection, principal, collection, filters):
+            notes.append(f"filter not applied: no document has {filters}")
+            filters = {}
+    return Restricted(filters, documents, tuple(notes))
+
+
+async def _find_documents(
+    connection: Any, principal: Principal, collection: str, asked: Sequence[Wish]
+) -> tuple[tuple[str, ...], list[str]]:
+    """External ids of named documents, and which names were not found. The longest name that is one counts."""
+    if not asked:
+        return (), []
+    found = await holdings.documents_named(connection, principal, collection, [wish.value.casefold() for wish in asked])
+    if not found:
+        return (), [f"no document is called {asked[-1].value!r}: all were searched"]
+    ids = dict.fromkeys(external_id for wish in asked for external_id in found.get(wish.value.casefold(), ()))
+    if len(ids) > 1 and len(found) == 1:
+        return (), [f"{len(ids)} documents are called {next(iter(found))!r}: all were searched"]
+    return tuple(ids), []

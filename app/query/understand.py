@@ -25,20 +25,19 @@ from app.language.tokens import message_words
 from app.providers.protocols import ChatModel, Vectors
 from app.query.by_model import rewrite_by_model
 from app.query.carry import Carried, carry, last_question, parts_alone
-from app.query.classify import classify
+from app.query.classify import classify, fusion_weights
 from app.query.complexity import about_collection, complexity
 from app.query.decompose import split
 from app.query.entities import entities
 from app.query.exemplars import Exemplars
-from app.query.filters import Found, Wish, wishes
+from app.query.filters import Restricted, Wish, wishes
 from app.query.intent import MALFORMED, ONLY_STOP_WORDS, by_model, hard_rules
 from app.query.summarize import wants_summary
-from app.query.weights import fusion_weights
 from app.settings import Settings
 
 Look = Callable[[Sequence[str]], Awaitable[Vocabulary]]
 Embed = Callable[[Sequence[str]], Awaitable[Vectors]]
-Find = Callable[[Sequence[Wish]], Awaitable[Found]]
+Find = Callable[[Sequence[Wish]], Awaitable[Restricted]]
 
 NO_RETRIEVAL: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic", "clarify_needed"})
 """Answered by a fixed reply; where hard rules say so, nothing else is asked."""
@@ -188,11 +187,11 @@ def _may_lean(ruled: Carried, message: str) -> bool:
 # --- restrictions ---------------------------------------------------------------------------------------------------------
 
 
-async def _restrictions(run: Understanding, text: str, language: str, find: Find | None) -> Found:
+async def _restrictions(run: Understanding, text: str, language: str, find: Find | None) -> Restricted:
     """Metadata filters and named documents, where the message has such wishes and the collection such documents."""
     if find is None or not run.settings.rewrite.filters or not (asked := wishes(text, language)):
-        return Found()
-    found = await run.attempt("filters", "looking up the documents that were asked for", find(asked)) or Found()
+        return Restricted()
+    found = await run.attempt("filters", "looking up the documents that were asked for", find(asked)) or Restricted()
     run.degraded += found.notes
     return found
 
@@ -202,7 +201,7 @@ async def _restrictions(run: Understanding, text: str, language: str, find: Find
 
 def _plan(
     run: Understanding, intent: IntentMatch, carried: Carried, parts: tuple[str, ...], known: Vocabulary | None, language: str,
-    has_graph: bool, by: str | None = None, found: Found | None = None,
+    has_graph: bool, by: str | None = None, found: Restricted | None = None,
 ) -> QueryPlan:  # fmt: skip
     with run.step("classify"):
         text = carried.text[:BRIEFLY] if intent.intent in NO_RETRIEVAL else carried.text

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Sequence
 from dataclasses import astuple, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 
 import structlog
@@ -19,10 +20,10 @@ from pgvector import HalfVector
 from app.domain.passage import CacheAddress, CacheCounts, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.language.identifiers import identifier_terms
+from app.language.lexicon import every
 from app.retrieve.context import SearchContext, SearchDeps
 from app.retrieve.embed import embed_query
 from app.retrieve.graph import question_keys
-from app.retrieve.guards import guards, is_reordered
 from app.retrieve.plan import plan_search
 from app.retrieve.search import search_planned
 from app.settings import Settings
@@ -214,3 +215,46 @@ def is_storable(result: SearchResult) -> bool:
 def _digest(parts: list[Any]) -> str:
     """As JSON, so that no part can run into the next one."""
     return hashlib.md5(json.dumps(parts).encode(), usedforsecurity=False).hexdigest()
+
+
+# --- what two queries must share before one may answer for the other --------------------------------------------------
+
+NEGATIONS: Final = every(lambda one: one.guards.negations)
+NUMBERS: Final = every(lambda one: one.guards.numbers)
+DIRECTIONS: Final = every(lambda one: one.guards.directions)
+COMMON_FIRST: Final = every(lambda one: one.guards.first)
+
+_WORD = re.compile(r"[^\W_](?:[\w'’.:/@+#-]*[\w+#])?", re.UNICODE)
+_QUOTED = re.compile(r"[\"“„«‹`]([^\"“”„«»‹›`]+)[\"”“»›`]|(?<!\w)'([^']+)'(?!\w)")
+_ENGLISH_NOT = re.compile(r"\w+n['’]t")
+
+
+def guards(query: str) -> tuple[str, ...]:
+    """Numbers, negations, directions, names, identifiers and quoted terms of a query, in their order."""
+    found: list[str] = ["quote:" + " ".join((a or b).lower().split()) for a, b in _QUOTED.findall(query)]
+    for place, match in enumerate(_WORD.finditer(query)):
+        word = match.group()
+        if (kind := _kind(word, first=place == 0)) is not None:
+            found.append(f"{kind}:{word.lower()}")
+    return tuple(found)
+
+
+def _kind(word: str, *, first: bool) -> str | None:
+    lower = word.lower()
+    if lower in NEGATIONS or _ENGLISH_NOT.fullmatch(lower):
+        return "not"
+    if lower in NUMBERS or any(map(str.isdigit, word)):
+        return "number"
+    if lower in DIRECTIONS:
+        return "direction"
+    if any(sign in word for sign in "_./:@+#") or any(map(str.isupper, word[1:])):
+        return "identifier"
+    if word[0].isupper() and not (first and lower in COMMON_FIRST) and lower != "i":
+        return "name"
+    return None
+
+
+def is_reordered(one: str, other: str) -> bool:
+    """The same words in another order: "does the dog bite the man" is not "does the man bite the dog"."""
+    first, second = _WORD.findall(one.lower()), _WORD.findall(other.lower())
+    return first != second and sorted(first) == sorted(second)

@@ -8,6 +8,7 @@ the answer, an error or a cancellation     becomes the terminal event, here and 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -33,6 +34,8 @@ Work = Callable[[Report], Coroutine[Any, Any, Answer]]
 """Answers a question, and reports on the way. Raises CairnError."""
 OnEnd = Callable[[Event], None]
 """Told the terminal event when readers can have it."""
+UNWIND_SECONDS: Final = 2.0
+"""For runs that were told to end to give back what they hold, and say so."""
 
 
 class Task:
@@ -53,6 +56,7 @@ class Task:
         self._save = save
         self._on_end = on_end
         self._instead: Event | None = None
+        self._asked_at: float | None = None
         self._work: asyncio.Task[Answer] | None = None
         self._whole: asyncio.Task[None] | None = None
 
@@ -69,9 +73,12 @@ class Task:
 
     def cancel(self, instead: Event | None = None) -> None:
         """Ask for its end; `instead`: the terminal event then, where it is not to be Cancelled. What has come to its end by
-        itself stays as it is."""
-        if self._work is not None and not self._work.done():
-            self._instead = self._instead or instead
+        itself stays as it is. Asked again soon, it changes nothing: the run may be giving back what it holds."""
+        if self._work is None or self._work.done():
+            return
+        self._instead = self._instead or instead
+        if self._asked_at is None or time.monotonic() - self._asked_at > UNWIND_SECONDS:
+            self._asked_at = time.monotonic()
             self._work.cancel()
 
     async def stop(self) -> None:
@@ -97,18 +104,22 @@ class Task:
             log.exception("run.not_saved", run_id=str(self.id))
         finally:
             self._log.append(end)
-            self._on_end(end)
+            try:
+                self._on_end(end)
+            except Exception:
+                log.exception("run.bug", run_id=str(self.id))
 
     def _outcome(self, work: asyncio.Task[Answer]) -> Event:
         """The one place where what a run came to becomes its terminal event."""
-        if work.cancelled():
+        if work.cancelled() and self._asked_at is not None:
             return self._instead or Cancelled(self.id)
-        error = work.exception()
-        if error is None:
-            return Answered(work.result())
+        error = None if work.cancelled() else work.exception()
         if isinstance(error, CairnError):
             return Failed(error)
-        log.error("run.bug", run_id=str(self.id), exc_info=error)
+        if error is None and not work.cancelled():
+            return Answered(work.result())
+        # a cancellation that nobody asked for came from inside: of a library, or of a task that the strategy waited for
+        log.error("run.bug", run_id=str(self.id), exc_info=error or asyncio.CancelledError())
         return Failed(CairnError("An internal error ended this run; the log has the details."))
 
 
@@ -142,8 +153,6 @@ async def final(task: Task, each: Callable[[Event], None] = lambda event: None) 
 
 RECENT: Final = 1000
 """Ids that are remembered until their traces are surely written."""
-UNWIND_SECONDS: Final = 2.0
-"""For runs that were told to end to say so."""
 
 Key = tuple[int, UUID]
 
@@ -192,26 +201,30 @@ class Runs:
         task = Task(question, durable or MemoryLog(), save, on_end, resumable=resumable)
         self._live[key] = task
         self._kept[key] = asyncio.create_task(self._keep(key, task, task.start(work), durable))
+        if self._closing:  # since it was opened
+            task.cancel(_stopped())
         return task
 
     def _take(self, key: Key, run_id: UUID) -> None:
         if key in self._recent:
             raise ConflictError(f"the run id {run_id} is in use")
         self._recent[key] = None
-        if len(self._recent) > RECENT:
-            del self._recent[next(iter(self._recent))]
+        if len(self._recent) > RECENT + len(self._live):
+            del self._recent[next(old for old in self._recent if old not in self._live and old != key)]
 
     async def _keep(self, key: Key, task: Task, whole: asyncio.Task[None], durable: DurableLog | None) -> None:
         """Until the run has ended and all it said is stored."""
         try:
             if durable:
                 await durable.keep(task.cancel)
-            await asyncio.wait([whole])
         except Exception:
             log.exception("run.bug", run_id=str(task.id))
             task.cancel()
         finally:
-            del self._live[key], self._kept[key]
+            try:
+                await asyncio.wait([whole])
+            finally:
+                del self._live[key], self._kept[key]
 
     # --- the end of the process ---
 
@@ -235,5 +248,9 @@ class Runs:
         kept = [self._kept[key] for key in ending]
         await asyncio.wait(kept, timeout=seconds)
         for task in ending.values():
-            task.cancel(Failed(StoppingError("the server that ran it was stopped; ask again")))
+            task.cancel(_stopped())
         await asyncio.wait(kept, timeout=UNWIND_SECONDS)
+
+
+def _stopped() -> Event:
+    return Failed(StoppingError("the server that ran it was stopped; ask again"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from uuid import UUID
 
 from app.domain.ids import new_id
@@ -53,6 +53,8 @@ def make_request(
     the settings. Raises InputError for an unusable query, and where `mode` and `legs` contradict each other."""
     if not 1 <= top_k <= 200:
         raise InputError(f"top_k is 1 to 200, not {top_k}")
+    if mode is not None and mode not in get_args(Mode):
+        raise InputError(f"mode is one of {', '.join(get_args(Mode))}, not {str(mode)[:80]!r}")
     named: tuple[Leg, ...] = tuple(dict.fromkeys(legs))
     of_mode = legs_of(mode, settings) if mode else ()
     if named and of_mode and set(named) - {"graph"} != set(of_mode) - {"graph"}:

@@ -5,7 +5,7 @@ whenever it changes; a file that cannot be used (unknown key, wrong type, empty,
 settings in force: `SettingsStore.problem` says what is wrong, for the log and /health/ready. One request uses one
 snapshot: take `store.current` once.
 
-Each file here has the sections of some rooms.
+sections.py has a section for each room.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _explain(error: ValidationError) -> str:
     return "; ".join(problems)
 
 
-WITHDRAWN: Final = ("graph.vectors",)
+WITHDRAWN: Final = ("graph.vectors", "ingest.embedBatch")
 """Keys of earlier releases that mean nothing any more: a file that still has one is used without it, and a note says so."""
 
 

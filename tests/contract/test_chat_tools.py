@@ -194,7 +194,24 @@ async def test_a_server_that_ignores_tools_is_found_out_once(chat: OpenAIChat, s
     first = await act(chat)
     assert (first.calls, first.unproven) == ((), True)
     assert (await act(chat)).calls[0].name == "search"
-    assert asked_natively(server)[:1] == [True]
+    await act(chat)
+    assert asked_natively(server) == [True, False, False]
+
+
+async def test_a_server_that_only_talks_is_not_asked_twice_for_ever(chat: OpenAIChat, server: ScriptedServer) -> None:
+    server.script(*[Reply(text="Let me think about it.") for _ in range(6)])
+    told = [(await act(chat)).unproven for _ in range(6)]
+    assert told == [True, False, True, False, False, False]
+    assert asked_natively(server) == [True, False, True, False, True, True]
+
+
+async def test_a_call_that_was_cut_off_proves_that_the_server_knows_tools(
+    chat: OpenAIChat, server: ScriptedServer
+) -> None:
+    cut = {"id": "1", "type": "function", "function": {"name": "search", "arguments": '{"query": "lea'}}
+    server.script(Reply(message={"content": None, "tool_calls": [cut]}, finish="length"))
+    first = await act(chat)
+    assert (first.calls, first.unproven) == ((), False)
 
 
 async def test_a_refusal_without_a_reason_counts_when_it_is_repeated(chat: OpenAIChat, server: ScriptedServer) -> None:
@@ -234,6 +251,7 @@ async def test_the_best_form_that_a_server_takes_is_remembered(
     for _ in range(2):
         reply = await structured(chat)
         assert (reply.value, reply.usage) == ({"steps": ["search", "write"]}, Usage(7, 3))
+        assert reply.protocol == ("native" if taken else "text")
     assert [(request.body.get("response_format") or {}).get("type") for request in server.requests] == sent
     if "json_schema" in taken:
         schema = server.requests[0].body["response_format"]["json_schema"]

@@ -1,11 +1,8 @@
-"""The recipe of docs/agents.md for a tool and a strategy of another package: installed as it stands there, and used."""
+"""The recipes of docs/extending.md for a tool and for a strategy of another package: installed as they stand there, and used."""
 
 from __future__ import annotations
 
 import json
-import re
-import tomllib
-from pathlib import Path
 
 import pytest
 from talking import Talking
@@ -18,20 +15,14 @@ from app.service.ask import check_strategy
 from app.wiring import Services
 from tests.conftest import InstallPackage
 from tests.db.runs import LEAVE, answer, change, events_of, fill
-
-RECIPE = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
-
-
-@pytest.fixture
-def recipe(install_package: InstallPackage) -> None:
-    text = RECIPE.read_text(encoding="utf-8").partition("## Tools and strategies of your own")[2]
-    (source,), (declared,) = (re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL) for kind in ("python", "toml"))
-    points = tomllib.loads(declared)["project"]["entry-points"]
-    install_package("days_for_cairn", source, **{name.removeprefix("cairn."): points[name] for name in points})
+from tests.recipes import install_recipe
 
 
 @pytest.mark.parametrize("protocol", ["native", "text"])
-async def test_react_calls_a_tool_of_another_package(recipe: None, chatty: Services, talking: Talking) -> None:
+async def test_react_calls_a_tool_of_another_package(
+    install_package: InstallPackage, chatty: Services, talking: Talking
+) -> None:
+    install_recipe("days_for_cairn", install_package)
     change(chatty, "rewrite", model=False)
     await fill(chatty)
     arguments = json.dumps({"start": "2026-03-01", "end": "2026-03-31"})
@@ -50,7 +41,10 @@ async def test_react_calls_a_tool_of_another_package(recipe: None, chatty: Servi
     assert react_tools()[-2:] == ("ask_clarification", "final_answer"), "what ends the work comes last"
 
 
-async def test_a_question_is_answered_by_a_strategy_of_another_package(recipe: None, services: Services) -> None:
+async def test_a_question_is_answered_by_a_strategy_of_another_package(
+    install_package: InstallPackage, services: Services
+) -> None:
+    install_recipe("wide_for_cairn", install_package)
     await fill(services)
     made = answer(await events_of(services, LEAVE, strategy=check_strategy("wide")))
     assert "30 days" in made.answer

@@ -8,6 +8,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from talking import Talking, grading
 
@@ -92,6 +93,7 @@ async def test_a_supported_answer_takes_one_round(services: Services, talking: T
     assert "".join(event.text for event in events if isinstance(event, Token)) == TRUE
     assert [source.external_id for source in made.sources] == ["leave.md"], "only what is relevant is read"
     assert (made.route["strategy"], made.route["iterations"]) == ("corrective", 1)
+    assert made.route["protocol"] == "text", "it asks for grades and queries in words"
     agentic = made.route["agentic"]
     assert (agentic["rounds"], agentic["rewrites"], agentic["relevant"]) == (1, 0, 1)
     assert agentic["graded"] == 3
@@ -336,6 +338,22 @@ async def test_a_model_that_is_away_is_replaced_everywhere(services: Services, t
     assert made.route["answerer"] == "extractive"
     assert made.answer == "Employees have 30 days of leave per year. [1]"
     assert "".join(event.text for event in events if isinstance(event, Token)) == made.answer
+    assert any(note.startswith("generation failed") for note in made.degraded)
+
+
+async def test_an_answer_that_breaks_off_in_the_stream_is_replaced_and_said(
+    services: Services, talking: Talking, scripted: ScriptedServer
+) -> None:
+    toggle(
+        services, query_expansion_enabled=False, query_decomposition_enabled=False, document_grading_enabled=False,
+    )  # fmt: skip
+    change(services, "rewrite", model=False)
+    talking.reset(generate=[TRUE])
+    scripted.script(Reply("cut"))
+    made, _, events = await corrected(services)
+    assert any(isinstance(event, Token) for event in events)
+    assert made.answer == "Employees have 30 days of leave per year. [1]"
+    assert made.route["answerer"] == "extractive"
     assert any(note.startswith("generation failed") for note in made.degraded)
 
 

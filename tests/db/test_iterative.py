@@ -74,7 +74,9 @@ async def test_no_gaps_ends_it_at_once(services: Services, talking: Talking) -> 
 
 
 @pytest.mark.parametrize("protocol", ["native", "text"])
-async def test_what_is_missing_is_fetched_for_the_next_pass(services: Services, talking: Talking) -> None:
+async def test_what_is_missing_is_fetched_for_the_next_pass(
+    services: Services, talking: Talking, protocol: str
+) -> None:
     change(services, "answer", retrieved=1)
     change(services, "rag", top_k=1)
     talking.reset(iterate=["ANSWER:\nUnclear [1].\n\nMISSING:\n- query_users in app/store.py", LAST])
@@ -89,6 +91,7 @@ async def test_what_is_missing_is_fetched_for_the_next_pass(services: Services, 
     assert passes[0].detail["answer"] == "Unclear [1]."
     assert passes[0].message == "Retrieving additional context…"
     assert made.grounded is not None
+    assert made.route["protocol"] == protocol
 
 
 async def test_a_gap_that_does_not_exist_is_looked_for_once(services: Services, talking: Talking) -> None:

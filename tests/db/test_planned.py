@@ -1,4 +1,4 @@
-"""The planned strategy (A10), with a chat model that is a real HTTP server playing good and bad agents."""
+"""The planned strategy, with a chat model that is a real HTTP server playing good and bad agents."""
 
 from __future__ import annotations
 

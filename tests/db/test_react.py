@@ -1,4 +1,4 @@
-"""The ReAct agent over HTTP with a scripted model: its loop, its ends, and what it may not do (A8)."""
+"""The ReAct agent over HTTP with a scripted model: its loop, its ends, and what it may not do."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from app.providers.openai_chat import OpenAIChat
 from app.providers.protocols import Vectors
 from app.providers.retry import RetryPolicy
 from app.query.exemplars import Exemplars
-from app.query.restrict import restrict
+from app.query.filters import restrict
 from app.query.understand import understand
 from app.retrieve.cache import cached_search
 from app.retrieve.embed import query_vectors

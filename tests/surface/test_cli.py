@@ -21,7 +21,7 @@ import structlog
 
 from app.cli import run
 from app.commands import demo
-from app.commands.questions import questions_in
+from app.commands.demo import questions_in
 from app.db.migrate import migration_sql
 from app.domain.document import Document
 from app.domain.ids import new_id
@@ -372,13 +372,19 @@ def test_demo_of_a_folder_with_nothing_to_read_says_what_would_be_read(
     assert all(name in done.err for name in files)
 
 
-def test_the_demo_of_cairn_itself_answers_each_of_its_questions(cairn: Cairn, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two rooms stand for all of the code, which takes a minute."""
+def test_the_demo_of_cairn_itself_answers_each_of_its_questions(
+    cairn: Cairn, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two rooms stand for all of the code, which takes a minute. What an earlier version read is removed, and nothing else."""
     guides, code = demo.CHAPTERS
     chapters = guides, replace(code, paths=("app/ingest", "app/errors.py"))
     monkeypatch.setattr(demo, "CHAPTERS", chapters)
+    (library.parent / "docs").mkdir()
+    (library.parent / "docs" / "moved.md").write_text("A guide that has another name now.")
+    cairn("ingest", library.parent / "docs", library, "--collection", "demo")
     done = cairn("demo")
     assert done.code == 0, done.err
+    assert "Removed 1 document of an earlier version." in done.out
     asked = re.split(r"^> .+$", done.out, flags=re.MULTILINE)[1:]
     assert len(asked) == sum(len(talk) for chapter in chapters for talk in chapter.talks)
     expected = ("exit code 3", "130 Ctrl-C", "refuses to run as root", "documents mention", "I don't know", "reindex_document",

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import structlog
 
 from app.cli import run
-from app.extensions import broken_extensions
+from app.extensions import Group, broken_extensions
 from app.wiring import find_extensions
 from tests.conftest import InstallPackage
+from tests.recipes import install_recipe
 
-RECIPES = (Path(__file__).resolve().parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
 INI = "[Ropes]\ncolour = green\n\n[Harness]\nprice = 59 euros\nsize = medium\n"
 Cairn = Callable[..., str]
 
@@ -49,23 +47,12 @@ def cairn(
     structlog.reset_defaults()  # commands point it at the stderr of their time
 
 
-def install(recipe: str, install_package: InstallPackage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package of a recipe: its Python block, and the entry points of the block before."""
-    declared, package, source = next(
-        found
-        for found in re.findall(r"```toml\n(.*?)```\n\n```python\n# (\w+)\.py\n(.*?)```", RECIPES, re.DOTALL)
-        if found[1] == recipe
-    )
-    groups = tomllib.loads(declared)["project"]["entry-points"]
-    folder = install_package(package, source, **{name.removeprefix("cairn."): named for name, named in groups.items()})
+def test_a_file_format(cairn: Cairn, install_package: InstallPackage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read in the limited process, its headings kept, by reindexing too."""
+    folder = install_recipe("ini_for_cairn", install_package)
     monkeypatch.setenv(
         "PYTHONPATH", str(folder)
     )  # where the limited process finds it; an installed one is found anyway
-
-
-def test_a_file_format(cairn: Cairn, install_package: InstallPackage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read in the limited process, its headings kept, by reindexing too."""
-    install("ini_for_cairn", install_package, monkeypatch)
     Path("shop").mkdir()
     Path("shop/gear.ini").write_text(INI)
     Path("shop/broken.ini").write_text("no section = 1\n")
@@ -82,19 +69,19 @@ def test_a_file_format(cairn: Cairn, install_package: InstallPackage, monkeypatc
     assert broken_extensions() == []
 
 
-def test_a_way_to_cut(cairn: Cairn, install_package: InstallPackage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_way_to_cut(cairn: Cairn, install_package: InstallPackage) -> None:
     Path("notes.txt").write_text("Ropes are green.\n\nHarnesses are red.\n\nHelmets are\nwhite.\n")
     told = cairn("ingest", "notes.txt", settings={"chunking": {"strategy": "paragraphs"}}, code=2)
     assert "chunking.strategy" in told
     assert "parent_child, tokens" in told
-    install("paragraphs_for_cairn", install_package, monkeypatch)
+    install_recipe("paragraphs_for_cairn", install_package)
     assert "1 document indexed (3 passages)" in cairn("ingest", "notes.txt")
     found = json.loads(cairn("search", "white helmets", "--json"))["results"]
     assert found[0]["content"] == "Helmets are\nwhite."
 
 
-def test_a_provider_of_models(cairn: Cairn, install_package: InstallPackage, monkeypatch: pytest.MonkeyPatch) -> None:
-    install("letters_for_cairn", install_package, monkeypatch)
+def test_a_provider_of_models(cairn: Cairn, install_package: InstallPackage) -> None:
+    install_recipe("letters_for_cairn", install_package)
     Path("rocks").mkdir()
     for name, text in {
         "a": "Zzz zzz zzz, said the bee.",
@@ -138,7 +125,7 @@ def test_a_package_that_cannot_be_used_costs_nothing_else(
 
 
 def test_readiness_is_told_of_broken_parts_before_they_are_needed(install_package: InstallPackage) -> None:
-    groups = ("loaders", "chunkers", "providers")
+    groups = get_args(Group)
     install_package("ext_useless", "PART = 1\n", **{group: {"mine": "ext_useless:PART"} for group in groups})
     find_extensions()
     assert [one.group for one in broken_extensions()] == sorted(groups)

@@ -125,3 +125,26 @@ async def test_tenants_do_not_see_each_other(database: str, tmp_path: Path, rag:
     async with cairn.open(tmp_path, database_url=database, tenant="two") as other:
         with pytest.raises(cairn.NotFoundError):
             await other.search("leave", collection="handbook")
+
+
+async def test_what_is_handed_over_wrongly_is_said(rag: cairn.Cairn) -> None:
+    with pytest.raises(cairn.InputError, match=r"hybrid, .*not 'magic'"):
+        await rag.search("leave", mode="magic")  # type: ignore[arg-type]
+    with pytest.raises(cairn.InputError, match="str, not bytes"):
+        await rag.ingest(cairn.Source("leave", "leave.md", LEAVE))  # type: ignore[arg-type]
+    with pytest.raises(cairn.InputError, match="run id"):
+        await rag.cancel("latest")  # type: ignore[arg-type]
+
+
+async def test_a_closed_one_says_so(database: str, tmp_path: Path) -> None:
+    async with cairn.open(tmp_path, database_url=database) as rag:
+        asked = rag.ask("How many days of leave do employees have?", collection="handbook")
+    for use in (
+        lambda: rag.ingest(tmp_path),
+        lambda: rag.search("leave", collection="handbook"),
+        lambda: rag.cancel(asked.run_id),
+    ):
+        with pytest.raises(cairn.ConflictError, match="this Cairn is closed"):
+            await use()
+    with pytest.raises(cairn.ConflictError, match="this Cairn is closed"):
+        rag.ask("How many days of leave do employees have?")

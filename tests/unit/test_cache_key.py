@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from app.domain.passage import CacheAddress, CacheCounts, CacheStats, SearchRequest, SearchResult
 from app.domain.principal import Principal
-from app.retrieve.cache import cache_address, is_storable, normalise_query
-from app.retrieve.guards import guards, is_reordered
+from app.retrieve.cache import cache_address, guards, is_reordered, is_storable, normalise_query
 from app.settings import RagSettings, Settings
 
 REQUEST = SearchRequest("What is a cairn?", ("stones",))

@@ -10,7 +10,7 @@ import pytest
 from app.domain.passage import LEGS, Fused, Hit, Leg, LegResult, SearchRequest
 from app.domain.plan import Classification, FusionWeights, QueryType
 from app.domain.principal import Principal
-from app.query.weights import fusion_weights
+from app.query.classify import fusion_weights
 from app.retrieve.context import SearchContext, SearchDeps
 from app.retrieve.fuse import merge_graph
 from app.retrieve.graph import question_keys

@@ -201,3 +201,35 @@ def test_long_nonsense_is_read_in_no_time(piece: str) -> None:
             json_value(text, cut_off=cut_off)
         read_arguments(text)
     assert time.monotonic() - began < patience(20, least=0)
+
+
+# --- words in brackets --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ('[Intent](x): {"intent": "question"}', {"intent": "question"}),
+        ('Sources [1] and [2] support it: {"enough": true}', {"enough": True}),
+        ("{'enough': 'yes'} as [1] says", {"enough": "yes"}),
+        ('{\'a\': [1], "b": {"c": 2}}', {"a": [1], "b": {"c": 2}}),
+    ],
+)
+def test_an_object_is_found_behind_words_in_brackets(reply: str, value: Any) -> None:
+    assert json_value(reply) == value
+    assert json_object(reply) == value
+
+
+def test_grades_are_found_behind_words_in_brackets() -> None:
+    assert json_array('Options [a] or [b]: [{"n": 1, "relevant": true}]') == [{"n": 1, "relevant": True}]
+
+
+@pytest.mark.parametrize(
+    ("reply", "arguments"),
+    [
+        ('ACTION: count_documents\nOBSERVATION: {"documents": 3}', {}),
+        ('ACTION: search\nARGUMENTS: query: leave\nOBSERVATION: {"found": 3}', {"query": "leave"}),
+    ],
+)
+def test_what_a_model_makes_up_for_a_tool_is_no_argument(reply: str, arguments: Any) -> None:
+    assert [dict(call.arguments) for call in read_calls(reply, {"search", "count_documents"})] == [arguments]

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from app.domain.plan import Classification, FusionWeights, QueryType
 from app.language.lexicon import languages
-from app.query.classify import classify
+from app.query.classify import classify, fusion_weights
 from app.query.complexity import KEYWORDS, WEIGHTS, about_collection, complexity, effective_top_k, keywords
 from app.query.entities import entities
-from app.query.weights import fusion_weights
 from app.settings import RoutingSettings
 from tests.waiting import patience
 

@@ -106,11 +106,14 @@ def test_what_a_file_asks_for_in_vain_is_said(tmp_path: Path) -> None:
     """A key of an earlier release is no reason not to start, and a switch that does nothing is no silent lie."""
     file = tmp_path / "settings.json"
     file.write_text(
-        '{"graph": {"vectors": {"enabled": true}, "hops": 3}, "rag": {"contextualEnrichmentEnabled": true}}'
+        '{"graph": {"vectors": {"enabled": true}, "hops": 3}, "ingest": {"embedBatch": 8},'
+        ' "rag": {"contextualEnrichmentEnabled": true}}'
     )
     store = SettingsStore(file)
     assert store.current.graph.hops == 3
-    assert [note.split()[0] for note in store.notes] == ["graph.vectors", "rag.contextualEnrichmentEnabled"]
+    assert [note.split()[0] for note in store.notes] == [
+        "graph.vectors", "ingest.embedBatch", "rag.contextualEnrichmentEnabled",
+    ]  # fmt: skip
     file.write_text('{"graph": {"hops": 2}}')
     assert store.reload()
     assert store.notes == ()

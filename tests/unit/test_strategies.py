@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer.aggregate import LISTED, catalogue, mentions
 from app.answer.digest import centrality, representative
 from app.answer.extract import AnsweredPart, join_parts, repeats_only
+from app.answering.aggregate import LISTED, catalogue, mentions
 from app.answering.converse import difficulty, simplest
 from app.answering.gather import merge
 from app.answering.naming import find_named_documents, topic

@@ -92,6 +92,36 @@ async def test_a_cancellation_ends_it_also_before_it_has_begun(turns: int) -> No
     assert (await started.events())[-1] == Cancelled(started.question.run_id)
 
 
+async def test_asking_again_does_not_disturb_what_it_gives_back() -> None:
+    given_back = []
+
+    async def work(report: Report) -> Any:
+        try:
+            await waits(report)
+        finally:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            given_back.append("the connection")
+
+    started = Started(work)
+    for _ in range(4):
+        await asyncio.sleep(0)
+        started.task.cancel()
+    assert (await started.events())[-1] == Cancelled(started.task.id)
+    assert given_back == ["the connection"]
+
+
+async def test_a_cancellation_that_nobody_asked_for_is_a_failure() -> None:
+    async def work(report: Report) -> Any:
+        broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        broken.cancel()
+        await broken
+
+    end = (await Started(work).events())[-1]
+    assert isinstance(end, Failed)
+    assert end.error.code == CairnError("").code
+
+
 async def test_a_stopping_server_ends_it_as_failed() -> None:
     started = Started(waits)
     started.task.cancel(Failed(StoppingError("the server is stopping")))

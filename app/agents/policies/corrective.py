@@ -40,7 +40,7 @@ from app.answering.fast import answer_empty
 from app.answering.gather import widen
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
-from app.errors import BudgetExceededError, ProviderError
+from app.errors import ProviderError
 
 NO_MODEL: Final = "no chat model: passages are graded by scores, queries rewritten by rules, and the answer is quoted"
 
@@ -191,8 +191,8 @@ class Answers:
 
 
 async def _answer(run: Run, material: Material, answers: Answers) -> None:
-    """One more answer. A model that fails before anything was streamed is replaced by quotations; later, the best answer
-    that there is stays."""
+    """One more answer. A model that fails is replaced by quotations, also where it has begun to write; later, the best
+    answer that there is stays."""
     context = assemble(material.passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
     answers.count += 1
     run.emit(SourcesFound(context.passages))
@@ -208,8 +208,6 @@ async def _answer(run: Run, material: Material, answers: Answers) -> None:
                 answers.done = True
                 answers.degraded.append(f"attempt {answers.count} failed ({reason})")
                 return
-            if run.record.streamed and not isinstance(error, BudgetExceededError):
-                raise
             answers.quote = True
             answers.degraded.append(f"generation failed ({reason}): the answer was extracted instead")
     outcome = await quote_from(run, material)
@@ -239,7 +237,8 @@ async def _outcome(run: Run, rounds: Rounds, answers: Answers) -> Outcome:
         "rerank_delta": answers.moved,
     }
     notes = (*((NO_MODEL,) if run.deps.chat is None else ()), *rounds.degraded, *answers.degraded, *outcome.degraded)
-    more = {**outcome.more, "agentic": agentic, "read": len(outcome.sources)}
+    protocol = None if run.deps.chat is None else "text"  # it calls no tools, and asks for grades and queries in words
+    more = {**outcome.more, "agentic": agentic, "read": len(outcome.sources), "protocol": protocol}
     return replace(outcome, iterations=max(answers.count, 1), degraded=notes, more=more)
 
 

@@ -33,7 +33,7 @@ from app.answering.gather import best_confidence
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError, ProviderResponseError
 from app.prompts import prompt, prompt_part
-from app.providers.protocols import Message, Schema
+from app.providers.protocols import Message, Schema, ToolProtocol
 from app.providers.reader import repaired, without_thought
 
 FETCHING: Final = "Retrieving additional context…"
@@ -69,12 +69,13 @@ class Pass:
 
 @dataclass(slots=True)
 class Iterative:
-    """The policy. `last`: what the last pass said, made of `context`."""
+    """The policy. `last`: what the last pass said, made of `context`. `protocol`: how the last reply was asked for."""
 
     run: Run
     reading: Reading
     context: Context
     last: Pass | None = None
+    protocol: ToolProtocol | None = None
 
     @property
     def most_steps(self) -> int:
@@ -112,7 +113,7 @@ class Iterative:
             max_tokens=run.settings.answer.max_output_tokens,
             timeout=run.settings.answer.timeout_seconds,
         )
-        self.reading.passes = number
+        self.reading.passes, self.protocol = number, reply.protocol
         cut_off = reply.finish_reason == "length"
         said = read_pass(reply.value, reply.text, cut_off=cut_off)
         if cut_off:
@@ -200,8 +201,8 @@ async def _answer(policy: Iterative) -> Outcome:
     """The last answer, checked like any other; extracted where no pass gave one."""
     run, reading, context = policy.run, policy.reading, policy.context
     if policy.last is None:
-        return await answer_from(run, _material(reading, in_order(reading)))
-    material = _material(reading, context.passages)
+        return await answer_from(run, _material(policy, in_order(reading)))
+    material = _material(policy, context.passages)
     run.emit(SourcesFound(context.passages))
     run.emit(Progress("hallucination", 95))
     verdict = await check_answer(run, policy.last.answer, material)
@@ -209,7 +210,8 @@ async def _answer(policy: Iterative) -> Outcome:
     return await settle(run, material, context, verdict, strict=check_settings(run.settings).strict)
 
 
-def _material(reading: Reading, passages: Sequence[Any]) -> Material:
+def _material(policy: Iterative, passages: Sequence[Any]) -> Material:
+    reading = policy.reading
     found = [item.result for item in reading.run.record.searches]
     return Material(
         question=reading.run.plan.text,
@@ -217,5 +219,5 @@ def _material(reading: Reading, passages: Sequence[Any]) -> Material:
         confidence=max((best_confidence(result) for result in found), default=0.0),
         visible=reading.visible,
         graph=reading.graph,
-        more={"cgrag": reading.metadata()},
+        more={"cgrag": reading.metadata(), "protocol": policy.protocol},
     )

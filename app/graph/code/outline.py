@@ -2,7 +2,7 @@
 
     query over the syntax tree      languages/<family>.py     errors in the source cost what they cover, nothing else
     -> definitions, named by what they stand in
-    -> references, each met by a definition of the file, an import, or left as a name      code_names.py
+    -> references, each met by a definition of the file, an import, or left as a name      names.py
 
 Nothing here recurses over the tree, so nesting costs no stack. It is run in a process of its own
 (app/ingest/child.py): the parsers are native code that reads what anybody uploads.

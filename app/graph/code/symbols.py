@@ -1,11 +1,11 @@
 """From a question to the symbols of code that it names: their definitions, neighbours and passages.
 
-    wanted_symbols    what the question names and asks (symbol_words.py)
+    wanted_symbols    what the question names and asks (questions.py)
     find_symbols      exact names, else parts of names; what calls, imports, contains and inherits; with files and lines
     symbol_passages   the passages of that, definitions first
 
 A file says what it refers to as it imports it ("httpx.Client"), or by a name alone (".send"). Which definition that means
-is decided here, by the names of all files of the collection at this moment (symbol_names.py).
+is decided here, by the names of all files of the collection at this moment (matching.py).
 """
 
 from __future__ import annotations
