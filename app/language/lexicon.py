@@ -457,6 +457,8 @@ class Carry(_Section):
     """Before the kind of thing that is meant."""
     last: Words = NONE
     """Refer back only where they end the message."""
+    who: Words = NONE
+    """Those that ask for a person: the answer names it."""
     names: Words = NONE
     """In questions whose answer names something beside their subject."""
     things: Words = NONE

@@ -212,7 +212,10 @@ def _answer_names(answer: str, question: str, language: str, names: Names) -> tu
     asked = {word.casefold() for word in content_words(question)}
     telling = max(sentences, key=lambda one: len(asked & {word.casefold() for word in content_words(one)}))
     words = message_words(telling)
-    if 0 < len(words) <= 3 and all(word.capital for word in words) and any(map(str.isupper, telling)):  # no "1990s"
+    bare = len(content_words(telling)) == len(words)  # no "In Paris"
+    if (
+        0 < len(words) <= 3 and bare and all(word.capital for word in words) and any(map(str.isupper, telling))
+    ):  # no "1990s"
         return (telling.strip(" .!"),)
     return tuple(
         name for name in _own_names(telling, language, names) if not {w.casefold() for w in name.split()} <= asked
@@ -409,9 +412,10 @@ def _refocused(message: str, focus: str, topic: Topic, found: _Message) -> Carri
     reason = f"the last question with {focus!r} in it"
     question = topic.question
     for old, new in ((topic.names, found.names), (_NUMBER.findall(question), _NUMBER.findall(focus))):
-        if len(old) == 1 and len(new) == 1 and new[0] not in question:
+        if len(old) == 1 and new and not any(one in question for one in new):
             numbered = re.search(rf"{re.escape(new[0])}(?:\s+\d+)?", focus)
-            text = question.replace(old[0], numbered.group() if numbered else new[0])
+            one = numbered.group() if numbered else new[0]
+            text = question.replace(old[0], one if len(new) == 1 else focus)
             kept = tuple(word for word in topic.words if word not in old[0].split())
             return Carried(text[:MAX_TEXT], kept[:MAX_TERMS], reason)
     return replace(_behind(question, (focus,), reason), terms=topic.words[:MAX_TERMS])
@@ -451,13 +455,18 @@ def _referred(message: str, word: Word, topic: Topic, found: _Message) -> Carrie
 
 def _meant(word: Word, topic: Topic, rules: _Rules) -> Sequence[str]:
     """Names that a word may mean; other words where it says the kind of thing ("this method"); none where nothing was named."""
+    asked = {one.folded for one in message_words(topic.question)}
     if word.folded in rules.words.persons:
-        return topic.answered[:1] or topic.names
+        if asked & rules.words.who or not topic.names:  # "who founded Acme?": the answer names the person
+            return topic.answered[:1] or topic.names
+        return (
+            *topic.names,
+            *topic.answered[:1],
+        )  # "where did Ada work?": the question does, but "when was Acme founded?" not
     if word.folded in rules.words.plurals or word.folded == "that":
         return topic.words
     if word.folded in rules.words.demonstratives:
         return topic.words[:BESIDE_A_KIND]
-    asked = {one.folded for one in message_words(topic.question)}
     asked_who_or_where = bool(asked & rules.words.names)
     if asked_who_or_where:  # its subject stands beside its answer: both may be meant
         return (*(topic.names or topic.words), *topic.answered)

@@ -340,6 +340,23 @@ def test_a_person_is_named_in_the_sentence_that_answers() -> None:
     assert "Lucía Ferrer" in after("When did she decide that?", "Who leads the Lyon project?", answer).text
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "person"),
+    [
+        ("Where did Marie Curie work?", "In Paris.", "Marie Curie"),
+        ("What did Ada Lovelace write?", "She wrote notes on the Analytical Engine. [1]", "Ada Lovelace"),
+        ("When was Acme founded?", "Acme was founded in 1990 by Jane Doe. [1]", "Jane Doe"),
+        ("Who founded Acme?", "Acme was founded by Jane Doe. [1]", "Jane Doe"),
+    ],
+)
+def test_a_person_that_the_question_or_the_answer_names_is_kept(question: str, answer: str, person: str) -> None:
+    assert person in after("where did she study?", question, answer).text
+
+
+def test_several_names_take_the_place_of_one() -> None:
+    assert after("And what about Germany and Italy?", *FRANCE).text == "What is the capital of Germany and Italy?"
+
+
 def test_a_number_is_no_person() -> None:
     found = after("What was he famous for?", "When was Tesla rediscovered?", "1990s")
     assert found.text == "What was Tesla famous for?"
