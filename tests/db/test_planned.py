@@ -103,6 +103,17 @@ async def test_rejects_early_final(services: Services, talking: Talking) -> None
 
 
 @BOTH
+async def test_where_nothing_was_looked_for_the_plain_search_keeps_what_the_route_tells(
+    services: Services, talking: Talking, protocol: str
+) -> None:
+    talking.reset(action=[final("Thirty days.")], generate=[TRUE])
+    made, _ = await planned(services, LEAVE)
+    assert any(note.startswith("planned: no answer passed") for note in made.degraded)
+    assert made.route["protocol"] == protocol
+    assert {"plan", "constraints", "reprompts", "insufficiencies"} <= set(made.route)
+
+
+@BOTH
 async def test_citations_that_do_not_exist_are_sent_back_and_never_shown(services: Services, talking: Talking) -> None:
     talking.reset(
         action=[search("leave"), opening(1), final("Employees have 30 days of leave per year [5]."), final(TRUE)]

@@ -428,7 +428,9 @@ async def _force(state: Planned) -> Outcome:
     note = f"planned: no answer passed the validation ({reason}); this one was written from what was found"
     state.run.record.degraded.append(note)
     if not state.passages:
-        return _disclose(await fast(state.run), lacks, state)
+        searched = await fast(state.run)
+        more = {**searched.more, **_material(state, lacks).more}
+        return _disclose(replace(searched, more=more), lacks, state)
     task = prompt_part("planned", "synthesis", requirements=requirements(state.constraints) or "- none")
     outcome = await answer_from(state.run, replace(_material(state, lacks), task=task))
     return _disclose(outcome, lacks, state)
