@@ -226,6 +226,7 @@ class Asking:
     def __init__(self, services: Services, question: Question) -> None:
         self._services = services
         self._question = question
+        self._asked = False
 
     @property
     def run_id(self) -> UUID:
@@ -238,10 +239,17 @@ class Asking:
     def __aiter__(self) -> AsyncGenerator[Event]:
         return self._events()
 
+    def _ask_once(self) -> None:
+        if self._asked:
+            raise ConflictError("this question was asked already; call `ask` again for another answer")
+        self._asked = True
+
     async def _answer(self) -> Answer:
+        self._ask_once()
         return await ask(self._services, self._question)
 
     async def _events(self) -> AsyncGenerator[Event]:
+        self._ask_once()
         async with held(await start(self._services, self._question)) as task:
             async for item in task.events():
                 if isinstance(item.event, Failed):

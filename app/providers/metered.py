@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing
+from typing import TypeVar
 
 from app.domain.trace import Prices, Spend, one_call
 from app.providers.protocols import (
@@ -19,6 +20,8 @@ from app.providers.protocols import (
     Usage,
 )
 from app.providers.retry import now
+
+_Reply = TypeVar("_Reply", Completion, Acted, Structured)
 
 
 class MeteredChat:
@@ -41,13 +44,9 @@ class MeteredChat:
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
     ) -> Completion:
         """See `ChatModel.complete`."""
-        begun, usage = now(), Usage()
-        try:
-            reply = await self._chat.complete(messages, temperature=temperature, max_tokens=max_tokens, timeout=timeout)
-            usage = reply.usage
-            return reply
-        finally:
-            self._note(usage, begun)
+        return await self._metered(
+            self._chat.complete(messages, temperature=temperature, max_tokens=max_tokens, timeout=timeout)
+        )
 
     async def stream(
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
@@ -68,27 +67,29 @@ class MeteredChat:
         choice: ToolChoice = "auto", temperature: float, max_tokens: int, timeout: float,
     ) -> Acted:  # fmt: skip
         """See `ChatModel.act`."""
-        begun, usage = now(), Usage()
-        try:
-            acted = await self._chat.act(
+        return await self._metered(
+            self._chat.act(
                 messages, tools, in_words=in_words, choice=choice, temperature=temperature, max_tokens=max_tokens,
                 timeout=timeout,
-            )  # fmt: skip
-            usage = acted.usage
-            return acted
-        finally:
-            self._note(usage, begun)
+            )
+        )  # fmt: skip
 
     async def structured(
         self, messages: Sequence[Message], schema: Schema, *, choice: ToolChoice = "auto", temperature: float,
         max_tokens: int, timeout: float,
     ) -> Structured:  # fmt: skip
         """See `ChatModel.structured`."""
-        begun, usage = now(), Usage()
-        try:
-            reply = await self._chat.structured(
+        return await self._metered(
+            self._chat.structured(
                 messages, schema, choice=choice, temperature=temperature, max_tokens=max_tokens, timeout=timeout
             )
+        )
+
+    async def _metered(self, call: Awaitable[_Reply]) -> _Reply:
+        """A whole reply, booked; also where there is none."""
+        begun, usage = now(), Usage()
+        try:
+            reply = await call
             usage = reply.usage
             return reply
         finally:

@@ -96,6 +96,13 @@ async def test_an_answer_is_awaited_or_read_as_events(rag: cairn.Cairn) -> None:
     assert sum(isinstance(event, cairn.Answered) for event in events) == 1
 
 
+async def test_a_question_is_asked_once(rag: cairn.Cairn) -> None:
+    asking = rag.ask("How many days of leave do employees have?", collection="handbook")
+    await asking
+    with pytest.raises(cairn.ConflictError, match="asked already"):
+        await asking
+
+
 async def test_a_conversation_is_remembered(rag: cairn.Cairn) -> None:
     await rag.ask("How many days of leave do employees have?", session="alice")
     answer = await rag.ask("And who approves it?", session="alice")
