@@ -23,17 +23,13 @@ NEAR_WEIGHTS: Final = (1.0, 0.6, 0.5, 0.3)
 """Worth of a question word in the candidate, its headings or headers, the unit before, and the rest of the passage."""
 
 FEATURES: Final = (
-    "idf_direct", "idf_around", "topic_direct", "topic_around", "adjacent", "numbers", "names", "fits", "misfits",
-    "defines", "reasons", "label", "cell", "row", "row_fits", "item", "code", "rank", "retrieval", "matched", "first", "length", "short",
-    "new_words",
+    "idf_direct", "idf_around", "fits", "misfits", "defines", "reasons", "label", "cell", "row", "row_fits", "retrieval", "matched",
 )  # fmt: skip
-"""Columns of the matrix that `measure` makes; app/answer/select.py has the weight of each."""
+"""Columns of the matrix that `measure` makes; app/answer/select.py has the weight of each. Tried and left out, for they
+changed nothing: place of the passage, place in the passage, length, names and numbers apart, words in a row, cosine of the
+nearest chunk, cosine of the candidate (docs/adr/0042-one-quotation.md)."""
 COLUMN: Final = {name: at for at, name in enumerate(FEATURES)}
 Measured = NDArray[np.float64]
-
-LONG: Final = 40
-"""Words of content from which on a candidate counts as long as any."""
-SHORT: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,39 +103,44 @@ def _is_name(raw: str, *, first: bool) -> bool:
 
 def measure(terms: QuestionTerms, found: Sequence[Candidate], passages: Sequence[Passage]) -> Measured:
     """A row for each candidate, a column for each of FEATURES."""
-    whole: dict[int, set[str]] = {}
-    for candidate in found:
-        whole.setdefault(candidate.rank, set()).update(candidate.words, candidate.lead)
-    inside = {rank: terms.held(words) for rank, words in whole.items()}
+    inside = words_inside(terms, found)
     best = max((passage.score for passage in passages), default=0.0)
-    leads: dict[frozenset[str], NDArray[np.float64]] = {}
+    leads: dict[frozenset[str], Measured] = {}
     table = np.zeros((len(found), len(FEATURES)))
     for at, candidate in enumerate(found):
         if candidate.lead not in leads:
             leads[candidate.lead] = terms.held(candidate.lead)
-        passage = passages[candidate.rank]
-        table[at] = _measure_one(terms, candidate, passage, leads[candidate.lead], inside[candidate.rank], best)
+        direct = terms.held(candidate.words)
+        around = words_around(terms, candidate, direct, leads[candidate.lead], inside[candidate.rank])
+        table[at] = _measure_one(terms, candidate, passages[candidate.rank], direct, around, best)
     return table
 
 
-def _measure_one(
-    terms: QuestionTerms, candidate: Candidate, passage: Passage, lead: Measured, inside: Measured, best: float
-) -> Sequence[float]:
-    direct = terms.held(candidate.words)
+def words_inside(terms: QuestionTerms, found: Sequence[Candidate]) -> dict[int, Measured]:
+    """How far each word of the question stands in each passage, by its rank."""
+    whole: dict[int, set[str]] = {}
+    for candidate in found:
+        whole.setdefault(candidate.rank, set()).update(candidate.words, candidate.lead)
+    return {rank: terms.held(words) for rank, words in whole.items()}
+
+
+def words_around(
+    terms: QuestionTerms, candidate: Candidate, direct: Measured, lead: Measured, inside: Measured
+) -> Measured:
+    """How far each word of the question stands in the candidate and around it."""
     places = (direct, lead, terms.held(candidate.before), inside)
-    around = np.max([share * held for share, held in zip(NEAR_WEIGHTS, places, strict=True)], axis=0)
-    told = np.maximum(direct, lead) if candidate.cells else direct  # a row is read with its headers
+    found: Measured = np.max([share * held for share, held in zip(NEAR_WEIGHTS, places, strict=True)], axis=0)
+    return found
+
+
+def _measure_one(
+    terms: QuestionTerms, candidate: Candidate, passage: Passage, direct: Measured, around: Measured, best: float
+) -> Sequence[float]:
     fits = holds_asked(terms.asked, terms.text, candidate.text, candidate.words)
-    kind, row = candidate.unit.kind, candidate.cells is not None
-    length = len(candidate.sequence)
+    row = candidate.cells is not None
     return (
-        _share(terms.idf, direct),
-        _share(terms.idf, around),
-        _share(terms.worth, direct),
-        _share(terms.worth, around),
-        _adjacent(terms, candidate.sequence),
-        _mean(told, terms.numbers),
-        _mean(told, terms.names),
+        share(terms.idf, direct),
+        share(terms.idf, around),
         float(fits is True),
         float(fits is False),
         float(terms.asked.definition and _defines(terms, candidate)),
@@ -147,32 +148,18 @@ def _measure_one(
         *_row(terms, candidate),
         float(row),
         float(row and fits is True),
-        float(kind == "item"),
-        float(kind == "code"),
-        1 / (1 + candidate.rank),
         passage.score / best if best else 0.0,
         float(_in_chunk(passage, candidate)),
-        float(candidate.unit.start < FIRST),
-        min(length, LONG) / LONG,
-        float(length < SHORT),
-        min(len(candidate.words.difference(terms.matches)), 8) / 8,
     )
 
 
-FIRST: Final = 200
-"""Characters of the beginning of a passage."""
-
-
-def _share(weights: Measured, held: Measured) -> float:
+def share(weights: Measured, held: Measured) -> float:
+    """Weighted mean of what is held; 0 where nothing weighs."""
     mass = float(weights.sum())
     return float(weights @ held) / mass if mass else 0.0
 
 
-def _mean(held: Measured, places: Sequence[int]) -> float:
-    return float(held[list(places)].mean()) if places else 1.0
-
-
-def _adjacent(terms: QuestionTerms, sequence: Sequence[str]) -> float:
+def adjacent(terms: QuestionTerms, sequence: Sequence[str]) -> float:
     """Of pairs of words that stand together in the question, the share that stands together in the candidate."""
     if len(terms.words) < 2:
         return 0.0
@@ -180,8 +167,7 @@ def _adjacent(terms: QuestionTerms, sequence: Sequence[str]) -> float:
     last: tuple[tuple[int, float], ...] = ()
     for word in sequence:
         here = terms.matches.get(word, ())
-        if here and last:
-            pairs.update(at for at, _ in last if any(other == at + 1 for other, _ in here))
+        pairs.update(at for at, _ in last if any(other == at + 1 for other, _ in here))
         last = here
     return len(pairs) / (len(terms.words) - 1)
 
@@ -198,7 +184,9 @@ def _row(terms: QuestionTerms, candidate: Candidate) -> tuple[float, float]:
     rest = terms.worth * (1 - np.minimum(named, 1)) * ~terms.idle
     coverage = float(rest @ inside) / mass if (mass := float(rest.sum())) else 0.0
     words = words_of(row.label)
-    precision = sum(max((v for _, v in terms.matches.get(word, ())), default=0.0) for word in words) / max(len(words), 1)
+    precision = sum(max((v for _, v in terms.matches.get(word, ())), default=0.0) for word in words) / max(
+        len(words), 1
+    )
     both = coverage + precision
     return (2 * coverage * precision / both if both else 0.0), float(columns is not None)
 
@@ -238,4 +226,3 @@ def _in_chunk(passage: Passage, candidate: Candidate) -> bool:
         return False
     start, end = passage.start + candidate.unit.start, passage.start + candidate.unit.end
     return passage.matched[0] < end and start < passage.matched[1]
-

@@ -13,9 +13,21 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
 
+import numpy as np
+
 from app.answer.candidates import Candidate, candidates
 from app.answer.cite import citation
-from app.answer.evidence import COLUMN, Measured, QuestionTerms, measure, question_terms
+from app.answer.evidence import (
+    FEATURES,
+    Measured,
+    QuestionTerms,
+    adjacent,
+    measure,
+    question_terms,
+    share,
+    words_around,
+    words_inside,
+)
 from app.answer.quotation import Quotation, label_place, quote, says_the_same, without_white
 from app.answer.refusal import refusal
 from app.answer.select import score_all
@@ -58,7 +70,7 @@ async def extract(
     order = [int(at) for at in scores.argsort()[::-1]]
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
-    features = _features(question, terms, found, measured, scores, order, float(vectors[1] @ vectors[0]))
+    features = _features(terms, found, measured, scores, order, float(vectors[1] @ vectors[0]))
     confidence = probability(features)
     if confidence < enough:
         return replace(not_found(question, passages, terms, confidence), evidence=features)
@@ -66,7 +78,10 @@ async def extract(
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
     language = by_words(question) or likely_language(question)
     return replace(
-        _draft(best, further, passages, first, language), confidence=confidence, insufficiencies=missing, evidence=features
+        _draft(best, further, passages, first, language),
+        confidence=confidence,
+        insufficiencies=missing,
+        evidence=features,
     )
 
 
@@ -81,34 +96,41 @@ def _unsaid(found: list[Candidate], known: str) -> list[Candidate]:
 
 
 def _features(
-    question: str, terms: QuestionTerms, found: Sequence[Candidate], measured: Measured, scores: Measured,
-    order: Sequence[int], cosine: float,
+    terms: QuestionTerms, found: Sequence[Candidate], measured: Measured, scores: Measured, order: Sequence[int],
+    cosine: float,
 ) -> SelectionFeatures:  # fmt: skip
     """Of the best candidate."""
-    best = order[0]
-    other = next((at for at in order[1:] if not says_the_same(found[best], found[at])), None)
-
-    def value(name: str) -> float:
-        return float(measured[best, COLUMN[name]])
-
+    best = found[order[0]]
+    other = next((at for at in order[1:] if not says_the_same(best, found[at])), None)
+    value = dict(zip(FEATURES, map(float, measured[order[0]]), strict=True))
+    direct, lead = terms.held(best.words), terms.held(best.lead)
+    around = words_around(terms, best, direct, lead, words_inside(terms, found)[best.rank])
+    told = np.maximum(direct, lead) if best.cells else direct  # a row is read with its headers
     return SelectionFeatures(
-        kind=found[best].unit.kind,
-        english=likely_language(question) == DEFAULT,
+        kind=best.unit.kind,
+        english=likely_language(terms.text) == DEFAULT,
         question_words=len(terms.words),
         missing=len(terms.missing),
-        fits=True if value("fits") else False if value("misfits") else None,
-        matched=bool(value("matched")),
-        score=float(scores[best]),
-        margin=float(scores[best] - scores[other]) if other is not None else 0.0,
+        idf_direct=value["idf_direct"],
+        idf_around=value["idf_around"],
+        topic_direct=share(terms.worth, direct),
+        topic_around=share(terms.worth, around),
+        adjacent=adjacent(terms, best.sequence),
+        numbers=_mean(told, terms.numbers),
+        names=_mean(told, terms.names),
+        fits=True if value["fits"] else False if value["misfits"] else None,
+        label=value["label"],
+        rank=1 / (1 + best.rank),
+        retrieval=value["retrieval"],
+        matched=bool(value["matched"]),
+        score=float(scores[order[0]]),
+        margin=float(scores[order[0]] - scores[other]) if other is not None else 0.0,
         cosine=cosine,
-        **{
-            name: value(name)
-            for name in (
-                "idf_direct", "idf_around", "topic_direct", "topic_around", "adjacent", "numbers", "names", "label", "rank",
-                "retrieval",
-            )
-        },
-    )  # fmt: skip
+    )
+
+
+def _mean(held: Measured, places: Sequence[int]) -> float:
+    return float(held[list(places)].mean()) if places else 1.0
 
 
 # --- does it answer? ------------------------------------------------------------------------------------------------
@@ -184,7 +206,8 @@ def _draft(
     if further:
         say = replies(language)
         places = (
-            f"- {label_place(made, say)}: {one.in_line} [{made.n}]" for one, made in zip(further, cited[1:], strict=True)
+            f"- {label_place(made, say)}: {one.in_line} [{made.n}]"
+            for one, made in zip(further, cited[1:], strict=True)
         )
         text += "\n\n" + "\n".join((say.also, *places))
     return Draft(text, cited, True, 1.0)

@@ -1,10 +1,12 @@
-"""How a candidate is quoted: which span of the passage, at most about MOST_CHARS long, and how that reads without its markup. Pure."""
+"""How a candidate is quoted: which span of the passage, at most about MOST_CHARS long, and how that reads without its
+markup. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from app.answer.candidates import Candidate, TableRow
@@ -43,7 +45,11 @@ class Quotation:
         unit = candidate.unit
         shown = describe_row(candidate.cells.table, candidate.cells.row) if candidate.cells else candidate.text
         return cls(
-            at, candidate.rank, (unit.start, unit.end), unit.kind, shown if unit.kind == "code" else without_markup(shown)
+            at,
+            candidate.rank,
+            (unit.start, unit.end),
+            unit.kind,
+            shown if unit.kind == "code" else without_markup(shown),
         )
 
     def cited(self, n: int) -> str:
@@ -136,7 +142,7 @@ def _best_clauses(content: str, span: Span, terms: QuestionTerms) -> Span:
     start, end = span
     edges = [start, *(mark.end() for mark in _CLAUSE.finditer(content, start, end)), end]
     best, worth = (0.0, 0, 0), None
-    held = [terms.held(words_of(content[a:b])) for a, b in zip(edges, edges[1:], strict=False)]
+    held = [terms.held(words_of(content[a:b])) for a, b in pairwise(edges)]
     for i in range(len(edges) - 1):
         total = held[i] * 0
         for j in range(i, len(edges) - 1):
@@ -199,9 +205,11 @@ def without_white(text: str) -> str:
 
 
 def says_the_same(one: Candidate, other: Candidate) -> bool:
-    """Whether two candidates have nearly the same words."""
+    """Whether two candidates have nearly the same words, and the same numbers."""
     if not one.words or not other.words:
         return one.text == other.text
+    if any(any(map(str.isdigit, word)) for word in one.words ^ other.words):
+        return False
     return len(one.words & other.words) >= SAME * len(one.words | other.words)
 
 
@@ -212,4 +220,3 @@ def label_place(made: Citation, say: Replies) -> str:
         return f"{title}, {say.page.format(n=made.page)}"
     section = made.headings[-1] if made.headings else ""
     return f"{title}, {section}" if section and section != title else title
-

@@ -15,8 +15,21 @@ import numpy as np
 
 from app.answer.evidence import FEATURES, Measured
 
-WEIGHTS: Final[Mapping[str, float]] = {"idf_direct": 3.97, "idf_around": 2.92, "topic_direct": 1.20, "topic_around": -0.21, "adjacent": 0.89, "numbers": -0.46, "names": -0.87, "fits": 1.21, "misfits": -1.21, "defines": 0.29, "reasons": 1.84, "label": 2.23, "cell": 1.47, "row": -2.40, "row_fits": 2.34, "item": 0.62, "code": 0.00, "rank": 0.67, "retrieval": 1.42, "matched": 0.82, "first": 0.28, "length": 0.28, "short": 0.18, "new_words": -0.11}
-_WEIGHTS: Final = np.array([WEIGHTS.get(name, 0.0) for name in FEATURES])
+WEIGHTS: Final[Mapping[str, float]] = {
+    "idf_direct": 3.60,
+    "idf_around": 3.96,
+    "fits": 0.54,
+    "misfits": 1.13,
+    "defines": 0.14,
+    "reasons": -0.50,
+    "label": -0.44,
+    "cell": 0.98,
+    "row": -0.98,
+    "row_fits": 2.01,
+    "retrieval": 1.56,
+    "matched": 2.13,
+}
+_WEIGHTS: Final = np.array([WEIGHTS[name] for name in FEATURES])
 
 
 def score_all(measured: Measured) -> Measured:
