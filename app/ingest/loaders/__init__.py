@@ -60,7 +60,7 @@ LOADERS: Final = (
     ),
     Loader(
         "xls", _lazy("spreadsheet"), {"application/vnd.ms-excel": (".xls",)}, "markdown",
-        recognizes=recognize.is_xls, binary=True, isolated=True,
+        recognizes=recognize.is_xls, accepts=recognize.is_unknown_office, binary=True, isolated=True,
     ),
     Loader(
         "ods", _lazy("spreadsheet"), {_ODF + "spreadsheet": (".ods",)}, "markdown",

@@ -1,8 +1,8 @@
 """How an Excel workbook (.xlsx) shows its numbers: 0.153 as "15.3%", 1200.5 as "$ 1,200.50".
 
-calamine gives values without their formats, so those are read here: which format a cell has stands in its sheet, what it is in the
-workbook's styles. Of the codes of ECMA-376 part 1, 18.8.30, the ones that change what a reader understands are followed: percent,
-decimals, thousands, currency and other fixed text. Dates are told by calamine.
+calamine gives values without their formats, so those are read here: which format a cell has stands in its sheet, what it is in
+the workbook's styles. Of the codes of ECMA-376 part 1, 18.8.30, those are followed that change what a reader understands:
+percent, decimals, thousands, currency and other fixed text. Dates are told by calamine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _CELL: Final = re.compile(
     rb'<(?:\w{1,20}:)?c (?=[^<>]{0,200}?\br="([A-Z]{1,3})(\d{1,7})")(?=[^<>]{0,200}?\bs="(\d{1,6})")'
 )
 _FORMULA: Final = re.compile(rb"<(?:\w{1,20}:)?f[ >/]")
-_TOKEN: Final = re.compile(r'"([^"]*)"|\[\$([^\]\-]*)[^\]]*\]|\[[^\]]*\]|\\(.)|[_*].|([0#?][0#?,]*(?:\.[0#?]*)?)|(.)', re.DOTALL)
+_TOKEN: Final = re.compile(
+    r'"([^"]*)"|\[\$([^\]\-]*)[^\]]*\]|\[[^\]]*\]|\\(.)|[_*].|([0#?][0#?,]*(?:\.[0#?]*)?)|(.)', re.DOTALL
+)
 _MOST_DECIMALS: Final = 10
 _GENERAL_DIGITS: Final = 15
 """Significant digits that Excel keeps."""
@@ -68,7 +70,12 @@ def parse_format(code: str) -> NumberFormat | None:
             before, after = (before, after + text) if digits else (before + text, after)
     decimals = len(digits.partition(".")[2])
     scale = digits.endswith(",")  # shown in thousands: the value itself is clearer
-    if not digits or scale or decimals > _MOST_DECIMALS or not (percent or decimals or "," in digits or before or after):
+    if (
+        not digits
+        or scale
+        or decimals > _MOST_DECIMALS
+        or not (percent or decimals or "," in digits or before or after)
+    ):
         return None
     return NumberFormat(decimals, "," in digits, percent, before.lstrip(), after.rstrip())
 
@@ -114,7 +121,10 @@ class CellFormats:
         codes = dict(_BUILT_IN)
         for node in root.iterfind("{*}numFmts/{*}numFmt"):
             codes[_number(node.get("numFmtId"))] = node.get("formatCode") or ""
-        formats = {at: parse_format(codes.get(_number(node.get("numFmtId")), "")) for at, node in enumerate(root.iterfind("{*}cellXfs/{*}xf"))}
+        formats = {
+            at: parse_format(codes.get(_number(node.get("numFmtId")), ""))
+            for at, node in enumerate(root.iterfind("{*}cellXfs/{*}xf"))
+        }
         return {at: shown for at, shown in formats.items() if shown}
 
     def _sheet_parts(self) -> dict[str, str]:
@@ -127,7 +137,9 @@ class CellFormats:
         for sheet in book.iterfind("{*}sheets/{*}sheet"):
             keys = [value for key, value in sheet.attrib.items() if key.endswith("}id")]
             target = targets.get(keys[0], "") if keys else ""
-            parts[sheet.get("name") or ""] = target.lstrip("/") if target.startswith("/") else normpath(join("xl", target))
+            parts[sheet.get("name") or ""] = (
+                target.lstrip("/") if target.startswith("/") else normpath(join("xl", target))
+            )
         return parts
 
 

@@ -22,7 +22,9 @@ from app.ingest.loaders.base import LoadedText, LoadLimits
 
 _CHAPTERS: Final = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document")
 _FONT_OBFUSCATION: Final = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
-_SELF_CLOSED: Final = re.compile(rb"<(?!(?:br|hr|img|col|meta|link|input|area|base|wbr)\b)([A-Za-z][A-Za-z0-9]{0,20})(\s[^<>]*)?/>")
+_SELF_CLOSED: Final = re.compile(
+    rb"<(?!(?:br|hr|img|col|meta|link|input|area|base|wbr)\b)([A-Za-z][A-Za-z0-9]{0,20})(\s[^<>]*)?/>"
+)
 """An empty element as XML writes it; HTML takes it for one that is left open."""
 _HEADING: Final = re.compile(r"^#{1,6} ", re.MULTILINE)
 

@@ -6,6 +6,7 @@ Through the standard library. Of a text that is there twice, the plain one is ta
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator
 from email import message_from_bytes
 from email.errors import HeaderParseError
@@ -16,7 +17,8 @@ from typing import Any, Final
 
 from app.domain.document import LoadedDocument
 from app.errors import CairnError, EncryptedDocumentError, ParseError, ParserLimitError, UnsupportedTypeError
-from app.ingest.loaders import html, load as load_file, recognize, render, sniff
+from app.ingest.loaders import html, recognize, render, sniff
+from app.ingest.loaders import load as load_file
 from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.text import decode
 
@@ -28,6 +30,7 @@ _DEEPEST: Final = 20
 _MOST_PARTS: Final = 1000
 _SIGNATURES: Final = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
 _ENCRYPTED: Final = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
+_NO_BASE64: Final = re.compile(r"[^A-Za-z0-9+/]+")
 _HEADING: Final = re.compile(r"^(#{1,6})(?= )", re.MULTILINE)
 _TABLE: Final = "| --- |"
 _STOPGAP: Final = 0.5
@@ -82,7 +85,9 @@ class _Reader:
             raise _too_nested()
         kind, inner = part.get_content_type(), _inner(part)
         if kind in _ENCRYPTED:
-            raise EncryptedDocumentError("the mail is encrypted; save it decrypted from your mail program and send that")
+            raise EncryptedDocumentError(
+                "the mail is encrypted; save it decrypted from your mail program and send that"
+            )
         if kind == "multipart/alternative":
             yield from self._alternative(inner, depth, attachments)
         elif kind == "message/rfc822":
@@ -138,6 +143,10 @@ def _inner(part: Message) -> list[Message]:
 
 
 def _content(part: Message) -> bytes:
+    """Bytes of a part. The standard library gives base64 that is cut off as it stands."""
+    if str(part.get("Content-Transfer-Encoding", "")).strip().lower() == "base64":
+        letters = _NO_BASE64.sub("", str(part.get_payload()).partition("=")[0])
+        return b64decode(letters[: len(letters) - (len(letters) % 4 == 1)] + "==")
     payload: Any = part.get_payload(decode=True)
     return payload if isinstance(payload, bytes) else b""
 
@@ -163,7 +172,7 @@ def _nested(document: LoadedDocument, depth: int) -> str:
 
 def _unfolded(text: str) -> str:
     """Lines that a mail program broke (RFC 3676) joined again: those that end with a space, but not the mark of a signature."""
-    return re.sub(r"(?<!^--) \r?\n(?![>\s]|-- )", " ", text)
+    return re.sub(r"(?m)(?<!^--) \r?\n(?![>\s]|-- )", " ", text)
 
 
 # --- headers --------------------------------------------------------------------------------------------------------

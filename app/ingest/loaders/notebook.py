@@ -1,4 +1,4 @@
-"""Jupyter notebooks (.ipynb): Markdown cells as they stand, code in fences of the kernel's language, the beginning of text outputs.
+"""Jupyter notebooks (.ipynb): Markdown as it stands, code in fences of the kernel's language, the beginning of text outputs.
 
 The format is plain JSON of four kinds of cells (nbformat 4; 3, before 2015, differs in a few names).
 """
@@ -29,7 +29,9 @@ _Json = Mapping[str, Any]
 def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """Raises ParseError for what is no notebook, EmptyDocumentError for one without cells."""
     book = _read(decode(content))
-    cells = [cell for sheet in _objects(book, "worksheets") for cell in _objects(sheet, "cells")] or _objects(book, "cells")
+    cells = [cell for sheet in _objects(book, "worksheets") for cell in _objects(sheet, "cells")] or _objects(
+        book, "cells"
+    )
     metadata = _object(book, "metadata")
     language = _language(metadata)
     blocks = [block for cell in cells for block in _cell(cell, language, limits) if block.strip()]
@@ -102,7 +104,9 @@ def _code(source: str, language: str) -> str:
 def _output(output: _Json, limits: LoadLimits) -> Iterator[str]:
     kind = output.get("output_type")
     if kind in ("stream", "error", "pyerr"):
-        text = _text(output.get("text")) or ": ".join(filter(None, (_text(output.get("ename")), _text(output.get("evalue")))))
+        text = _text(output.get("text")) or ": ".join(
+            filter(None, (_text(output.get("ename")), _text(output.get("evalue"))))
+        )
         yield _short(text)
         return
     data = _object(output, "data") or output

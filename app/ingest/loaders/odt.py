@@ -21,11 +21,22 @@ _OFFICE: Final = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TEXT: Final = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE: Final = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _MANIFEST: Final = "{urn:oasis:names:tc:opendocument:xmlns:manifest:1.0}"
-_HEADING, _PARAGRAPH, _LIST, _ITEM = f"{_TEXT}h", f"{_TEXT}p", f"{_TEXT}list", (f"{_TEXT}list-item", f"{_TEXT}list-header")
+_HEADING, _PARAGRAPH, _LIST, _ITEM = (
+    f"{_TEXT}h",
+    f"{_TEXT}p",
+    f"{_TEXT}list",
+    (f"{_TEXT}list-item", f"{_TEXT}list-header"),
+)
 _ROW, _ROWS = f"{_TABLE}table-row", (f"{_TABLE}table-header-rows", f"{_TABLE}table-rows", f"{_TABLE}table-row-group")
 _CELLS: Final = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
 _SKIPPED: Final = frozenset(
-    (f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}sequence-decls", f"{_OFFICE}forms", f"{_TEXT}ruby-text")
+    (
+        f"{_TEXT}tracked-changes",
+        f"{_OFFICE}annotation",
+        f"{_TEXT}sequence-decls",
+        f"{_OFFICE}forms",
+        f"{_TEXT}ruby-text",
+    )
 )
 _BREAKS: Final = {f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n", f"{_TEXT}soft-page-break": ""}
 _BLOCKS_INSIDE: Final = frozenset((f"{_TEXT}p", f"{_TEXT}h", f"{_TABLE}table", f"{_TEXT}list"))
@@ -54,7 +65,9 @@ def _require_readable(document: zipfile.ZipFile, files: frozenset[str]) -> None:
     if "META-INF/manifest.xml" in files and _MANIFEST_MARK in document.read("META-INF/manifest.xml"):
         raise EncryptedDocumentError("the OpenDocument file is protected by a password; remove it and send it again")
     if "content.xml" not in files:
-        raise ParseError("the OpenDocument file is damaged: it has no content; open it in LibreOffice and save it again")
+        raise ParseError(
+            "the OpenDocument file is damaged: it has no content; open it in LibreOffice and save it again"
+        )
 
 
 _MANIFEST_MARK: Final = b"encryption-data"

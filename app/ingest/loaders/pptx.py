@@ -18,7 +18,12 @@ from app.language.tables import COVERED, render_table
 _SURROUNDINGS: Final = (
     PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER, PP_PLACEHOLDER.SLIDE_NUMBER,
 )  # fmt: skip
-_LISTS: Final = (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY, PP_PLACEHOLDER.VERTICAL_OBJECT)
+_LISTS: Final = (
+    PP_PLACEHOLDER.BODY,
+    PP_PLACEHOLDER.OBJECT,
+    PP_PLACEHOLDER.VERTICAL_BODY,
+    PP_PLACEHOLDER.VERTICAL_OBJECT,
+)
 """Placeholders whose paragraphs have bullets, unless there is only one."""
 _DIAGRAM: Final = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
 _RELATION: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"

@@ -48,6 +48,7 @@ _ZIPPED = {
     b"META-INF/MANIFEST.MF": "a Java archive",
 }
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_UNKNOWN_OFFICE = "an old Office file (.doc, .xls, .ppt); save it in a newer format"
 # names of streams in old Office files
 _STREAMS = {
     "Workbook": "an old Excel workbook (.xls)",
@@ -93,6 +94,11 @@ def is_xls(content: bytes) -> bool:
     return describe(content) == _STREAMS["Workbook"]
 
 
+def is_unknown_office(content: bytes) -> bool:
+    """An old Office file whose content cannot be told: it may be cut off or damaged."""
+    return describe(content) in (_STREAMS["Workbook"], _UNKNOWN_OFFICE)
+
+
 def is_ods(content: bytes) -> bool:
     return _zipped(content) == _ODS
 
@@ -102,7 +108,11 @@ def is_rtf(content: bytes) -> bool:
 
 
 def is_notebook(content: bytes) -> bool:
-    return content.lstrip().startswith(b"{") and b'"nbformat"' in content and (b'"cells"' in content or b'"worksheets"' in content)
+    return (
+        content.lstrip().startswith(b"{")
+        and b'"nbformat"' in content
+        and (b'"cells"' in content or b'"worksheets"' in content)
+    )
 
 
 def is_any_text(content: bytes) -> bool:
@@ -113,7 +123,11 @@ def is_any_text(content: bytes) -> bool:
 def is_mail(content: bytes) -> bool:
     """Whether it begins with the headers that only a mail has, which went through a mail server."""
     names = _header_names(content)
-    return "from" in names and bool(names & {"date", "subject"}) and bool(names & {"received", "message-id", "mime-version"})
+    return (
+        "from" in names
+        and bool(names & {"date", "subject"})
+        and bool(names & {"received", "message-id", "mime-version"})
+    )
 
 
 def has_mail_headers(content: bytes) -> bool:
@@ -157,7 +171,7 @@ def describe(content: bytes) -> str | None:
         if "EncryptedPackage".encode("utf-16-le") in content:
             return ENCRYPTED_OFFICE
         named = (what for stream, what in _STREAMS.items() if stream.encode("utf-16-le") in content)
-        return next(named, "an old Office file (.doc, .xls, .ppt); save it in a newer format")
+        return next(named, _UNKNOWN_OFFICE)
     if content[:4] == b"RIFF" or content[4:8] == b"ftyp":
         return "an audio, video or image file"
     if content.startswith(b"MZ") and b"\x00" in content[:64]:

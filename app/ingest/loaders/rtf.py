@@ -28,17 +28,30 @@ _BINARY: Final = re.compile(r"\\bin\d")
 def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """Raises ParseError for a damaged file."""
     source = content.decode("latin-1")
-    if source.count("{") > source.count("}") + 1 and not _BINARY.search(source):
-        raise ParseError("the RTF document is cut off: its groups are not closed; open it in a word processor and save it again")
+    if _is_cut_off(source):
+        raise ParseError(
+            "the RTF document is cut off: its groups are not closed; open it in a word processor and save it again"
+        )
     title = _TITLE.search(source)
     try:
-        text = rtf_to_text(_WORD.sub(_marked, source), errors="replace")
-        stated = rtf_to_text("{\\rtf1\\ansi " + title[1] + "}", errors="replace") if title else None
+        text = _text_of(_WORD.sub(_marked, source))
+        stated = _text_of("{\\rtf1\\ansi " + title[1] + "}") if title else None
     except (ValueError, IndexError, KeyError, LookupError, OverflowError) as error:
         raise ParseError(
             f"the RTF document is damaged ({type(error).__name__}); open it in a word processor and save it again"
         ) from None
     return LoadedText(render.join(_blocks(text)), title=stated)
+
+
+def _is_cut_off(source: str) -> bool:
+    """Whether groups are left open. Pictures in binary may hold any bytes, so nothing is known of files with such."""
+    bare = source.replace("\\\\", "").replace("\\{", "").replace("\\}", "")
+    return bare.count("{") > bare.count("}") and not _BINARY.search(source)
+
+
+def _text_of(source: str) -> str:
+    text: str = rtf_to_text(source, errors="replace")  # type: ignore[no-untyped-call]
+    return text
 
 
 def _marked(match: re.Match[str]) -> str:

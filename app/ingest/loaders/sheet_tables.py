@@ -86,18 +86,25 @@ def _has_labels(rows: Sequence[Row], columns: Sequence[int]) -> bool:
 
 def _block(rows: Sequence[Row]) -> Iterator[str]:
     """A table with the lines above and below it that stand alone in their rows."""
-    alone = [len(_texts(row)) == 1 for row in rows]
+    alone = [_stands_alone(row) for row in rows]
     if all(alone):
-        yield render.paragraph("\n".join(_texts(row)[0] for row in rows))
+        yield render.paragraph("\n".join(row[0] for row in rows))
         return
     first = alone.index(False)
     last = len(alone) - alone[::-1].index(False)
     for row in rows[:first]:
-        yield render.paragraph(_texts(row)[0])
-    yield render_table(rows[first:last])
+        yield render.paragraph(row[0])
+    yield render_table(rows[first:last], header_rows=_merged_header(rows[first:last]))
     for row in rows[last:]:
-        yield render.paragraph(_texts(row)[0])
+        yield render.paragraph(row[0])
 
 
-def _texts(row: Row) -> list[str]:
-    return [cell for cell in row if cell and cell != COVERED]
+def _merged_header(rows: Sequence[Row]) -> int | None:
+    """How many rows are the header where it begins with merged cells, below which a row names each column; else None."""
+    count = next((at for at, row in enumerate(rows) if COVERED not in row or any(map(is_value, row))), 0)
+    return count + 1 if count and not any(map(is_value, rows[count])) else None
+
+
+def _stands_alone(row: Row) -> bool:
+    """Whether a row is one text at the left; one further to the right is over columns, whose header it is a part of."""
+    return bool(row[0]) and not _is_filled(row[1:])

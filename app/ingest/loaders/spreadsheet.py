@@ -69,7 +69,9 @@ def _damaged(error: Exception) -> ParseError:
 
 def _why_empty(formats: CellFormats | None) -> str:
     if formats and formats.has_formulas():
-        return "the workbook holds formulas that were never calculated; open it in Excel or LibreOffice and save it again"
+        return (
+            "the workbook holds formulas that were never calculated; open it in Excel or LibreOffice and save it again"
+        )
     return "the workbook holds no text on any visible sheet"
 
 
