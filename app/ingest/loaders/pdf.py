@@ -12,8 +12,8 @@ import pypdfium2.raw as raw
 from app.domain.document import PageStart
 from app.errors import EmptyDocumentError, EncryptedDocumentError, NoTextLayerError, ParseError, ParserLimitError
 from app.ingest.loaders.base import LoadedText, LoadLimits
-from app.ingest.loaders.pdf_layout import read_rulings, read_words
-from app.ingest.loaders.pdf_tables import Cells, find_tables, with_header_of
+from app.ingest.loaders.pdf_layout import PlacedTable, read_rulings, read_words
+from app.ingest.loaders.pdf_tables import find_tables, with_header_of
 from app.language.tables import render_table
 from app.language.text import normalise
 
@@ -65,7 +65,7 @@ def _open(content: bytes) -> Any:
 
 def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
     total = 0
-    open_table: Cells | None = None
+    open_table: PlacedTable | None = None
     for index in range(len(document)):
         try:
             page = document[index]
@@ -84,7 +84,7 @@ def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
         yield normalise(text).strip()
 
 
-def _page_text(page: Any, layer: Any, before: Cells | None) -> tuple[str, Cells | None]:
+def _page_text(page: Any, layer: Any, before: PlacedTable | None) -> tuple[str, PlacedTable | None]:
     """The text of a page with its tables, and the one with which it ends; `before`: that of the page before."""
     text = layer.get_text_range()
     if len(text) != layer.count_chars():
@@ -102,7 +102,7 @@ def _is_margin(text: str) -> bool:
     return len(text.split()) <= _MARGIN_WORDS
 
 
-def _with_tables(text: str, tables: Sequence[Cells]) -> str:
+def _with_tables(text: str, tables: Sequence[PlacedTable]) -> str:
     """The text with each table, written as one, in the place where its first cell stood."""
     cuts = sorted((start, end, at) for at, table in enumerate(tables) for start, end in table.taken)
     parts: list[str] = []

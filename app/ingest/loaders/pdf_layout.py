@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +21,8 @@ _BACK: Final = 0.3
 """Share of the height by which what is drawn further left is something else, printed over what was there."""
 _NUMBER_ENDS = re.compile(r"(?:\d{3}|[.,]\d+|\d%|\d\)|—)$")
 _NUMBER_BEGINS = re.compile(r"[$€£(—]|\d{4}|\d{1,3}[.,]\d")
+_TWO_NUMBERS = re.compile(r",\d{3}\d|.{3}[\d%)][$€£]")
+"""What cannot be one number: "29,601102,242", "$22,506$40,362". The last character is the first of the second."""
 _MOST_OBJECTS: Final = 20_000
 _MOST_EDGES: Final = 4_000
 """A page with more of them is a drawing: its rulings are not looked for."""
@@ -30,7 +32,7 @@ _SHORT: Final = 4.0
 """Points: a shorter line is part of a letter or an ornament."""
 
 
-class Word(NamedTuple):
+class PlacedWord(NamedTuple):
     """Characters [start, end) of the page's text without white space, and the box around them."""
 
     start: int
@@ -62,6 +64,26 @@ class Rulings:
     vertical: tuple[Edge, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedTable:
+    """A table: rows of equally many cells, the characters of the page's text that they took, and for a table without rulings
+    where its columns lie: (left, right) each."""
+
+    rows: tuple[tuple[str, ...], ...]
+    taken: tuple[tuple[int, int], ...]
+    columns: tuple[tuple[float, float], ...]
+    top: float
+    bottom: float
+
+    @property
+    def start(self) -> int:
+        return self.taken[0][0]
+
+    @property
+    def end(self) -> int:
+        return self.taken[-1][1]
+
+
 class _View:
     """From the page's coordinates to those of its reader."""
 
@@ -84,26 +106,26 @@ class _View:
         return min(a, c), min(b, d), max(a, c), max(b, d)
 
 
-def read_words(page: Any, layer: Any, text: str) -> list[Word]:
+def read_words(page: Any, layer: Any, text: str) -> list[PlacedWord]:
     """The words in the order in which the page draws them. `text`: a character for each of `layer`."""
     view = _View(page)
     box = raw.FS_RECTF()
     char_box, handle = raw.FPDFText_GetLooseCharBox, layer.raw
-    words: list[Word] = []
+    words: list[PlacedWord] = []
     start = -1
     left = top = right = bottom = glyph = 0.0
     for at, char in enumerate(text):
         if char.isspace() or char == "\x02" or not char_box(handle, at, box):
             if start >= 0:
                 end = at + (char == "\x02")  # the mark of a hyphen belongs to the word that it breaks
-                words.append(Word(start, end, text[start:end], left, top, right, bottom))
+                words.append(PlacedWord(start, end, text[start:end], left, top, right, bottom))
             start = -1
             continue
         x0, y0, x1, y1 = view.box(box.left, box.bottom, box.right, box.top)
         if start >= 0 and x0 != glyph:  # letters of one ligature share a box
             gap = (x0 - right) / max(bottom - top, 1.0)
             if y0 > bottom or y1 < top or _is_apart(text, start, at, gap):
-                words.append(Word(start, at, text[start:at], left, top, right, bottom))
+                words.append(PlacedWord(start, at, text[start:at], left, top, right, bottom))
                 start = -1
         glyph = x0
         if start < 0:
@@ -111,13 +133,15 @@ def read_words(page: Any, layer: Any, text: str) -> list[Word]:
         else:
             left, top, right, bottom = min(left, x0), min(top, y0), max(right, x1), max(bottom, y1)
     if start >= 0:
-        words.append(Word(start, len(text), text[start:], left, top, right, bottom))
+        words.append(PlacedWord(start, len(text), text[start:], left, top, right, bottom))
     return words
 
 
 def _is_apart(text: str, start: int, at: int, gap: float) -> bool:
     """Whether another word begins at `at` without white space: printed over the one before, or a number close behind another."""
     if gap < -_BACK or gap > CELL_GAP:
+        return True
+    if _TWO_NUMBERS.match(text, at - 4, at + 1) and at - start > 3:
         return True
     if -_TOUCHING < gap < _TOUCHING:
         return False
@@ -172,3 +196,14 @@ def _edges(page: Any) -> Iterator[tuple[float, float, float, float]]:
             if raw.FPDFPathSegment_GetClose(segment):
                 yield *last, *first
                 last = first
+
+
+def joined(words: Iterable[PlacedWord]) -> str:
+    text = ""
+    for word in words:
+        text += word.text if not text or text.endswith("\x02") else f" {word.text}"
+    return text
+
+
+def places_of(words: Iterable[PlacedWord]) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted((word.start, word.end) for word in words))

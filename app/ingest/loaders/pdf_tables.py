@@ -8,16 +8,16 @@ formulas have no column of numbers, and a table of contents has leaders.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median, quantiles
 from typing import Final
 
-from app.ingest.loaders.pdf_layout import CELL_GAP, Edge, Rulings, Word
+from app.ingest.loaders.pdf_grids import ruled_tables
+from app.ingest.loaders.pdf_layout import CELL_GAP, PlacedTable, PlacedWord, Rulings, joined, places_of
 from app.language.table_headers import find_header_rows
-from app.language.tables import COVERED, is_value, is_year
+from app.language.tables import is_value, is_year
 
 _NUMBER_GAP: Final = 0.45
 """The same between two numbers, which have no wide space between them."""
@@ -27,8 +27,6 @@ _ROW_REACH: Final = 6
 """How many lines up a cell may still join the row of the cells to its left: lines of a cell."""
 _ALIGNED: Final = 1.2
 """Points between edges that are aligned."""
-_SNAP: Final = 3.0
-"""Points between ruled lines that are one, or that touch."""
 _MOST_ROWS: Final = 400
 """Lines of a block; of more, each is looked at by itself."""
 _APART: Final = 3.0
@@ -40,51 +38,32 @@ _LONG: Final = 60
 _LEADER = re.compile(r"[.…_·]+")
 """A word of the dots between a label and its number."""
 _ORDINAL = re.compile(r"[(\[]\d{1,3}[)\].]?|\d{1,3}[.)\]]")
+_NONE: Final = {*"-–—−*", "--", "- -", "n/a"}
 _SIGN = re.compile(r"[$€£¥%()]+|[A-Z]{2,3}\$?")
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """A table: rows of equally many cells, the characters of the page's text that they took, and for a table without rulings
-    where its columns lie: (left, right) each."""
-
-    rows: tuple[tuple[str, ...], ...]
-    taken: tuple[tuple[int, int], ...]
-    columns: tuple[tuple[float, float], ...]
-    top: float
-    bottom: float
-
-    @property
-    def start(self) -> int:
-        return self.taken[0][0]
-
-    @property
-    def end(self) -> int:
-        return self.taken[-1][1]
 
 
 @dataclass(slots=True)
 class _Segment:
     """Neighbouring words of one line: what may be a cell."""
 
-    words: list[Word]
+    words: list[PlacedWord]
     left: float
     top: float
     right: float
     bottom: float
 
     @classmethod
-    def of(cls, word: Word) -> _Segment:
+    def of(cls, word: PlacedWord) -> _Segment:
         return cls([word], word.left, word.top, word.right, word.bottom)
 
-    def add(self, word: Word) -> None:
+    def add(self, word: PlacedWord) -> None:
         self.words.append(word)
         self.left, self.right = min(self.left, word.left), max(self.right, word.right)
         self.top, self.bottom = min(self.top, word.top), max(self.bottom, word.bottom)
 
     @property
     def text(self) -> str:
-        return _joined(self.words)
+        return joined(self.words)
 
     @property
     def height(self) -> float:
@@ -128,15 +107,15 @@ class _Row:
         return len(self.segments) > 1
 
 
-def find_tables(words: Sequence[Word], rulings: Rulings, before: Cells | None = None) -> list[Cells]:
+def find_tables(words: Sequence[PlacedWord], rulings: Rulings, before: PlacedTable | None = None) -> list[PlacedTable]:
     """The tables in the order of the page's text. `before`: the table with which the page before ends, which may go on here."""
-    tables = list(_ruled_tables(words, rulings))
+    tables = list(ruled_tables(words, rulings))
     taken = {start for table in tables for start, _ in table.taken}
     tables += _aligned_tables([word for word in words if word.start not in taken], before)
     return sorted(tables, key=lambda table: table.start)
 
 
-def with_header_of(before: Cells, table: Cells) -> Cells:
+def with_header_of(before: PlacedTable, table: PlacedTable) -> PlacedTable:
     """A table that goes on from the page before, with the header of that one where it has no other."""
     header = before.rows[: find_header_rows([*before.rows])]
     if not header or not _same_columns(before, table.columns) or table.rows[: len(header)] == header:
@@ -144,145 +123,29 @@ def with_header_of(before: Cells, table: Cells) -> Cells:
     return replace(table, rows=header + table.rows)
 
 
-def _joined(words: Iterable[Word]) -> str:
-    text = ""
-    for word in words:
-        text += word.text if not text or text.endswith("\x02") else f" {word.text}"
-    return text
-
-
-def _taken(words: Iterable[Word]) -> tuple[tuple[int, int], ...]:
-    return tuple(sorted((word.start, word.end) for word in words))
-
-
-# --- ruled tables ---------------------------------------------------------------------------------------------------
-
-
-def _ruled_tables(words: Sequence[Word], rulings: Rulings) -> Iterator[Cells]:
-    for horizontal, vertical in _grids(rulings):
-        ys, xs = _snapped(edge.at for edge in horizontal), _snapped(edge.at for edge in vertical)
-        if len(xs) < 3 or len(ys) < 3:
-            continue
-        inside = [
-            word
-            for word in words
-            if xs[0] - _SNAP <= (word.left + word.right) / 2 <= xs[-1] + _SNAP
-            and ys[0] - _SNAP <= (word.top + word.bottom) / 2 <= ys[-1] + _SNAP
-        ]
-        if rows := _fill_grid(inside, xs, ys, horizontal, vertical):
-            yield Cells(rows, _taken(inside), tuple(zip(xs, xs[1:], strict=False)), ys[0], ys[-1])
-
-
-def _grids(rulings: Rulings) -> list[tuple[list[Edge], list[Edge]]]:
-    """Horizontal and vertical lines that touch each other, directly or through others."""
-    lines = [*rulings.horizontal, *rulings.vertical]
-    split = len(rulings.horizontal)
-    parent = list(range(len(lines)))
-
-    def root(at: int) -> int:
-        while parent[at] != at:
-            parent[at] = parent[parent[at]]
-            at = parent[at]
-        return at
-
-    for v, vertical in enumerate(rulings.vertical, split):
-        for h, horizontal in enumerate(rulings.horizontal):
-            if (
-                horizontal.start - _SNAP <= vertical.at <= horizontal.end + _SNAP
-                and vertical.start - _SNAP <= horizontal.at <= vertical.end + _SNAP
-            ):
-                parent[root(h)] = root(v)
-    groups: dict[int, tuple[list[Edge], list[Edge]]] = defaultdict(lambda: ([], []))
-    for at, line in enumerate(lines):
-        groups[root(at)][at >= split].append(line)
-    return list(groups.values())
-
-
-def _snapped(places: Iterable[float]) -> list[float]:
-    """Places, those that are one merged."""
-    kept: list[float] = []
-    for place in sorted(places):
-        if not kept or place - kept[-1] > _SNAP:
-            kept.append(place)
-    return kept
-
-
-def _fill_grid(
-    words: Sequence[Word],
-    xs: Sequence[float],
-    ys: Sequence[float],
-    horizontal: Sequence[Edge],
-    vertical: Sequence[Edge],
-) -> tuple[tuple[str, ...], ...]:
-    """The words in the cells of the grid; nothing where it is no table: fewer than two rows or columns with text, or mostly
-    empty. What no line parts is one cell: over columns COVERED stands for it, over rows it is repeated."""
-    width, height = len(xs) - 1, len(ys) - 1
-    held: dict[tuple[int, int], list[Word]] = defaultdict(list)
-    for word in words:
-        row = _slot(ys, (word.top + word.bottom) / 2)
-        held[row, _slot(xs, (word.left + word.right) / 2)].append(word)
-    owner = _merged(xs, ys, horizontal, vertical)
-    texts: dict[tuple[int, int], list[Word]] = defaultdict(list)
-    for cell, inside in held.items():
-        texts[owner[cell]].extend(inside)
-    said = {cell: _joined(sorted(inside)) for cell, inside in texts.items()}
-    if len({row for row, _ in said}) < 2 or len({column for _, column in said}) < 2:
-        return ()
-    if 2 * len(said) < len({*owner.values()}):
-        return ()
-    rows = []
-    for row in range(height):
-        cells = []
-        for column in range(width):
-            mine = owner[row, column]
-            over = column and owner[row, column - 1] == mine
-            cells.append(COVERED if over else said.get(mine, ""))
-        rows.append(tuple(cells))
-    return tuple(rows)
-
-
-def _slot(edges: Sequence[float], place: float) -> int:
-    """Index of the interval in which the place lies."""
-    return max(0, min(sum(edge <= place for edge in edges) - 1, len(edges) - 2))
-
-
-def _merged(
-    xs: Sequence[float], ys: Sequence[float], horizontal: Sequence[Edge], vertical: Sequence[Edge]
-) -> dict[tuple[int, int], tuple[int, int]]:
-    """For each (row, column) of the grid the upper left one of the cell that it is part of."""
-    owner: dict[tuple[int, int], tuple[int, int]] = {}
-    for row in range(len(ys) - 1):
-        y = (ys[row] + ys[row + 1]) / 2
-        for column in range(len(xs) - 1):
-            x = (xs[column] + xs[column + 1]) / 2
-            if column and not _is_ruled(vertical, xs[column], y):
-                owner[row, column] = owner[row, column - 1]
-            elif row and not _is_ruled(horizontal, ys[row], x):
-                owner[row, column] = owner[row - 1, column]
-            else:
-                owner[row, column] = (row, column)
-    return owner
-
-
-def _is_ruled(edges: Sequence[Edge], at: float, across: float) -> bool:
-    return any(abs(edge.at - at) <= _SNAP and edge.start <= across <= edge.end for edge in edges)
-
-
 # --- tables without rulings -----------------------------------------------------------------------------------------
 
 
-def _aligned_tables(words: Sequence[Word], before: Cells | None) -> Iterator[Cells]:
+def _aligned_tables(words: Sequence[PlacedWord], before: PlacedTable | None) -> Iterator[PlacedTable]:
     leaders = [word for word in words if _LEADER.fullmatch(word.text)]
     rows = _rows(_segments([word for word in words if not _LEADER.fullmatch(word.text)]))
-    first = True
-    for block in _blocks(rows):
-        table = _table(block, before if first else None)
-        first = False
-        if table:
-            yield table
+    for number, block in enumerate(_blocks(rows)):
+        table = _table(block, None if number else before)
+        if not table:
+            continue
+        led = [word for word in leaders if table.start < word.start < table.end]
+        if not (2 * len(led) >= len(table.rows) and _names_pages(table)):
+            yield replace(table, taken=tuple(sorted([*table.taken, *((word.start, word.end) for word in led)])))
 
 
-def _segments(words: Sequence[Word]) -> Iterator[_Segment]:
+def _names_pages(table: PlacedTable) -> bool:
+    """Whether it is a table of contents: the last column counts upwards."""
+    last = [row[-1] for row in table.rows if row[-1]]
+    numbers = [int(cell) for cell in last if cell.isdecimal() and len(cell) < 5]
+    return 5 * len(numbers) >= 4 * len(last) and numbers == sorted(numbers)
+
+
+def _segments(words: Sequence[PlacedWord]) -> Iterator[_Segment]:
     current: _Segment | None = None
     for word in words:
         if current and _goes_on(current, word):
@@ -295,7 +158,7 @@ def _segments(words: Sequence[Word]) -> Iterator[_Segment]:
         yield current
 
 
-def _goes_on(segment: _Segment, word: Word) -> bool:
+def _goes_on(segment: _Segment, word: PlacedWord) -> bool:
     """Whether a word belongs to the same cell as the one drawn before it."""
     last = segment.words[-1]
     overlap = min(last.bottom, word.bottom) - max(last.top, word.top)
@@ -371,7 +234,7 @@ def _trimmed(block: Sequence[_Row]) -> list[_Row]:
     return list(block[first : last + 1])
 
 
-def _table(rows: list[_Row], before: Cells | None) -> Cells | None:
+def _table(rows: list[_Row], before: PlacedTable | None) -> PlacedTable | None:
     """The block as a table; None where it is none."""
     rows = _trimmed(_join_wrapped(rows))
     if not rows:
@@ -386,7 +249,7 @@ def _table(rows: list[_Row], before: Cells | None) -> Cells | None:
     if not _is_table(grid, rows, continues=continues):
         return None
     words = [word for row in rows for segment in row.segments for word in segment.words]
-    return Cells(tuple(map(tuple, grid)), _taken(words), tuple(spans), rows[0].top, rows[-1].bottom)
+    return PlacedTable(tuple(map(tuple, grid)), places_of(words), tuple(spans), rows[0].top, rows[-1].bottom)
 
 
 def _join_wrapped(rows: list[_Row]) -> list[_Row]:
@@ -410,7 +273,13 @@ def _tight_distance(rows: Sequence[_Row]) -> float:
     most lines are."""
     pairs = list(pairwise(rows))
     between = [low.top - high.top for high, low in pairs if high.is_multiple and low.is_multiple]
-    usual = min(between) if between else quantiles([low.top - high.top for high, low in pairs] * 2, n=4)[2] if pairs else 0.0
+    usual = (
+        min(between)
+        if between
+        else quantiles([low.top - high.top for high, low in pairs] * 2, n=4)[2]
+        if pairs
+        else 0.0
+    )
     return _WRAPPED * usual
 
 
@@ -533,7 +402,7 @@ def _nearest(segment: _Segment, spans: Sequence[tuple[float, float]]) -> int:
     return min(range(len(spans)), key=distance)
 
 
-def _same_columns(before: Cells, spans: Sequence[tuple[float, float]]) -> bool:
+def _same_columns(before: PlacedTable, spans: Sequence[tuple[float, float]]) -> bool:
     return len(before.columns) == len(spans) and all(
         _overlap(one, other) > 0.3 for one, other in zip(before.columns[1:], spans[1:], strict=True)
     )
@@ -549,11 +418,16 @@ def _is_table(grid: Sequence[Sequence[str]], rows: Sequence[_Row], *, continues:
         return False
     if sum(len(cell) > 2 * _LONG for cell in filled) > len(filled) / 10:
         return False
-    if sum(bool(_LEADERS.search(cell)) for cell in filled) >= multiple / 2 and len(grid[0]) < 4:
-        return False
     return any(_is_column_of_numbers([row[at] for row in grid if row[at]]) for at in range(1, len(grid[0])))
 
 
 def _is_column_of_numbers(cells: Sequence[str]) -> bool:
-    values = [cell for cell in cells if (is_value(cell) or is_year(cell)) and not _ORDINAL.fullmatch(cell)]
+    values = [cell for cell in cells if _is_number(cell)]
     return len(values) >= 2 and 2 * len(values) >= len([cell for cell in cells if not _SIGN.fullmatch(cell)])
+
+
+def _is_number(cell: str) -> bool:
+    """A number, or a mark for none; neither the number of an item nor the punctuation of code."""
+    if not (is_value(cell) or is_year(cell)) or _ORDINAL.fullmatch(cell):
+        return False
+    return cell in _NONE or any(map(str.isdigit, cell))
