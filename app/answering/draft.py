@@ -21,6 +21,8 @@ from app.answer.advice import rephrase
 from app.answer.context import Context, assemble_with_graph
 from app.answer.extract import ENOUGH, AnsweredPart, extract, join_parts, repeats_only
 from app.answer.generate import generate
+from app.answer.refusal import not_mentioned
+from app.answering.absent import find_absent
 from app.answering.check import (
     Checked,
     check,
@@ -226,6 +228,8 @@ async def _extracted(run: Run, material: Material) -> Draft:
 
 
 async def _extract(run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int) -> Draft:
+    if absent := await find_absent(run, text, passages):
+        return not_mentioned(absent, run.plan.language)
     settings, embedder = run.settings.answer, run.deps.embedder
     asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
     return await extract(asked, passages, embedder, settings, first=first, known=material.known, enough=material.enough)
@@ -236,11 +240,11 @@ async def _extract(run: Run, material: Material, text: str, passages: tuple[Pass
 
 async def advise(run: Run, draft: Draft) -> Draft:
     """The refusal with what to do next: a question back where the message is ambiguous, else other words."""
-    titles = await run.deps.library.titles(run.question.collection, SHOWN)
+    topics = await run.deps.library.topics(run.question.collection, SHOWN)
     if _ambiguous(run):
-        advice = question_back(run.question.text, run.plan.language, titles)
+        advice = question_back(run.question.text, run.plan.language, topics)
     else:
-        advice = rephrase(run.plan.language, titles)
+        advice = rephrase(run.plan.language, topics)
     said = draft.text
     if said in refusals():  # "merci bcp" has no word that tells its language, but the plan knows it
         said = replies(run.plan.language).refusal
