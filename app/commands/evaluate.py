@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,6 +43,10 @@ Limit = Annotated[int | None, typer.Option("--limit-queries", min=1, help="Only 
 NoIndex = Annotated[bool, typer.Option("--no-index", help="Search the collection as it stands.")]
 Fresh = Annotated[
     bool, typer.Option("--fresh", help="Empty the collection first: after a change of chunking or model.")
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="FIELD=VALUE,...", help="Only questions whose field is one of the values."),
 ]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write JSON; - is stdout.")]
 Run = Annotated[
@@ -162,6 +166,14 @@ def groundedness(
     from app.commands import evaluations
 
     return _run(evaluations.groundedness(paths, json, plot, with_model=with_model))
+
+
+def _conditions(texts: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Raises BadParameter."""
+    pairs = [text.partition("=") for text in texts]
+    if any(not name or not values for name, _, values in pairs):
+        raise typer.BadParameter("wanted FIELD=VALUE or FIELD=VALUE,VALUE", param_hint="--where")
+    return {name: frozenset(values.split(",")) for name, _, values in pairs}
 
 
 def _run(work: Coroutine[Any, Any, int]) -> int:

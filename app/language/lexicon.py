@@ -294,12 +294,14 @@ class Orders(_Section):
 
 
 class Documents(_Section):
-    """Which words of a message are about documents as such (app/answering/naming.py)."""
+    """Which words are about documents as such: of a message (app/answering/naming.py), of a title."""
 
     verbs: Words = NONE
     """What one does with documents."""
     called: Words = NONE
     """What documents and collections are called."""
+    placeholders: Phrases = ()
+    """Titles that programs and templates put where none was written (app/ingest/loaders/titles.py)."""
 
 
 class Nouns(_Section):
