@@ -32,10 +32,10 @@ from app.answering.check import (
     feedback,
     note_attempt,
 )
-from app.answering.context import Outcome, Run, describe_coverage
+from app.answering.context import Outcome, Run
 from app.answering.naming import without_names
 from app.answering.replies import SHOWN, question_back
-from app.domain.answer import Citation, Draft
+from app.domain.answer import Citation, Coverage, Draft, coverage_of
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.graph import GraphContext
 from app.domain.passage import Passage
@@ -66,7 +66,7 @@ class Material:
     known: str = ""
     enough: float = ENOUGH
     task: str = ""
-    coverage: str = ""
+    coverage: Coverage | None = None
     shown: tuple[Passage, ...] = ()
     facts: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
@@ -179,7 +179,7 @@ async def _generate(run: Run, material: Material, context: Context, attempt: int
 async def settle(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
     """The answer that is given: as it is, with what is not supported said; in strict mode what the sources say."""
     assert run.deps.chat is not None
-    read = material.coverage or describe_coverage(len(material.passages), material.visible)
+    read = material.coverage or coverage_of(len(material.passages), material.visible)
     if strict and best.refuted:
         outcome = await quote_from(run, material)
         reason = "The generated answer was not supported by its sources and is withheld (strict checking)."
@@ -207,7 +207,7 @@ async def quote_from(run: Run, material: Material) -> Outcome:
     if not draft.found:
         draft = await advise(run, draft)
     return Outcome(
-        draft, "extractive", sources, material.confidence, describe_coverage(len(sources), max(len(sources), material.visible)),
+        draft, "extractive", sources, material.confidence, coverage_of(len(sources), max(len(sources), material.visible)),
         needs_clarification=not draft.found and _ambiguous(run), degraded=material.degraded, more=material.more,
     )  # fmt: skip
 
