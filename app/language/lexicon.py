@@ -395,7 +395,7 @@ class Symbols(_Section):
     """Relation, whether it is asked from its end ("who calls x": in), and a pattern with <the>, <name> or <file>."""
 
 
-class Asked(_Section):
+class AskedKinds(_Section):
     """What kind of thing a question asks for, and what shows in a text that it is there (app/answer/asked.py); as written."""
 
     number: Patterns = ()
@@ -544,7 +544,7 @@ class Language(_Section):
     numbers: Numbers = Numbers()
     graph: Graph = Graph()
     symbols: Symbols = Symbols()
-    asked: Asked = Asked()
+    asked: AskedKinds = AskedKinds()
     claims: Claims = Claims()
     guards: Guards = Guards()
     replies: Replies = Replies()
