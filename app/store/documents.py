@@ -168,6 +168,7 @@ async def publish(
         passage_count=len(document.passages),
         chunk_count=len(document.chunks),
         duplicate=False,
+        notes=document.notes,
     )
 
 

@@ -187,6 +187,7 @@ def load(content: bytes, kind: FileKind, limits: LoadLimits) -> LoadedDocument:
         kind.loader.markup,
         title=title or None,
         pages=read.pages,
+        notes=read.notes,
         code_language=kind.code_language,
     )
 

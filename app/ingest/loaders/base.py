@@ -21,15 +21,19 @@ class LoadLimits(Protocol):
     @property
     def max_unpacked_bytes(self) -> int: ...
 
+    @property
+    def parse_seconds(self) -> int: ...
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedText:
     """What a loader reads out of a file. The text is normalised afterwards; one with `pages` must be so already, or its page
-    starts are wrong (`app.language.text.normalise`)."""
+    starts are wrong (`app.language.text.normalise`). `notes`: what was not read, for people."""
 
     text: str
     title: str | None = None
     pages: tuple[PageStart, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 Load = Callable[[bytes, LoadLimits], LoadedText]

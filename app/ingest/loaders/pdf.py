@@ -10,17 +10,13 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from app.domain.document import PageStart
-from app.errors import EmptyDocumentError, EncryptedDocumentError, NoTextLayerError, ParseError, ParserLimitError
+from app.errors import EncryptedDocumentError, ParseError, ParserLimitError
 from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.pdf_layout import PlacedTable, read_rulings, read_words
+from app.ingest.loaders.pdf_scans import read_scans
 from app.ingest.loaders.pdf_tables import find_tables, with_header_of
 from app.language.tables import render_table
 from app.language.text import normalise
-
-_SPARSE = 50
-"""A page with fewer characters may be a scan with a caption or a page number."""
-_COVERED = 0.3
-"""Share of a page that images cover at least when the page is a scan."""
 
 _MARGIN_WORDS = 25
 """Words before or behind a table that goes on over a page break: running titles, page numbers."""
@@ -45,9 +41,9 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
             f"the PDF has {len(document)} pages, more than ingest.maxPages ({limits.max_pages}); split it"
         )
     texts = list(_page_texts(document, limits))
-    _require_text(document, texts)
+    notes = read_scans(document, texts, limits.parse_seconds)
     text, pages = _join(_mend_hyphens(texts))
-    return LoadedText(text, title=_title(document), pages=pages)
+    return LoadedText(text, title=_title(document), pages=pages, notes=notes)
 
 
 def _open(content: bytes) -> Any:
@@ -161,39 +157,6 @@ def _join(texts: list[str]) -> tuple[str, tuple[PageStart, ...]]:
         starts.append(PageStart(position, number))
         position += len(text) + 2
     return "\n\n".join(texts), tuple(starts)
-
-
-def _require_text(document: Any, texts: list[str]) -> None:
-    """Raise when the pages are pictures of text. One page with real text is enough to go on."""
-    scans = blank = 0
-    for index, text in enumerate(texts):
-        if len("".join(text.split())) >= _SPARSE:
-            return
-        shown, images = _coverage(document, index)
-        scans += images >= _COVERED or (shown and not text)
-        blank += not text and not shown
-    if scans and scans + blank == len(texts):
-        raise NoTextLayerError(
-            "the pages hold images and hardly any text (a scan); run OCR over the file, for example with ocrmypdf"
-        )
-    if blank == len(texts):
-        raise EmptyDocumentError("the PDF has no text and no images on any page")
-
-
-def _coverage(document: Any, index: int) -> tuple[bool, float]:
-    """Whether the page shows anything, and the share of it that images cover."""
-    try:
-        page = document[index]
-    except pdfium.PdfiumError:
-        return False, 0.0
-    width, height = page.get_size()
-    shown, covered = False, 0.0
-    for item in page.get_objects(max_depth=3):
-        shown = True
-        if item.type == raw.FPDF_PAGEOBJ_IMAGE:
-            left, bottom, right, top = item.get_bounds()
-            covered += max(right - left, 0) * max(top - bottom, 0)
-    return shown, covered / max(width * height, 1)
 
 
 def _title(document: Any) -> str | None:
