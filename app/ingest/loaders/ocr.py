@@ -39,7 +39,7 @@ def installed_languages() -> tuple[str, ...]:
 def read_page(page: Any, seconds: float) -> str:
     """The text of a page of a PDF, paragraphs with a blank line between them; "" where there is none to be read.
 
-    Raises TimeoutError, or OSError where Tesseract fails.
+    Raises TimeoutError where `seconds` are not enough, OSError where Tesseract fails.
     """
     width, height = page.get_size()
     scale = min(_DOTS_PER_POINT, (_MOST_PIXELS / max(width * height, 1)) ** 0.5)
@@ -52,6 +52,8 @@ def read_page(page: Any, seconds: float) -> str:
 def read_image(image: bytes, seconds: float) -> str:
     """The same for a picture in a format that Tesseract reads."""
     command = ["tesseract", "stdin", "stdout", "-l", "+".join(installed_languages()), "--dpi", "300", "tsv"]
+    if seconds <= 0:
+        raise TimeoutError
     try:
         done = subprocess.run(
             command, input=image, capture_output=True, timeout=seconds, check=False,

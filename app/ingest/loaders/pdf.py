@@ -13,6 +13,7 @@ from app.domain.document import PageStart
 from app.errors import EncryptedDocumentError, ParseError, ParserLimitError
 from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.pdf_layout import PlacedTable, read_rulings, read_words
+from app.ingest.loaders.pdf_rtl import join_marks, restore_order
 from app.ingest.loaders.pdf_scans import read_scans
 from app.ingest.loaders.pdf_tables import find_tables, with_header_of
 from app.language.tables import render_table
@@ -25,9 +26,6 @@ _HYPHEN = re.compile(r"(?<!\w)(\w+)\x02(\w+)")  # PDFium's mark for a hyphen at 
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\ufeff\ufffe\uffff]+")
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _LINE_TAIL = re.compile(r"[ \t]+(?=\n)")
-_STRAY_MARK = re.compile("(?<=[\u0621-\u064a]) ([\u064b-\u0652\u0670]+)([\u0621-\u064a])")  # vowel before its letter
-_GLUED = re.compile("(?<=[A-Za-z])(?=[\u0621-\u064a])")
-_LIGATURE = re.compile("[اأإآٱ]ل")
 
 
 def load(content: bytes, limits: LoadLimits) -> LoadedText:
@@ -82,15 +80,23 @@ def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
 
 def _page_text(page: Any, layer: Any, before: PlacedTable | None) -> tuple[str, PlacedTable | None]:
     """The text of a page with its tables, and the one with which it ends; `before`: that of the page before."""
-    text = layer.get_text_range()
-    if len(text) != layer.count_chars():
-        return text, None  # offsets into the text and the glyphs do not agree
-    text = _turn_ligatures(layer, text)
+    text = restore_order(layer, _characters(layer))
     tables = find_tables(read_words(page, layer, text), read_rulings(page), before)
     if before and tables and _is_margin(text[: tables[0].start]):
         tables[0] = with_header_of(before, tables[0])
     last = tables[-1] if tables and _is_margin(text[tables[-1].end :]) else None
-    return _mend_marks(_with_tables(text, tables)), last
+    text = join_marks(_with_tables(text, tables))
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"), last
+
+
+def _characters(layer: Any) -> str:
+    """The text with one character for each that PDFium counts, halves of surrogate pairs among them."""
+    text: str = layer.get_text_range()
+    count = layer.count_chars()
+    if len(text) == count:
+        return text
+    codes = (raw.FPDFText_GetUnicode(layer.raw, at) for at in range(count))
+    return "".join(map(chr, codes))
 
 
 def _is_margin(text: str) -> bool:
@@ -113,23 +119,6 @@ def _with_tables(text: str, tables: Sequence[PlacedTable]) -> str:
         position = end
     parts.append(text[position:].strip())
     return "\n\n".join(part for part in parts if part)
-
-
-def _turn_ligatures(layer: Any, text: str) -> str:
-    """PDFium turns right-to-left text around but not what belongs to one letter: lam-alef comes out as alef-lam. Letters that
-    came from one glyph share one box.
-    """
-    chars = list(text)
-    for match in _LIGATURE.finditer(text):
-        first, second = match.start(), match.start() + 1
-        if layer.get_charbox(first) == layer.get_charbox(second):
-            chars[first], chars[second] = chars[second], chars[first]
-    return "".join(chars)
-
-
-def _mend_marks(text: str) -> str:
-    """Vowel marks behind their letters, which PDFium puts before them; a space between scripts."""
-    return _GLUED.sub(" ", _STRAY_MARK.sub(r"\2\1", text))
 
 
 def _mend_hyphens(texts: list[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pypdfium2 as pdfium
@@ -30,13 +30,17 @@ def read_scans(document: Any, texts: list[str], seconds: float) -> tuple[str, ..
     scans, blank = _find_scans(document, texts)
     read: list[int] = []
     late: list[int] = []
+    failed: dict[int, str] = {}
     end = time.monotonic() + _SHARE_OF_TIME * seconds
-    if ocr.installed_languages():
+    if scans and ocr.installed_languages():
         for index in scans:
             try:
                 text = normalise(ocr.read_page(document[index], end - time.monotonic())).strip()
             except TimeoutError:
                 late.append(index)
+                continue
+            except OSError as error:
+                failed[index] = str(error)
                 continue
             if len(text) > len(texts[index]):
                 texts[index] = text
@@ -44,24 +48,30 @@ def read_scans(document: Any, texts: list[str], seconds: float) -> tuple[str, ..
     if blank == len(texts):
         raise EmptyDocumentError("the PDF has no text and no images on any page")
     if scans and not read and len(scans) + blank == len(texts):
-        raise NoTextLayerError(f"the pages hold images and hardly any text (a scan); {_why(late)}")
-    unread = [index for index in scans if index not in read and index not in late]
-    return tuple(_notes(read, late, unread))
+        raise NoTextLayerError(f"the pages hold images and hardly any text (a scan); {_why(late, failed)}")
+    unread = [index for index in scans if index not in {*read, *late, *failed}]
+    return tuple(_notes(read, late, failed, unread))
 
 
-def _why(late: Sequence[int]) -> str:
+def _why(late: Sequence[int], failed: Mapping[int, str]) -> str:
     if not ocr.installed_languages():
-        return (
-            f"Tesseract, which reads them by OCR, is not installed ({ocr.HOW_TO_INSTALL}); or run ocrmypdf over the file"
-        )
-    return "reading them by OCR took longer than ingest.parseSeconds allows" if late else "OCR by Tesseract found no text in them"
+        return f"Tesseract, which reads them by OCR, is not installed ({ocr.HOW_TO_INSTALL}); or run ocrmypdf over the file"
+    if failed:
+        return next(iter(failed.values()))
+    return (
+        "reading them by OCR took longer than ingest.parseSeconds allows"
+        if late
+        else "OCR by Tesseract found no text in them"
+    )
 
 
-def _notes(read: Sequence[int], late: Sequence[int], unread: Sequence[int]) -> Iterable[str]:
+def _notes(read: Sequence[int], late: Sequence[int], failed: Mapping[int, str], unread: Sequence[int]) -> Iterable[str]:
     if read:
         yield f"{_pages(read)} read by OCR ({'+'.join(ocr.installed_languages())}), which may misread"
     if late:
         yield f"{_pages(late)} not read: images, and OCR took longer than ingest.parseSeconds allows"
+    if failed:
+        yield f"{_pages([*failed])} not read: {next(iter(failed.values()))}"
     if unread and ocr.installed_languages():
         yield f"{_pages(unread)} without text: images in which Tesseract found none"
     elif unread:

@@ -29,6 +29,8 @@ _ROW_REACH: Final = 6
 """How many lines up a cell may still join the row of the cells to its left: lines of a cell."""
 _ALIGNED: Final = 1.2
 """Points between edges that are aligned."""
+_OVER: Final = 0.2
+"""Share of the narrower one's width by which columns overlap that may be one."""
 _MOST_ROWS: Final = 400
 """Lines of a block; of more, each is looked at by itself."""
 _APART: Final = 3.0
@@ -332,8 +334,8 @@ def _table(rows: list[_Row], before: PlacedTable | None) -> PlacedTable | None:
     columns = _columns(rows)
     if len(columns) < 2:
         return None
-    spans = [_extent(column) for column in columns]
-    place = {id(segment): at for at, column in enumerate(columns) for segment in column}
+    spans = [column.extent for column in columns]
+    place = {id(segment): at for at, column in enumerate(columns) for segment in column.segments}
     for row in rows:
         row.segments = [part for segment in row.segments for part in _split(segment, place, spans)]
     grid = [_cells(row, place, spans) for row in rows]
@@ -388,34 +390,50 @@ def _is_continued(above: _Row, row: _Row, near: float) -> bool:
     return pitch < near or (more.text[0].islower() and row.is_multiple != above.is_multiple)
 
 
-def _columns(rows: Sequence[_Row]) -> list[list[_Segment]]:
-    """Segments that stand in one column, columns from left to right. A row has at most one in each.
+@dataclass(slots=True, eq=False)
+class _Column:
+    """Segments that stand below each other, at most one of each row, and the width that they take."""
 
-    Aligned edges first, the ones that most share; then what overlaps most. Rows of headers that span columns are left out.
-    """
-    body = _body(rows)
-    column_of: dict[int, list[_Segment]] = {}
-    rows_of: dict[int, set[int]] = {}
-    for number, row in enumerate(body):
-        for segment in row.segments:
-            column_of[id(segment)] = group = [segment]
-            rows_of[id(group)] = {number}
+    segments: list[_Segment]
+    rows: set[int]
+    left: float
+    right: float
 
-    def merge(one: list[_Segment], other: list[_Segment]) -> bool:
-        if one is other or rows_of[id(one)] & rows_of[id(other)]:
+    @classmethod
+    def of(cls, segment: _Segment, row: int) -> _Column:
+        return cls([segment], {row}, segment.left, segment.right)
+
+    def take(self, other: _Column) -> bool:
+        """Take the segments of another, unless a row has a segment in both."""
+        if other is self or self.rows & other.rows:
             return False
-        rows_of[id(one)] |= rows_of.pop(id(other))
-        for segment in other:
-            column_of[id(segment)] = one
-        one.extend(other)
+        self.segments += other.segments
+        self.rows |= other.rows
+        self.left, self.right = min(self.left, other.left), max(self.right, other.right)
         return True
 
-    segments = [segment for row in body for segment in row.segments]
+    @property
+    def extent(self) -> tuple[float, float]:
+        return self.left, self.right
+
+
+def _columns(rows: Sequence[_Row]) -> list[_Column]:
+    """The columns from left to right. Aligned edges first, the ones that most share; then what overlaps most. Rows of headers,
+    which may span columns, are left out."""
+    column_of: dict[int, _Column] = {}
+    segments: list[_Segment] = []
+    for number, row in enumerate(_body(rows)):
+        for segment in row.segments:
+            column_of[id(segment)] = _Column.of(segment, number)
+            segments.append(segment)
     for group in _alignments(segments):
+        column = column_of[id(group[0])]
         for segment in group[1:]:
-            merge(column_of[id(group[0])], column_of[id(segment)])
-    columns = _merge_overlapping(list({id(one): one for one in column_of.values()}.values()), merge)
-    return sorted(columns, key=lambda column: median(segment.middle for segment in column))
+            other = column_of[id(segment)]
+            if column.take(other):
+                column_of.update((id(one), column) for one in other.segments)
+    columns = _merge_overlapping(list({id(column): column for column in column_of.values()}.values()))
+    return sorted(columns, key=lambda column: median(segment.middle for segment in column.segments))
 
 
 def _body(rows: Sequence[_Row]) -> list[_Row]:
@@ -442,27 +460,15 @@ def _alignments(segments: Sequence[_Segment]) -> list[list[_Segment]]:
     return sorted((group for group in groups if len(group) > 1), key=len, reverse=True)
 
 
-def _merge_overlapping(columns: list[list[_Segment]], merge: object) -> list[list[_Segment]]:
+def _merge_overlapping(columns: list[_Column]) -> list[_Column]:
     """Join columns that lie over each other, the largest first, as long as no row has a segment in both."""
-    assert callable(merge)
-    columns.sort(key=len, reverse=True)
-    kept: list[list[_Segment]] = []
-    for column in columns:
-        left, right = _extent(column)
-        best = sorted(kept, key=lambda one: -_overlap(_extent(one), (left, right)))
-        for other in best:
-            if _overlap(_extent(other), (left, right)) < 0.2:
-                kept.append(column)
-                break
-            if merge(other, column):
-                break
-        else:
+    kept: list[_Column] = []
+    for column in sorted(columns, key=lambda one: len(one.segments), reverse=True):
+        shares = ((_overlap(other.extent, column.extent), other) for other in kept)
+        over = sorted(((share, other) for share, other in shares if share >= _OVER), key=lambda pair: -pair[0])
+        if not any(other.take(column) for _, other in over):
             kept.append(column)
     return kept
-
-
-def _extent(column: Sequence[_Segment]) -> tuple[float, float]:
-    return min(segment.left for segment in column), max(segment.right for segment in column)
 
 
 def _overlap(one: tuple[float, float], other: tuple[float, float]) -> float:
