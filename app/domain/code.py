@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from uuid import UUID
 
+SEPARATOR: Final = "::"
+"""Between file and name of a symbol."""
+
 SymbolKind = Literal["module", "class", "function", "method"]
 """A class is whatever types are made of: struct, trait, interface, enum."""
 CodeRelation = Literal["contains", "imports", "calls", "inherits"]
@@ -38,13 +41,36 @@ class CodeReference:
     kind: SymbolKind = "function"
 
 
+BUILTIN: Final = "builtins."
+"""Before names that the language brings along."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeCall:
+    """A place where a file calls something. `name` is what is called, without what stands before it; `source` the definition
+    around it, "" the file. `target` is what it means as far as the file tells:
+
+        ::Client.send     a definition of this file
+        httpx.Client      a name of another file, in full; builtins.print what the language brings along
+        .send             a member of something unknown
+        (empty)           a name that the file neither defines nor imports
+    """
+
+    name: str
+    source: str
+    target: str
+    start: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A file of code: definitions in order, and references."""
+    """A file of code: definitions in order, references, and every call, also those of which nothing is known."""
 
     language: str
     definitions: tuple[Definition, ...] = ()
     references: tuple[CodeReference, ...] = ()
+    calls: tuple[CodeCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +127,3 @@ class Symbol:
     neighbours: tuple[Neighbour, ...] = ()
     complete: bool = True
     unsure: int = 0
-
-
-SEPARATOR: Final = "::"
-"""Between file and name of a symbol."""

@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from app.domain.code import CodeReference, Definition, Outline, SymbolKind
+from app.domain.code import SEPARATOR, CodeCall, CodeReference, Definition, Outline, SymbolKind
 from app.graph.code.languages import CodeLanguage, language_of, text_of
 from app.graph.code.names import CodeScope, NameResolver, parts_of
 
@@ -54,9 +54,9 @@ def outline_of(text: str, language: str, path: str) -> Outline | None:
         elif "base" in match:
             base = match["base"][0]
             names.inherit(_inside(base.start_byte, scopes, starts), text_of(base), (base.start_byte, base.end_byte))
-    found = [*_find_containment(scopes, data), *_find_imports(matches, known, file), *names.bases()]
-    found += _find_calls(matches, scopes, starts, names)
-    return _in_code_points(text, data, language, _find_definitions(scopes), found)
+    calls, called = _find_calls(matches, scopes, starts, names)
+    found = [*_find_containment(scopes, data), *_find_imports(matches, known, file), *names.bases(), *called]
+    return _in_code_points(text, data, Outline(language, _find_definitions(scopes), tuple(found), tuple(calls)))
 
 
 def file_parts(path: str) -> tuple[str, ...]:
@@ -149,8 +149,8 @@ def _inside(at: int, scopes: Sequence[CodeScope], starts: Sequence[int]) -> int:
     return found
 
 
-def _find_definitions(scopes: Iterable[CodeScope]) -> list[Definition]:
-    return [Definition(scope.name, scope.kind, scope.start, scope.end) for scope in scopes if scope.defined]
+def _find_definitions(scopes: Iterable[CodeScope]) -> tuple[Definition, ...]:
+    return tuple(Definition(scope.name, scope.kind, scope.start, scope.end) for scope in scopes if scope.defined)
 
 
 def _find_containment(scopes: Sequence[CodeScope], data: bytes) -> Iterator[CodeReference]:
@@ -182,36 +182,52 @@ def _capital(target: str) -> bool:
 
 def _find_calls(
     matches: Iterable[Match], scopes: Sequence[CodeScope], starts: Sequence[int], names: NameResolver
-) -> Iterator[CodeReference]:
-    made = 0
+) -> tuple[list[CodeCall], list[CodeReference]]:
+    """Every call by its name, and of these what leads somewhere."""
+    calls: list[CodeCall] = []
+    references: list[CodeReference] = []
     for match in matches:
-        if "call" not in match or made >= MOST_REFERENCES:
+        if "call" not in match or len(calls) >= MOST_REFERENCES:
             continue
-        callee = match["callee"][0]
-        spelled = text_of(callee)
-        if "object" in match:
-            spelled = f"{text_of(match['object'][0])}.{spelled}"
-        if not (parts := parts_of(spelled)):
+        callee, call = match["callee"][0], match["call"][0]
+        if not (parts := parts_of(_spelled(callee, match))) or len(parts[-1]) > LONGEST_NAME:
             continue
         place = _inside(callee.start_byte, scopes, starts)
-        if target := names.meet(parts, place):
-            made += 1
-            name, local = target
-            kind: SymbolKind = "class" if _capital(name) else "method" if name.startswith(".") else "function"
-            call = match["call"][0]
-            yield CodeReference(names.source(place), "calls", name, call.start_byte, callee.end_byte, local, kind)
+        target = names.meet(parts, place) if "dynamic" not in match else (f".{parts[-1]}", False)
+        source, name = names.source(place), parts[-1]
+        if target is None:
+            unmet = names.name_unmet(parts, place)
+            calls.append(CodeCall(name, source, unmet, call.start_byte, callee.end_byte))
+            continue
+        full, local = target
+        written = f"{SEPARATOR}{full}" if local else full
+        calls.append(CodeCall(name, source, written, call.start_byte, callee.end_byte))
+        kind: SymbolKind = "class" if _capital(full) else "method" if full.startswith(".") else "function"
+        if "dynamic" not in match:
+            references.append(CodeReference(source, "calls", full, call.start_byte, callee.end_byte, local, kind))
+    return calls, references
 
 
-def _in_code_points(
-    text: str, data: bytes, language: str, definitions: list[Definition], references: list[CodeReference]
-) -> Outline:
-    if len(text) != len(data):
-        spans = [(one.start, one.end) for one in definitions] + [(one.start, one.end) for one in references]
-        spots = sorted({at for span in spans for at in span})
-        points, before, count = {}, 0, 0
-        for at in spots:
-            count += len(data[before:at].decode("utf-8", "ignore"))
-            points[at], before = count, at
-        definitions = [replace(one, start=points[one.start], end=points[one.end]) for one in definitions]
-        references = [replace(one, start=points[one.start], end=points[one.end]) for one in references]
-    return Outline(language, tuple(definitions), tuple(references))
+def _spelled(callee: Any, match: Match) -> str:
+    """What is called as it is written; a name in quotes as a member of something."""
+    spelled = text_of(callee)
+    if "object" in match:
+        return f"{text_of(match['object'][0])}.{spelled}"
+    return spelled
+
+
+def _in_code_points(text: str, data: bytes, found: Outline) -> Outline:
+    """The spans of bytes in code points."""
+    if len(text) == len(data):
+        return found
+    spanned = (*found.definitions, *found.references, *found.calls)
+    points, before, count = {}, 0, 0
+    for at in sorted({at for one in spanned for at in (one.start, one.end)}):
+        count += len(data[before:at].decode("utf-8", "ignore"))
+        points[at], before = count, at
+    return Outline(
+        found.language,
+        tuple(replace(one, start=points[one.start], end=points[one.end]) for one in found.definitions),
+        tuple(replace(one, start=points[one.start], end=points[one.end]) for one in found.references),
+        tuple(replace(one, start=points[one.start], end=points[one.end]) for one in found.calls),
+    )
