@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 from uuid import UUID
 
@@ -12,6 +12,7 @@ SEPARATOR: Final = "::"
 SymbolKind = Literal["module", "class", "function", "method"]
 """A class is whatever types are made of: struct, trait, interface, enum."""
 CodeRelation = Literal["contains", "imports", "calls", "inherits"]
+DeclarationAspect = Literal["defined", "returns", "takes", "raises"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,15 @@ class Outline:
 @dataclass(frozen=True, slots=True)
 class SymbolQuery:
     """A symbol that a question names. `path`: file, or "" for any. `relation` with `incoming`: "who calls it" is
-    (calls, True), "what does it call" (calls, False); None where the question is about the symbol itself."""
+    (calls, True), "what does it call" (calls, False); None where the question is about the symbol itself, or about its
+    declaration: `aspect`. `marked`: it is written as nobody writes words, or called a function, so it is meant as a name."""
 
     name: str
     path: str = ""
     relation: CodeRelation | None = None
     incoming: bool = True
+    aspect: DeclarationAspect | None = None
+    marked: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +131,53 @@ class Symbol:
     neighbours: tuple[Neighbour, ...] = ()
     complete: bool = True
     unsure: int = 0
+
+
+# --- What a collection says to a question about code ---
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFact:
+    """A line that answers: of what (a caller, an importer, a member), and where. `name` is "" where nothing tells."""
+
+    name: str
+    place: SymbolPlace
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSubject:
+    """A definition, or something that files only refer to, and what was asked of it. `known` is sure; `unresolved` are lines that
+    may belong to it and of which nothing tells; `elsewhere`: so many lines by its name mean something else."""
+
+    name: str
+    kind: str
+    place: SymbolPlace | None
+    known: tuple[CodeFact, ...] = ()
+    unresolved: tuple[CodeFact, ...] = ()
+    elsewhere: int = 0
+    declaration: DeclarationText | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclarationText:
+    """What the source of a definition says of it, in its words; places are those of the statements."""
+
+    signature: str
+    parameters: tuple[str, ...]
+    returns: str
+    summary: str
+    gives: tuple[CodeFact, ...]
+    raises: tuple[CodeFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFinding:
+    """`subjects` are empty where nothing is so called: `near` are names that may have been meant, `seen` lines in which the name
+    stands all the same. `left_out`: more definitions by the name than were looked at. `complete`: no limit cut anything."""
+
+    query: SymbolQuery
+    subjects: tuple[CodeSubject, ...]
+    left_out: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+    seen: tuple[CodeFact, ...] = ()
+    complete: bool = True

@@ -88,7 +88,8 @@ def _outline(answer: dict[str, Any], language: str, length: int) -> Outline:
         tuple(CodeCall(*one) for one in answer["calls"]),
     )
     names = {one.name for one in found.definitions} | {""}
-    spans = [(one.start, one.end) for one in (*found.definitions, *found.references, *found.calls)]
+    spans = [(one.start, one.end) for one in found.definitions] + [(one.start, one.end) for one in found.references]
+    spans += [(one.start, one.end) for one in found.calls]
     if any(not 0 <= start <= end <= length for start, end in spans):
         raise ValueError("a span lies outside of the text")
     if any(not isinstance(text, str) for one in found.calls for text in (one.name, one.source, one.target)):

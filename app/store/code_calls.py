@@ -74,12 +74,12 @@ async def find_unread(
     connection: Any,
     principal: Principal,
     collections: Sequence[UUID],
-    media_types: Sequence[str],
+    prose: Sequence[str],
     name: str,
     limit: int,
 ) -> list[UnreadFile]:
-    """Files of code in which a name stands and whose calls are not known."""
-    rows = await connection.fetch(SQL["unread"], principal.tenant_id, collections, media_types, name, limit)
+    """Files of code in which a name stands and whose calls are not known. `prose`: media types of what is no code."""
+    rows = await connection.fetch(SQL["unread"], principal.tenant_id, collections, prose, name, limit)
     return [UnreadFile(*row.values()) for row in rows]
 
 

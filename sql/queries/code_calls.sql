@@ -41,7 +41,8 @@ ORDER BY s.char_start, s.char_end LIMIT $4
 -- could not be, or indexed before calls were kept.
 SELECT d.id, d.external_id, t.text FROM rag.documents d
 JOIN rag.document_texts t ON t.tenant_id = $1 AND t.document_id = d.id
-WHERE d.tenant_id = $1 AND d.collection_id = ANY ($2::uuid[]) AND d.status = 'indexed' AND d.media_type = ANY ($3::text[])
+WHERE d.tenant_id = $1 AND d.collection_id = ANY ($2::uuid[]) AND d.status = 'indexed' AND d.media_type LIKE 'text/x-%'
+  AND d.media_type <> ALL ($3::text[])
   AND strpos(t.text, $4) > 0
   AND NOT EXISTS (SELECT FROM rag.code_calls c WHERE c.tenant_id = $1 AND c.document_id = d.id)
 ORDER BY d.external_id COLLATE "C" LIMIT $5

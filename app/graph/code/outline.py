@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from app.domain.code import SEPARATOR, CodeCall, CodeReference, Definition, Outline, SymbolKind
-from app.graph.code.languages import CodeLanguage, language_of, text_of
+from app.graph.code.languages import CodeLanguage, language_of, text_of, words
 from app.graph.code.names import CodeScope, NameResolver, parts_of
 
 MOST_DEFINITIONS: Final = 20_000
@@ -31,6 +31,9 @@ LONGEST_NAME: Final = 100
 """Code points of a name; what is longer was generated, or is none."""
 _CLEAN: Final = re.compile(r"^(?:module\.)?exports\.|^this\.|\.prototype(?=\.)")
 _RECEIVER: Final = re.compile(r"\(\s*(\w+)?\s*\*?\s*(\w+)")
+_CALLED: Final = re.compile(rb"(?<![\w.>])([A-Za-z_]\w{0,99})\s{0,9}\(")
+_KEYWORDS: Final = words("if for while switch return sizeof defined do else __attribute__ __typeof__ typeof alignof")
+"""Of C, before a bracket."""
 Match = dict[str, list[Any]]
 
 
@@ -186,33 +189,51 @@ def _find_calls(
     """Every call by its name, and of these what leads somewhere."""
     calls: list[CodeCall] = []
     references: list[CodeReference] = []
-    for match in matches:
-        if "call" not in match or len(calls) >= MOST_REFERENCES:
-            continue
-        callee, call = match["callee"][0], match["call"][0]
-        if not (parts := parts_of(_spelled(callee, match))) or len(parts[-1]) > LONGEST_NAME:
-            continue
-        place = _inside(callee.start_byte, scopes, starts)
-        target = names.meet(parts, place) if "dynamic" not in match else (f".{parts[-1]}", False)
-        source, name = names.source(place), parts[-1]
+    for parts, start, end, resolves in _called(matches):
+        if len(calls) >= MOST_REFERENCES:
+            break
+        place, name = _inside(end - 1, scopes, starts), parts[-1]
+        source = names.source(place)
+        target = names.meet(parts, place) if resolves else None
         if target is None:
-            unmet = names.name_unmet(parts, place)
-            calls.append(CodeCall(name, source, unmet, call.start_byte, callee.end_byte))
+            calls.append(CodeCall(name, source, names.name_unmet(parts, place) if resolves else f".{name}", start, end))
             continue
         full, local = target
-        written = f"{SEPARATOR}{full}" if local else full
-        calls.append(CodeCall(name, source, written, call.start_byte, callee.end_byte))
+        calls.append(CodeCall(name, source, f"{SEPARATOR}{full}" if local else full, start, end))
         kind: SymbolKind = "class" if _capital(full) else "method" if full.startswith(".") else "function"
-        if "dynamic" not in match:
-            references.append(CodeReference(source, "calls", full, call.start_byte, callee.end_byte, local, kind))
+        references.append(CodeReference(source, "calls", full, start, end, local, kind))
     return calls, references
 
 
+def _called(matches: Iterable[Match]) -> Iterator[tuple[tuple[str, ...], int, int, bool]]:
+    """The parts of what is called, where that stands in bytes, and whether it is written as a name of the file."""
+    for match in matches:
+        for node in match.get("text", ()):
+            for found in _CALLED.finditer(node.text or b""):
+                name = found[1].decode("ascii")
+                if name not in _KEYWORDS:
+                    yield (name,), node.start_byte + found.start(1), node.start_byte + found.end(1), True
+        if "call" in match:
+            callee = match["callee"][0]
+            parts = parts_of(_spelled(callee, match))
+            if parts and 0 < len(parts[-1]) <= LONGEST_NAME:
+                yield parts, match["call"][0].start_byte, callee.end_byte, "dynamic" not in match
+
+
 def _spelled(callee: Any, match: Match) -> str:
-    """What is called as it is written; a name in quotes as a member of something."""
+    """What is called as it is written, with what stands before it."""
     spelled = text_of(callee)
     if "object" in match:
         return f"{text_of(match['object'][0])}.{spelled}"
+    if "macro" in match:
+        token = callee.prev_sibling
+        for _ in range(2 * DEEPEST):
+            if token is None or token.type not in (".", "::", "identifier", "self", "crate", "super"):
+                break
+            joins = token.type in (".", "::")
+            if joins != (spelled[:1] not in (".", ":")):
+                break
+            spelled, token = f"{text_of(token)}{spelled}", token.prev_sibling
     return spelled
 
 
@@ -220,9 +241,10 @@ def _in_code_points(text: str, data: bytes, found: Outline) -> Outline:
     """The spans of bytes in code points."""
     if len(text) == len(data):
         return found
-    spanned = (*found.definitions, *found.references, *found.calls)
+    spans = [(one.start, one.end) for one in found.definitions]
+    spans += [(one.start, one.end) for one in found.references] + [(one.start, one.end) for one in found.calls]
     points, before, count = {}, 0, 0
-    for at in sorted({at for one in spanned for at in (one.start, one.end)}):
+    for at in sorted({at for span in spans for at in span}):
         count += len(data[before:at].decode("utf-8", "ignore"))
         points[at], before = count, at
     return Outline(
