@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,6 +43,10 @@ Limit = Annotated[int | None, typer.Option("--limit-queries", min=1, help="Only 
 NoIndex = Annotated[bool, typer.Option("--no-index", help="Search the collection as it stands.")]
 Fresh = Annotated[
     bool, typer.Option("--fresh", help="Empty the collection first: after a change of chunking or model.")
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="FIELD=VALUE,...", help="Only questions whose field is one of the values."),
 ]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write JSON; - is stdout.")]
 Run = Annotated[
@@ -85,6 +89,16 @@ def agents(
     limit_queries: Limit = None,
     no_index: NoIndex = False,
     fresh: Fresh = False,
+    where: Where = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="So many questions, drawn at random.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the sample: the same one draws the same questions.")] = 0,
+    withhold: Annotated[
+        bool, typer.Option("--withhold", help="Leave out the documents that answer: a refusal is right.")
+    ] = False,
+    ask: Annotated[
+        str, typer.Option(metavar="TEXT", help="How questions about files are asked: 'In {file}: {question}'.")
+    ] = "{question}",
+    by: Annotated[str, typer.Option(metavar="FIELD", help="Figures for each value of a field of the questions.")] = "",
     json: JsonFile = None,
     name: Annotated[str, typer.Option(metavar="TEXT", help="Kept with the runs.")] = "",
 ) -> int:
@@ -92,8 +106,11 @@ def agents(
     from app.commands import evaluations
     from app.service.evaluation import Corpora
 
-    corpora = Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
-    return _run(evaluations.agents(corpora, strategy.value, name, json))
+    corpora = Corpora(
+        paths, collection, split, limit_queries, index=not no_index, fresh=fresh, where=_conditions(where or ()),
+        sample=sample, seed=seed, withhold=withhold, template=ask,
+    )  # fmt: skip
+    return _run(evaluations.agents(corpora, strategy.value, name, json, by))
 
 
 @group.command()
@@ -162,6 +179,14 @@ def groundedness(
     from app.commands import evaluations
 
     return _run(evaluations.groundedness(paths, json, plot, with_model=with_model))
+
+
+def _conditions(texts: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Raises BadParameter."""
+    pairs = [text.partition("=") for text in texts]
+    if any(not name or not values for name, _, values in pairs):
+        raise typer.BadParameter("wanted FIELD=VALUE or FIELD=VALUE,VALUE", param_hint="--where")
+    return {name: frozenset(values.split(",")) for name, _, values in pairs}
 
 
 def _run(work: Coroutine[Any, Any, int]) -> int:

@@ -90,6 +90,31 @@ def agents(measured: Sequence[AgentsRun]) -> None:
     say("Means over questions, below them their 95 % bootstrap intervals; rates out of the traces.", style="dim")
 
 
+def quotations(measured: Sequence[AgentsRun]) -> None:
+    """What came of the questions whose answers are known, whole and by group."""
+    rows = [(one, group, found) for one in measured for group, found in one.figures.items()]
+    if not rows:
+        return
+    table = new_table(
+        "data set", "questions", "n", "quoted", "in answer", "characters", "refused: wrongly", "rightly", "AUC", "ECE"
+    )
+    for one, group, found in rows:
+        shares = [_known(value) for value in (found.quoted, found.answer_in)]
+        rates = [
+            _known(value)
+            for value in (found.wrongly_refused, found.rightly_refused, found.auc, found.calibration_error)
+        ]
+        length = "" if found.length is None else f"{found.length:.0f}"
+        table.add_row(
+            printable(one.run.data_set), printable(group) or "all", f"{found.questions:,}", *shares, length, *rates
+        )
+    print_table(table)
+
+
+def _known(value: float | None) -> str:
+    return "" if value is None else _short(value)
+
+
 def versus(result: RunComparison) -> None:
     """Two runs query by query, and what they were made with."""
     for label, run in (("A", result.first), ("B", result.second)):

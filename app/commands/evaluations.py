@@ -115,7 +115,7 @@ async def optimize(corpora: Corpora, json: Path | None) -> int:
 # --- answers of a strategy ----------------------------------------------------------------------------------------------
 
 
-async def agents(corpora: Corpora, strategy: str, name: str, json: Path | None) -> int:
+async def agents(corpora: Corpora, strategy: str, name: str, json: Path | None, group_by: str = "") -> int:
     """Exit code 1 when the run of some question failed: the figures are not what they seem."""
     sets = [(data, evaluation.load_answers(data), collection) for data, collection in evaluation.load_sets(corpora)]
     measured: list[AgentsRun] = []
@@ -127,12 +127,16 @@ async def agents(corpora: Corpora, strategy: str, name: str, json: Path | None) 
             if not expected:
                 note(f"{data.name}: no answers.jsonl; what answers say is not judged, only what they stand on.")
             with progress(f"{data.name}, {strategy}", len(data.queries)) as step:
-                done = await evaluation.evaluate_strategy(opened, data, expected, collection, strategy, step, name=name)
+                done = await evaluation.evaluate_strategy(
+                    opened, data, expected, collection, strategy, step, name=name, group_by=group_by
+                )
             measured.append(done)
     if json:
         write_json(json, {"runs": [_as_json(one) for one in measured]})
     if str(json) != "-":
         tables.agents(measured)
+        say()
+        tables.quotations(measured)
     for one in measured:
         for problem in one.run.degraded:
             note(f"{one.run.data_set}: {problem}")
@@ -148,6 +152,7 @@ def _as_json(one: AgentsRun) -> dict[str, Any]:
                 "run_id": asked.run_id,
                 "answer": asked.answer and asked.answer.answer,
                 "error": asked.error and f"{asked.error.code}: {asked.error.detail}",
+                "quotation": asked.answer and asked.answer.citations and asked.answer.citations[0].quote,
                 "confidence": asked.answer and asked.answer.confidence,
                 "strategy": asked.answer and asked.answer.route["strategy"],
                 "usage": dict(asked.answer.usage) if asked.answer else {},

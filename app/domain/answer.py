@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from app.domain.passage import Passage
@@ -29,12 +29,50 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class SelectionFeatures:
+    """What speaks for the quotation that an extracted answer begins with, so that its probability can be told from it.
+
+    Shares are 0..1; `idf_*` weigh the question's words by their rarity among all quotable units that were read, `topic_*`
+    count its names and numbers double and other words once. `*_direct`: in the quotation; `*_around`: there, in its headings,
+    headers, neighbours and passage, the farther the less. `adjacent`: of pairs of words that stand together in the question,
+    those that do so in it. `numbers`, `names`: share of the question's that stand in it or its headers; 1 where there are
+    none. `fits`: it holds what is asked for (a number, a time, a name, a reason); None: nothing in particular is asked for.
+    `label`: of a table's row, share of its label's words that the question has. `rank`: reciprocal place of its passage.
+    `retrieval`: score of its passage as a share of the best one's. `matched`: it stands in the chunk that is nearest to the
+    question. `score`: what the selection gave it; `margin`: by how much more than the best of what says something else.
+    `question_words`: words of content. `missing`: names and numbers of the question that stand in no passage.
+    `cosine`: of question and quotation; None where it was not embedded.
+    """
+
+    kind: Literal["prose", "item", "row", "code", "heading"]
+    english: bool
+    question_words: int
+    missing: int
+    idf_direct: float
+    idf_around: float
+    topic_direct: float
+    topic_around: float
+    adjacent: float
+    numbers: float
+    names: float
+    fits: bool | None
+    label: float
+    rank: float
+    retrieval: float
+    matched: bool
+    score: float
+    margin: float
+    cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """What an answerer made of passages, before it is checked.
 
     `found` is False when the passages do not answer the question; `text` then says so. `confidence` in 0..1 is the
     answerer's own (best sentence similarity for the extractive one; retrieval confidence for a model). `degraded`: what
-    was wrong with a model's reply (cut off, repeating itself), for the answer's own list.
+    was wrong with a model's reply (cut off, repeating itself), for the answer's own list. `evidence`: what speaks for the
+    first quotation of an extracted answer, also of one that was withheld; None where there was nothing to choose from.
     """
 
     text: str
@@ -44,6 +82,32 @@ class Draft:
     insufficiencies: tuple[str, ...] = ()
     usage: Mapping[str, Any] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
+    evidence: SelectionFeatures | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of what there is an answer looked at: `read` of `of` `unit` (passages, documents, callers ...).
+
+    `complete`: nothing was left out, so that what the answer does not name is not there. It can be False where `read` is
+    `of`: what was counted may not be all (a relation that could not be resolved).
+    """
+
+    complete: bool
+    read: int
+    of: int
+    unit: str = "passages"
+
+    def __str__(self) -> str:
+        return f"{'complete' if self.complete else 'sampled'}: {self.read} of {self.of} {self.unit}"
+
+
+NOTHING_TO_READ: Final = Coverage(True, 0, 0)
+
+
+def coverage_of(read: int, of: int, unit: str = "passages") -> Coverage:
+    """Complete where all was read."""
+    return Coverage(read >= of, read, max(read, of), unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +121,7 @@ class Answer:
     grounded: bool | None
     groundedness_score: float | None
     insufficiencies: tuple[str, ...]
-    coverage: str
+    coverage: Coverage
     route: Mapping[str, Any]
     degraded: tuple[str, ...]
     session_id: str | None

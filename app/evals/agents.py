@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -15,7 +15,7 @@ from app.domain.evaluation import EvalResult, EvalRun
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import CairnError
-from app.evals.answers import Expected, judge, ranking
+from app.evals.answers import AnswerFigures, Expected, figures, judge, ranking
 from app.evals.datasets import RetrievalSet
 from app.evals.metrics import summarise
 from app.evals.retrieval import CONCURRENCY, Bench, Step, find_collection, plain, timings
@@ -48,28 +48,34 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AgentsRun:
-    """`rates` are counted by SQL out of the traces; empty where the strategy leaves none. `answers` by query id."""
+    """`rates` are counted by SQL out of the traces; empty where the strategy leaves none. `answers` by query id. `figures` of
+    the questions of which it is known what to answer, and of groups of them; empty where that is not known."""
 
     run: EvalRun
     results: Sequence[EvalResult]
     rates: Mapping[str, float | None]
     answers: Mapping[str, AskedQuestion]
+    figures: Mapping[str, AnswerFigures]
 
 
 async def evaluate(
     agents: AgentBench, data: RetrievalSet, expected: Mapping[str, Expected], collection: str, strategy: str,
-    step: Step, *, name: str = "",
+    step: Step, *, name: str = "", group_by: str = "",
 ) -> AgentsRun:  # fmt: skip
-    """Ask every question, judge and store in one transaction. A question whose run fails counts 0 and is told.
+    """Ask every question, judge and store in one transaction. A question whose run fails counts 0 and is told. `group_by`: a
+    field of the questions by whose values figures are given too. Where documents are withheld nothing is expected.
 
     Raises NotFoundError for an unknown collection.
     """
     bench = agents.bench
+    if data.withheld:
+        expected = dict.fromkeys(expected, Expected(()))
     where = await find_collection(bench, collection)
     started = datetime.now(UTC)
     asked = await _ask_all(agents, data.queries, where.name, strategy, step)
     await agents.flush()
     results = [_judge(data, one, expected.get(one.query_id), bool(expected)) for one in asked]
+    shown = _figures(data, results, expected, group_by)
     run_ids = [one.run_id for one in asked]
     async with bench.search_deps.database.transaction(bench.principal) as connection:
         rates = await evals.agentic_rates(connection, bench.principal, run_ids, started)
@@ -81,13 +87,27 @@ async def evaluate(
                 "mode": strategy, "strategy": strategy, "chat_model": agents.model,
                 "embedding_model": bench.search_deps.model.name, "concurrency": CONCURRENCY,
                 "usage": _usage(asked), "rates": rates, "strategies_run": _strategies(asked),
+                "withheld": len(data.withheld), "figures": {group: asdict(value) for group, value in shown.items()},
             },
             started_at=started, finished_at=datetime.now(UTC), query_count=len(results),
             metrics=summarise([result.metrics for result in results]),
             timings_ms=timings([result.total_ms for result in results]), degraded=tuple(_problems(asked)),
         )  # fmt: skip
         await evals.insert(connection, bench.principal, run, results)
-    return AgentsRun(run, results, rates, {one.query_id: one for one in asked})
+    return AgentsRun(run, results, rates, {one.query_id: one for one in asked}, shown)
+
+
+def _figures(
+    data: RetrievalSet, results: Sequence[EvalResult], expected: Mapping[str, Expected], group_by: str
+) -> dict[str, AnswerFigures]:
+    """By group, the whole under the empty name."""
+    groups: dict[str, list[tuple[Expected, Mapping[str, float]]]] = {}
+    for result in results:
+        if result.query_id in expected:
+            value = data.fields.get(result.query_id, {}).get(group_by) if group_by else None
+            for group in ("",) if value is None else ("", value):
+                groups.setdefault(group, []).append((expected[result.query_id], result.metrics))
+    return {group: figures(judged) for group, judged in sorted(groups.items())}
 
 
 async def _ask_all(

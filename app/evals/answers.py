@@ -1,21 +1,28 @@
-"""How good an answer is against the expected ones: exact match and token F1 as SQuAD counts them. Pure."""
+"""How good an answer is against the expected ones: whether its first quotation holds it, exact match and token F1 as SQuAD
+counts them; how often it is refused, and whether its confidence means anything. Pure."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Final
+
+import numpy as np
 
 from app.answer.cite import without_marks
 from app.domain.answer import Answer
 from app.errors import InputError
+from app.evals.datasets import read_records
+from app.evals.groundedness import auc
 from app.evals.metrics import Judgements, recall, score
+from app.evals.questions import questions_file
 
 ANSWER_METRICS: Final = (
+    "quoted",
     "token_f1",
     "exact_match",
     "answer_in",
@@ -25,6 +32,10 @@ ANSWER_METRICS: Final = (
     "found",
 )
 """What is shown of a run over questions."""
+LONGEST_QUOTATION: Final = 250
+"""Characters of a first quotation that can be read at a glance; in a longer one the answer has still to be looked for."""
+BINS: Final = 10
+"""Of the expected calibration error, each with the same number of questions."""
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = re.compile(r"[^\w\s]")
 
@@ -37,22 +48,25 @@ class Expected:
 
 
 def load_answers(folder: Path) -> Mapping[str, Expected]:
-    """Query id to what is expected, out of `answers.jsonl` {_id, answer, aliases?, answerable?}; empty where there is no such
-    file. Raises InputError that names file and line."""
+    """Query id to what is expected, out of `answers.jsonl` or `questions.jsonl` {_id, answer, aliases?, answerable?}; empty
+    where there is no such file. An answer that is a list has all its texts. Raises InputError that names file and line."""
     path = folder / "answers.jsonl"
-    found: dict[str, Expected] = {}
     if not path.is_file():
-        return found
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-            wordings = [record["answer"], *record.get("aliases", [])] if record.get("answerable", True) else []
-            found[str(record["_id"])] = Expected(tuple(map(str, wordings)))
-        except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-            raise InputError(f"{path}, line {number}: wanted an object with _id and answer") from None
-    return found
+        beside = questions_file(folder)
+        if beside is None:
+            return {}
+        path = beside
+    expected: dict[str, Expected] = {}
+    for number, record in read_records(path):
+        answer, aliases = record.get("answer"), record.get("aliases") or []
+        if not record.get("answerable", True):
+            expected[str(record["_id"])] = Expected(())
+        elif answer is None or not isinstance(aliases, list):
+            raise InputError(f"{path}, line {number}: wanted an object with _id and answer")
+        else:
+            whole = " ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
+            expected[str(record["_id"])] = Expected((whole, *map(str, aliases)))
+    return expected
 
 
 # --- wordings ---------------------------------------------------------------------------------------------------------
@@ -105,6 +119,7 @@ def judge(answer: Answer | None, judgements: Judgements, expected: Expected | No
         "citation_recall": recall(cited, judgements, len(cited)),
         "grounded": float(found and answer is not None and answer.grounded is True),
         "found": float(found),
+        "confidence": answer.confidence if answer else 0.0,
     }
     if expected is not None:
         text = without_marks(answer.answer) if answer and found else None
@@ -112,7 +127,15 @@ def judge(answer: Answer | None, judgements: Judgements, expected: Expected | No
             metrics[name] = _best(measure(text, wording) for wording in expected.wordings) if text is not None else float(
                 answer is not None and not expected.wordings
             )  # fmt: skip
+        metrics["quoted"] = float(found and answer is not None and quotes(answer, expected))
+        metrics["length"] = float(len(text or ""))
     return metrics
+
+
+def quotes(answer: Answer, expected: Expected) -> bool:
+    """Whether the expected words stand in the first quotation, and that can be read at a glance."""
+    first = answer.citations[0].quote if answer.citations else ""
+    return 0 < len(first) <= LONGEST_QUOTATION and any(holds(first, wording) for wording in expected.wordings)
 
 
 def _best(values: Iterable[float]) -> float:
@@ -122,3 +145,65 @@ def _best(values: Iterable[float]) -> float:
 def shown(names: Sequence[str]) -> list[str]:
     """Those of the answer's metrics that a run has."""
     return [name for name in ANSWER_METRICS if name in names]
+
+
+# --- many answers -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFigures:
+    """What came of questions. `quoted`, `answer_in` and `wrongly_refused` are shares of those that the documents answer
+    (`answerable`), `rightly_refused` of the others; `length` is the median of characters of an answer.
+
+    `auc`: how often confidence is higher where the first quotation holds the answer than where it does not;
+    `calibration_error`: by how much it is off as a probability of that, in 0..1. Both count refusals, as not held. None
+    where there is nothing to count.
+    """
+
+    questions: int
+    answerable: int
+    quoted: float | None
+    answer_in: float | None
+    wrongly_refused: float | None
+    rightly_refused: float | None
+    length: float | None
+    auc: float | None
+    calibration_error: float | None
+
+
+def figures(judged: Sequence[tuple[Expected, Mapping[str, float]]]) -> AnswerFigures:
+    """Of questions with what was expected and their metrics. Raises ValueError without any."""
+    right = [bool(metrics["quoted"]) for _, metrics in judged]
+    sure = [metrics["confidence"] for _, metrics in judged]
+    here = [metrics for expected, metrics in judged if expected.wordings]
+    nowhere = [metrics for expected, metrics in judged if not expected.wordings]
+    lengths = [metrics["length"] for _, metrics in judged if metrics["found"]]
+    return AnswerFigures(
+        questions=len(judged),
+        answerable=len(here),
+        quoted=_mean([metrics["quoted"] for metrics in here]),
+        answer_in=_mean([metrics["answer_in"] for metrics in here]),
+        wrongly_refused=_mean([1 - metrics["found"] for metrics in here]),
+        rightly_refused=_mean([1 - metrics["found"] for metrics in nowhere]),
+        length=median(lengths) if lengths else None,
+        auc=auc(right, sure) if len(set(right)) == 2 else None,
+        calibration_error=calibration_error(right, sure),
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def calibration_error(labels: Sequence[bool], probabilities: Sequence[float], bins: int = BINS) -> float:
+    """Expected calibration error with bins of equal mass: the mean over the bins, weighted by their size, of the difference
+    between the share that is true and the mean probability (Naeini et al. 2015; equal mass as in Nixon et al. 2019).
+
+    Raises ValueError without values.
+    """
+    truth, values = np.asarray(labels, np.float64), np.asarray(probabilities, np.float64)
+    if not len(truth):
+        raise ValueError("no probabilities")
+    order = np.argsort(values, kind="stable")
+    parts = np.array_split(order, min(bins, len(order)))
+    return float(sum(len(part) * abs(truth[part].mean() - values[part].mean()) for part in parts) / len(order))

@@ -1,5 +1,6 @@
 """Retrieval data sets on disk, as BEIR lays them out: `corpus.jsonl` {_id, title, text}, `queries.jsonl` {_id, text}, and
-judgements as tab-separated lines `query-id, corpus-id, score` under a header (`qrels.tsv` or `qrels/test.tsv`).
+judgements as tab-separated lines `query-id, corpus-id, score` under a header (`qrels.tsv` or `qrels/test.tsv`). A folder of
+files with questions beside it is read by questions.py.
 
 Splits: `qrels/dev.tsv` and `qrels_dev.tsv` are the split `dev`; its queries may have a file of their own,
 `queries_dev.jsonl`. Everything is checked before anything is indexed; an error names file and line.
@@ -9,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import random
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,9 @@ class RetrievalSet:
     """A data set whose files were checked. `queries` holds the judged queries in the order of their file.
 
     `unjudged` counts the queries without judgements, which are left aside; `absent` the judged documents that the
-    corpus does not hold, which nobody can find.
+    corpus does not hold, which nobody can find. `fields` has what else the file says of a query (type, language), as
+    text. `files`: the documents by external id, where they are files and not lines of `corpus.jsonl`. `withheld`
+    documents are not indexed, so that what they alone answer has no answer.
     """
 
     name: str
@@ -42,6 +46,9 @@ class RetrievalSet:
     document_count: int
     unjudged: int
     absent: int
+    fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
+    withheld: frozenset[str] = frozenset()
 
     @property
     def digest(self) -> str:
@@ -50,20 +57,56 @@ class RetrievalSet:
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def documents(self) -> Iterator[Source]:
-        """The corpus, read while it is asked for. A document without text is its title."""
-        for _, record in _records(self.folder / "corpus.jsonl"):
+        """The corpus without what is withheld, read while it is asked for. A line without text is its title."""
+        for name, path in self.files.items():
+            if name not in self.withheld:
+                yield Source(name, path.name, path.read_bytes())
+        for name, record in self._lines():
             title, text = (normalise(str(record.get(key) or "")) for key in ("title", "text"))
-            name = str(record["_id"])
             yield Source(name, name, (text or title).encode(), title=title or None, media_type="text/plain")
+
+    def _lines(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        if not self.files:
+            for _, record in read_records(self.folder / "corpus.jsonl"):
+                if record["_id"] not in self.withheld:
+                    yield str(record["_id"]), record
+
+    def only(self, kept: Collection[str]) -> RetrievalSet:
+        """The same set with these queries, in its own order."""
+        queries = {query: text for query, text in self.queries.items() if query in kept}
+        return replace(
+            self,
+            queries=queries,
+            judgements={query: self.judgements[query] for query in queries},
+            unjudged=self.unjudged + len(self.queries) - len(queries),
+        )
 
     def first(self, count: int | None) -> RetrievalSet:
         """The same set with its first `count` queries."""
-        kept = dict(list(self.queries.items())[:count])
-        judged = {query: self.judgements[query] for query in kept}
-        return RetrievalSet(
-            self.name, self.folder, kept, judged, self.document_count, self.unjudged + len(self.queries) - len(kept),
-            self.absent,
-        )  # fmt: skip
+        return self.only(set(list(self.queries)[:count]))
+
+    def where(self, conditions: Mapping[str, Collection[str]]) -> RetrievalSet:
+        """With the queries whose fields each have one of the values. Raises InputError where none is left."""
+        kept = {
+            query for query in self.queries
+            if all(self.fields.get(query, {}).get(name) in values for name, values in conditions.items())
+        }  # fmt: skip
+        if not kept:
+            raise InputError(f"{self.folder}: no question with {', '.join(conditions)} as asked")
+        return self.only(kept)
+
+    def sample(self, count: int | None, seed: int) -> RetrievalSet:
+        """With `count` queries drawn at random, the same ones each time."""
+        if count is None or count >= len(self.queries):
+            return self
+        return self.only(set(random.Random(seed).sample(sorted(self.queries), count)))
+
+    def without_support(self) -> RetrievalSet:
+        """The same queries over a corpus that lacks every document that is relevant to one of them: none has an answer."""
+        held = frozenset(
+            document for grades in self.judgements.values() for document, grade in grades.items() if grade > 0
+        )
+        return replace(self, withheld=held, document_count=self.document_count - len(held) + self.absent)
 
 
 def load(folder: Path, split: str | None = None) -> RetrievalSet:
@@ -74,7 +117,7 @@ def load(folder: Path, split: str | None = None) -> RetrievalSet:
     corpus = _ids(_file(folder, "corpus.jsonl"))
     own = folder / f"queries_{found}.jsonl"
     queries_file = own if found and own.exists() else _file(folder, "queries.jsonl", own.name if found else None)
-    queries = _queries(queries_file)
+    queries, fields = _queries(queries_file)
     judgements = _judgements(qrels, queries, queries_file)
     judged = {query: text for query, text in queries.items() if query in judgements}
     if not judged:
@@ -89,6 +132,7 @@ def load(folder: Path, split: str | None = None) -> RetrievalSet:
         document_count=len(corpus),
         unjudged=len(queries) - len(judged),
         absent=len(named - corpus),
+        fields=fields,
     )
 
 
@@ -125,7 +169,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """JSON objects with a usable `_id`, which may be written as a number."""
     for number, line in _lines(path):
         try:
@@ -149,7 +193,7 @@ def _checked_id(key: str, path: Path, number: int) -> str:
 
 def _ids(path: Path) -> set[str]:
     seen: dict[str, int] = {}
-    for number, record in _records(path):
+    for number, record in read_records(path):
         if (other := seen.setdefault(record["_id"], number)) != number:
             raise InputError(f"{path}, line {number}: the id {record['_id']!r} stands in line {other} already")
     if not seen:
@@ -157,16 +201,29 @@ def _ids(path: Path) -> set[str]:
     return set(seen)
 
 
-def _queries(path: Path) -> dict[str, str]:
+def _queries(path: Path) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Texts, and what the `metadata` says of them, by query id."""
     queries: dict[str, str] = {}
-    for number, record in _records(path):
+    fields: dict[str, dict[str, str]] = {}
+    for number, record in read_records(path):
         text = normalise(str(record.get("text") or "")).strip()
         if not text:
             raise InputError(f"{path}, line {number}: the query has no text")
         if record["_id"] in queries:
             raise InputError(f"{path}, line {number}: a second query with the id {record['_id']!r}")
         queries[record["_id"]] = text
-    return queries
+        fields[record["_id"]] = as_fields(record.get("metadata"))
+    return queries, fields
+
+
+def as_fields(metadata: Any) -> dict[str, str]:
+    """Values by which questions are chosen and grouped, as text: true is `true`."""
+    values = metadata.items() if isinstance(metadata, Mapping) else ()
+    return {
+        str(name): value if isinstance(value, str) else json.dumps(value)
+        for name, value in values
+        if isinstance(value, str | int | float | bool)
+    }
 
 
 def _judgements(path: Path, queries: Mapping[str, str], queries_file: Path) -> dict[str, dict[str, int]]:

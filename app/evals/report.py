@@ -17,6 +17,7 @@ TITLES: Mapping[str, str] = {
     "precision": "Precision",
     "mrr": "MRR",
     "map": "MAP",
+    "quoted": "Quoted",
     "token_f1": "F1",
     "exact_match": "Exact",
     "answer_in": "Holds it",
@@ -95,7 +96,7 @@ def common_metrics(
     return [name for name in names if all(name in run[query] for run in (before, after) for query in common)]
 
 
-OUTCOMES = ("rates", "usage", "strategies_run")
+OUTCOMES = ("rates", "usage", "strategies_run", "figures")
 """Parameters of a run over questions that came of it: nothing that it was made with."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from app.domain.document import LoadedDocument, PageStart, Source
@@ -11,6 +12,7 @@ from app.errors import ParseError, ParserLimitError, TooLargeError
 from app.ingest.child import DocumentLimits
 from app.ingest.confine import ConfinedProcess
 from app.ingest.loaders import FileKind, load, load_text, sniff
+from app.ingest.loaders.titles import better_title
 from app.language.text import normalise
 from app.settings import IngestSettings
 
@@ -19,7 +21,7 @@ _BYTES_PER_CHARACTER: Final = 4
 
 
 async def parse(source: Source, limits: IngestSettings) -> LoadedDocument:
-    """Normalised text of the source.
+    """Normalised text of the source, under the title that names it best (`better_title`).
 
     Raises TooLargeError, UnsupportedTypeError, or a ParseError: EmptyDocumentError, EncryptedDocumentError,
     NoTextLayerError, ParserLimitError (memory, CPU, time, pages, size), or itself for a damaged file.
@@ -28,6 +30,12 @@ async def parse(source: Source, limits: IngestSettings) -> LoadedDocument:
         raise TooLargeError(
             f"the file has {len(source.content)} bytes, more than ingest.maxFileBytes ({limits.max_file_bytes})"
         )
+    document = await _load(source, limits)
+    headed = document.text if document.markup == "markdown" else ""
+    return replace(document, title=better_title(document.title, headed, source.name))
+
+
+async def _load(source: Source, limits: IngestSettings) -> LoadedDocument:
     if source.is_text:
         return await asyncio.to_thread(load_text, source.content, source.name, limits)
     kind = sniff(source.name, source.content, source.media_type)

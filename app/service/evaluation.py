@@ -6,10 +6,11 @@ just been done, to show progress.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,7 +21,7 @@ from app.domain.document import Rejected
 from app.domain.evaluation import EvalResult, EvalRun
 from app.domain.passage import Mode
 from app.errors import InputError, NotFoundError
-from app.evals import agents, answers, datasets, groundedness, optimize, report, retrieval, routing
+from app.evals import agents, answers, datasets, groundedness, optimize, questions, report, retrieval, routing
 from app.providers.protocols import ChatModel, Embedder
 from app.service.ask import ask
 from app.service.documents import check_collection_name, delete_collection, get_collection
@@ -36,7 +37,12 @@ NamedSet = tuple[datasets.RetrievalSet, str]
 @dataclass(frozen=True, slots=True)
 class Corpora:
     """Which data sets to measure on, and what becomes of their collections: `index` brings them up to date, `fresh` empties
-    them first; `limit` takes only the first queries of each set."""
+    them first.
+
+    `limit` takes only the first queries of each set, `where` those whose fields have one of the values, `sample` so many
+    at random, the same ones for a `seed`. `withhold` leaves out of the corpus what answers them; such a corpus has a
+    collection of its own. `template`: how the questions of a folder of files are asked.
+    """
 
     paths: Sequence[Path]
     collection: str | None = None
@@ -44,6 +50,11 @@ class Corpora:
     limit: int | None = None
     index: bool = True
     fresh: bool = False
+    where: Mapping[str, Collection[str]] = field(default_factory=dict)
+    sample: int | None = None
+    seed: int = 0
+    withhold: bool = False
+    template: str = questions.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +77,22 @@ def load_sets(corpora: Corpora) -> list[NamedSet]:
         raise InputError("--collection takes one data set: documents of several would replace each other")
     if corpora.fresh and not corpora.index:
         raise InputError("--fresh empties the collection and --no-index leaves it so; give one of them")
-    sets = [datasets.load(path, corpora.split).first(corpora.limit) for path in corpora.paths]
-    named = [(data, corpora.collection or collection_name(data.folder)) for data in sets]
+    sets = [_load_set(path, corpora) for path in corpora.paths]
+    named = [(data, corpora.collection or collection_name(data)) for data in sets]
     if len({collection for _, collection in named}) < len(named):
         raise InputError("two of the folders have the same name; evaluate them one by one with --collection")
     return [(data, check_collection_name(collection)) for data, collection in named]
+
+
+def _load_set(path: Path, corpora: Corpora) -> datasets.RetrievalSet:
+    if path.is_dir() and not (path / "corpus.jsonl").is_file() and questions.questions_file(path):
+        data = questions.load_questions(path, corpora.template)
+    else:
+        data = datasets.load(path, corpora.split)
+    if corpora.where:
+        data = data.where(corpora.where)
+    data = data.first(corpora.limit).sample(corpora.sample, corpora.seed)
+    return data.without_support() if corpora.withhold else data
 
 
 def load_answers(data: datasets.RetrievalSet) -> Mapping[str, answers.Expected]:
@@ -91,9 +113,13 @@ def load_responses(path: Path) -> list[groundedness.LabelledSet]:
     return groundedness.load(path)
 
 
-def collection_name(folder: Path) -> str:
-    """`eval-<folder>` in the letters that a collection's name may have."""
-    return f"eval-{re.sub(r'[^A-Za-z0-9._-]+', '-', folder.resolve().name)}"[:128]
+def collection_name(data: datasets.RetrievalSet) -> str:
+    """`eval-<set>` in the letters that a collection's name may have; what is withheld makes another collection."""
+    name = f"eval-{re.sub(r'[^A-Za-z0-9._-]+', '-', data.name.partition('/')[0])}"[:110]
+    if not data.withheld:
+        return name
+    digest = hashlib.sha256("\n".join(sorted(data.withheld)).encode()).hexdigest()
+    return f"{name}-without-{digest[:8]}"
 
 
 async def prepare_collection(
@@ -154,6 +180,7 @@ async def evaluate_strategy(
     step: Step,
     *,
     name: str = "",
+    group_by: str = "",
 ) -> agents.AgentsRun:
     """Answer every question of the set by one strategy, judge the answers, and store the run."""
     chat = services.chat_for(services.settings.current)
@@ -163,7 +190,7 @@ async def evaluate_strategy(
         services.traces.flush,
         chat.name if chat else None,
     )
-    return await agents.evaluate(asking, data, expected, collection, strategy, step, name=name)
+    return await agents.evaluate(asking, data, expected, collection, strategy, step, name=name, group_by=group_by)
 
 
 def enable_corrective(services: Services) -> bool:

@@ -152,5 +152,4 @@ def _coverage(document: Any, index: int) -> tuple[bool, float]:
 
 
 def _title(document: Any) -> str | None:
-    title = normalise(document.get_metadata_dict().get("Title") or "").strip()
-    return None if title.lower() in {"", "untitled"} else title
+    return normalise(document.get_metadata_dict().get("Title") or "").strip("\ufffd \t\n") or None

@@ -1,0 +1,78 @@
+"""What a document is called."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from time import process_time
+
+import docx
+import pytest
+
+from app.domain.document import Source
+from app.ingest.loaders.titles import better_title, says_nothing
+from app.ingest.parse import parse
+from app.settings import IngestSettings
+
+TEXT = "Some words before.\n\n## A part\n\n# Travel rules\n\nEmployees fly economy.\n"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "2", "10-1.1.2", "20190331", "", "-", "untitled", "Untitled-3", "Untitled Document", "Document1", "Document (2)",
+        "PowerPoint Presentation", "PowerPoint-Präsentation", "Présentation PowerPoint", "Presentación de PowerPoint",
+        "Sans titre", "Unbenanntes Dokument", "[Document title]", "<title>", "Click to edit Master title style", "Slide 1",
+        "Microsoft Word - report_v3.doc", "Microsoft Word", "C:\\Users\\ann\\Desktop\\x.qxd", "layout_final.indd", "LaTeX",
+        "Adobe InDesign CC 13.0", "pdfTeX", "LaTeX with hyperref", "Google Docs", "Sheet1", "Book1",
+        "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+        "d41d8cd98f00b204e9800998ecf8427e", "https://example.org/a", "N/A", "word " * 80,
+    ],
+)  # fmt: skip
+def test_titles_that_name_nothing_give_way_to_the_first_heading(title: str) -> None:
+    assert better_title(title, TEXT, "rules.pdf") == "Travel rules"
+    assert better_title(title, "no heading", "rules.pdf") is None
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Travel policy 2024", "Report 001", "1984 and after", "Node.js in action", "The LaTeX companion", "Word processing",
+        "Untitled, a novel", "Dokumentation", "코로나-19 관련", "GDPR", "Deadbeef", "Presentations that work", "COVID-19",
+    ],
+)  # fmt: skip
+def test_titles_that_name_something_stay(title: str) -> None:
+    assert better_title(title, TEXT, "rules.pdf") == title
+
+
+def test_what_printing_put_before_a_title_goes() -> None:
+    assert better_title("Microsoft Word - Annual review 2019", TEXT, "x.pdf") == "Annual review 2019"
+
+
+def test_the_name_of_the_file_is_no_better_than_its_heading() -> None:
+    assert better_title("rules_v2", TEXT, "in/rules_v2.pdf") == "Travel rules"
+    assert better_title("rules_v2", "", "in/rules_v2.pdf") is None
+
+
+def test_a_heading_that_names_nothing_is_passed_over() -> None:
+    assert better_title(None, "# Contents\n\nx\n\n# Costs of travel\n", "a.md") == "Costs of travel"
+
+
+@pytest.mark.parametrize("unit", ["a.", "\\", "word ", "1", "[", "a-", "untitled "])
+def test_titles_are_judged_in_linear_time(unit: str) -> None:
+    start = process_time()
+    says_nothing(unit * 100_000)
+    better_title(unit * 100_000, unit * 100_000, "x")
+    assert process_time() - start < 1
+
+
+async def test_titles_of_files_are_mended() -> None:
+    document = docx.Document()
+    document.core_properties.title = "Document1"
+    document.add_heading("Rules of the house", level=1)
+    document.add_paragraph("Text.")
+    stream = BytesIO()
+    document.save(stream)
+    loaded = await parse(Source("a.docx", "a.docx", stream.getvalue()), IngestSettings())
+    assert loaded.title == "Rules of the house"
+    page = b"<title>Untitled Document</title><h1>On <b>bees</b></h1><p>x</p>"
+    assert (await parse(Source("a.html", "a.html", page), IngestSettings())).title == "On bees"
