@@ -23,7 +23,7 @@ _HEADER: Final = re.compile(r"\.(?:h|hh|hpp)$")
 def select_definitions(query: SymbolQuery, links: CodeLinks) -> list[str]:
     """Definitions that a query means, the outermost first: those spelled as it is, else whatever their capitals. Where none
     has the whole name, what a module offers under it or a class inherits."""
-    bare = query.name if is_file(query.name) else query.name.rpartition(".")[2]
+    bare = query.name.rpartition("/")[2] if is_file(query.name) else query.name.rpartition(".")[2]
     found = [one for one in links.called(bare) if fits(one, query)]
     if not found and "." in query.name:
         found = [one for one in links.full_name(query.name) if fits(one, SymbolQuery("", query.path))]
