@@ -27,8 +27,8 @@ class LoadLimits(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoadedText:
-    """What a loader reads out of a file. The text is normalised afterwards; one with `pages` must be so already, or its page
-    starts are wrong (`app.language.text.normalise`). `notes`: what was not read, for people."""
+    """What a loader reads out of a file. The text is normalised afterwards (`app.language.text`), page by page where there are
+    `pages`, which begin where the text says now. `notes`: what was not read, for people."""
 
     text: str
     title: str | None = None
