@@ -1,4 +1,4 @@
-"""Markdown: images stripped first, the rest as it stands."""
+"""Markdown: images stripped, long tables in pieces with a header each, the rest as it stands."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.text import decode
+from app.language.tables import PIECE_CHARS, TableWriter, tables_in
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 _TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
@@ -26,7 +27,22 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """Title from the front matter, else from the first heading of level 1."""
     # line ends first: the patterns know only LF
     text = strip_images(decode(content).replace("\r\n", "\n").removeprefix("\ufeff"))
-    return LoadedText(text, title=_title(text))
+    return LoadedText(repeat_headers(text), title=_title(text))
+
+
+def repeat_headers(text: str) -> str:
+    """The text with long tables in pieces that have the header each, the rest as it stands."""
+    parts: list[str] = []
+    position = 0
+    for table in tables_in(text):
+        start, end = table.span
+        if table.header and end - start > PIECE_CHARS:
+            writer = TableWriter(table.header)
+            for row in table.rows:
+                writer.add(row.cells)
+            parts += [text[position:start], writer.text()]
+            position = end
+    return "".join((*parts, text[position:]))
 
 
 def strip_images(text: str) -> str:
