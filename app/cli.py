@@ -102,11 +102,20 @@ def ingest(
     collection: Collection = None,
     json: Json = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every file.")] = False,
+    prefix: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the ids of these documents begin with.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Take the place of other files with the same ids.")
+    ] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove documents whose files are gone from these paths.")
+    ] = False,
 ) -> int:
     """Index documents: PDF, Word, HTML, Markdown, text, source code. Unchanged ones cost nothing."""
     from app.commands.ingest import ingest as run
 
-    return _run(run(paths, collection, json, verbose))
+    return _run(run(paths, collection, json, verbose, prefix=prefix, replace=replace, prune=prune))
 
 
 @app.command()

@@ -22,7 +22,7 @@ from uuid import UUID
 
 import structlog
 
-from app.domain.answer import Answer, Citation
+from app.domain.answer import Answer, Citation, Coverage
 from app.domain.document import Indexed, Rejected, Source
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
@@ -47,6 +47,7 @@ __all__ = [
     "Cancelled",
     "Citation",
     "ConflictError",
+    "Coverage",
     "Event",
     "Indexed",
     "IngestReport",
@@ -119,20 +120,25 @@ class Cairn:
         what: str | PathLike[str] | Source | Sequence[str | PathLike[str] | Source],
         *,
         collection: str | None = None,
+        prefix: str | None = None,
+        replace_others: bool = False,
+        prune: bool = False,
         on_progress: OnProgress | None = None,
     ) -> IngestReport:
         """Make files, folders with all below them, and documents given as `Source` searchable; searchable when it returns.
 
         What is indexed already costs nothing. A file that cannot be read stands in `failed`, and the others go on. The
-        collection is created if need be; without a name it is that of the settings. Raises InputError for a path that does not
-        exist and for a name that cannot be one, ProviderError when the embedding model fails.
+        collection is created if need be; without a name it is that of the settings. Ids of files begin with `prefix`.
+        `replace_others`: files may take the place of others with the same ids. `prune`: documents whose files are gone from
+        the given paths are removed. Raises InputError for a path that does not exist and for a name that cannot be one,
+        ConflictError where ids belong to other files, ProviderError when the embedding model fails.
         """
         given = [what] if isinstance(what, str | PathLike | Source) else list(what)
         name = self._collection(collection)
         sources = [self._checked(one) for one in given if isinstance(one, Source)]
-        selection = select_files([Path(one) for one in given if not isinstance(one, Source)])
+        selection = select_files([Path(one) for one in given if not isinstance(one, Source)], prefix=prefix)
         step = _counting(on_progress, len(sources) + len(selection.files))
-        report = await ingest_files(self._services, name, selection, step)
+        report = await ingest_files(self._services, name, selection, step, replace=replace_others, prune=prune)
         if not sources:
             return report
         started = time.monotonic()

@@ -352,6 +352,7 @@ CREATE TABLE rag.documents (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     extractor text,
+    origin text,
     CONSTRAINT documents_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'parsing'::text, 'embedding'::text, 'indexed'::text, 'failed'::text])))
 );
 
@@ -398,6 +399,8 @@ COMMENT ON COLUMN rag.documents.created_at IS 'When it was first handed over.';
 COMMENT ON COLUMN rag.documents.updated_at IS 'When its row last changed.';
 
 COMMENT ON COLUMN rag.documents.extractor IS 'Model and prompt whose extraction is in its graph (rag.extractions); null: rules alone.';
+
+COMMENT ON COLUMN rag.documents.origin IS 'Path of the file it was read from; null where it was handed over otherwise.';
 
 CREATE TABLE rag.passages (
     tenant_id bigint NOT NULL,

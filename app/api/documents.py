@@ -19,7 +19,7 @@ from app.api import problems
 from app.api.collections import CollectionName
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, cleaned, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
-from app.domain.document import Document, Indexed, Rejected, Source, upload_result
+from app.domain.document import Change, Document, Indexed, Rejected, Source, count_outcomes, upload_result
 from app.errors import CairnError, InputError, TooLargeError
 from app.language.text import normalise
 from app.service import documents
@@ -30,7 +30,10 @@ router = APIRouter(tags=["documents"], route_class=TypedRoute)
 
 DocumentId = Annotated[UUID, Path(description="Id that Cairn gave to the document.", examples=[ID_EXAMPLE])]
 
-_UPLOADED = {"id": ID_EXAMPLE, "name": "guides/leave.md", "chunk_count": 4, "duplicate": False}
+_UPLOADED = {
+    "id": ID_EXAMPLE, "name": "guides/leave.md", "chunk_count": 4, "duplicate": False, "change": "added",
+}  # fmt: skip
+_COUNTS = {"added": 1, "replaced": 0, "unchanged": 0, "failed": 1}
 UPLOADED_FAILED = {
     "name": "scan.pdf",
     "error": "the PDF has no text layer; run OCR on it first",
@@ -49,6 +52,16 @@ class Uploaded(BaseModel):
     name: str
     chunk_count: int
     duplicate: bool = Field(description="The collection had this file with this content already.")
+    change: Change = Field(description="replaced: the collection had this file with other content.")
+
+
+class Counts(BaseModel):
+    """How many documents of a request became what."""
+
+    added: int
+    replaced: int
+    unchanged: int
+    failed: int
 
 
 class FailedUpload(BaseModel):
@@ -60,10 +73,11 @@ class FailedUpload(BaseModel):
 class UploadOut(BaseModel):
     """What became of each file."""
 
-    model_config = example({"uploaded": [_UPLOADED], "failed": [UPLOADED_FAILED]})
+    model_config = example({"uploaded": [_UPLOADED], "failed": [UPLOADED_FAILED], "counts": _COUNTS})
 
     uploaded: list[Uploaded]
     failed: list[FailedUpload]
+    counts: Counts
 
 
 class AcceptedOut(BaseModel):
@@ -129,7 +143,9 @@ async def upload(
     services: ServicesDep,
     files: Annotated[
         list[UploadFile],
-        File(description="PDF, Word, HTML, Markdown, text or source code. The name is the document's identity."),
+        File(
+            description="PDF, Word, Excel, PowerPoint, mails, text, code and more. The name is the document's identity."
+        ),
     ],
     metadata: Annotated[
         str | None, Form(description="A JSON object, stored with each document.", examples=['{"team": "people"}'])
@@ -282,6 +298,7 @@ class IndexedOut(BaseModel):
     document_id: UUID
     chunk_count: int
     duplicate: bool
+    change: Change
 
 
 class FailedOut(BaseModel):
@@ -295,13 +312,17 @@ class IndexOut(BaseModel):
 
     model_config = example(
         {
-            "indexed": [{"id": "leave", "document_id": ID_EXAMPLE, "chunk_count": 1, "duplicate": False}],
+            "indexed": [
+                {"id": "leave", "document_id": ID_EXAMPLE, "chunk_count": 1, "duplicate": False, "change": "added"}
+            ],
             "failed": [{"id": "empty", "error": "the file is empty", "code": "empty-document"}],
+            "counts": _COUNTS,
         }
     )
 
     indexed: list[IndexedOut]
     failed: list[FailedOut]
+    counts: Counts
 
 
 @router.post("/index", responses=problems.declare(502, 504), summary="Index texts")
@@ -312,7 +333,9 @@ async def index(body: IndexBody, services: ServicesDep) -> IndexOut:
     name = body.collection if body.collection is not None else settings.rag.collection_name
     outcomes = await index_now(services, name, good)
     failed += [_failed(item) for item in outcomes if isinstance(item, Rejected)]
-    return IndexOut(indexed=[_indexed(item) for item in outcomes if isinstance(item, Indexed)], failed=failed)
+    indexed = [item for item in outcomes if isinstance(item, Indexed)]
+    counts = Counts(**{**count_outcomes(indexed), "failed": len(failed)})
+    return IndexOut(indexed=[_indexed(item) for item in indexed], failed=failed, counts=counts)
 
 
 def _sort(documents: list[IndexDocument], settings: Settings) -> tuple[list[Source], list[FailedOut]]:
@@ -340,8 +363,9 @@ def _source(document: IndexDocument) -> Source:
 
 def _indexed(item: Indexed) -> IndexedOut:
     return IndexedOut(
-        id=item.external_id, document_id=item.document_id, chunk_count=item.chunk_count, duplicate=item.duplicate
-    )
+        id=item.external_id, document_id=item.document_id, chunk_count=item.chunk_count, duplicate=item.duplicate,
+        change=item.change,
+    )  # fmt: skip
 
 
 def _failed(item: Rejected) -> FailedOut:

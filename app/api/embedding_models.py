@@ -37,7 +37,7 @@ class CollectionModelOut(BaseModel):
 
     collection: str
     model: str
-    state: Literal["backfilling", "ready", "serving", "retired"]
+    state: Literal["backfilling", "stopped", "ready", "serving", "retired"]
     changed_at: datetime | None
 
 

@@ -15,20 +15,25 @@ SHOWN = 20
 """Failures listed without --verbose."""
 
 
-async def ingest(paths: Sequence[Path], collection: str | None, as_json: bool, verbose: bool) -> int:
+async def ingest(
+    paths: Sequence[Path], collection: str | None, as_json: bool, verbose: bool, *, prefix: str | None = None,
+    replace: bool = False, prune: bool = False,
+) -> int:  # fmt: skip
     """Exit code 1 when a document failed or there was none."""
-    selection = select_files(paths)
+    selection = select_files(paths, prefix=prefix)
     if collection is not None:
         check_collection_name(collection)
     async with services() as opened:
         name = collection or opened.settings.current.rag.collection_name
-        report = await ingest_selection(opened, name, selection)
+        report = await ingest_selection(opened, name, selection, replace=replace, prune=prune)
     if as_json:
         say_json(
             {
-                "collection": report.collection, "indexed": [asdict(outcome) for outcome in report.indexed],
+                "collection": report.collection, "counts": report.counts,
+                "indexed": [{**asdict(outcome), "change": outcome.change} for outcome in report.indexed],
                 "failed": [asdict(outcome) for outcome in report.failed],
-                "skipped": [asdict(file) for file in report.skipped], "seconds": round(report.seconds, 3),
+                "skipped": [asdict(file) for file in report.skipped], "removed": report.removed, "gone": report.gone,
+                "seconds": round(report.seconds, 3),
             }
         )  # fmt: skip
     else:
@@ -36,22 +41,21 @@ async def ingest(paths: Sequence[Path], collection: str | None, as_json: bool, v
     return 1 if report.failed or not report.indexed else 0
 
 
-async def ingest_selection(opened: Services, collection: str, selection: Selection) -> IngestReport:
+async def ingest_selection(
+    opened: Services, collection: str, selection: Selection, *, replace: bool = False, prune: bool = False
+) -> IngestReport:
     """Index the files with a progress bar."""
     with progress("Indexing", len(selection.files)) as step:
-        return await ingest_files(opened, collection, selection, step)
+        return await ingest_files(opened, collection, selection, step, replace=replace, prune=prune)
 
 
 def summary(report: IngestReport) -> str:
-    """One line: what is new, what was there already, what failed, what was left aside."""
-    passages = sum(outcome.passage_count for outcome in report.fresh)
-    parts = [f"{count(len(report.fresh), 'document')} indexed ({count(passages, 'passage')})"]
-    if unchanged := len(report.indexed) - len(report.fresh):
-        parts.append(f"{unchanged:,} unchanged")
-    if report.failed:
-        parts.append(f"{len(report.failed):,} failed")
-    if report.skipped:
-        parts.append(f"{len(report.skipped):,} skipped")
+    """One line: what is new, what has new content, what was there already, failed, was left aside or removed."""
+    counts, passages = report.counts, sum(outcome.passage_count for outcome in report.fresh)
+    fresh = [f"{count(counts['added'], 'document')} added"] if counts["added"] else []
+    fresh += [f"{counts['replaced']:,} replaced"] if counts["replaced"] else []
+    parts = [f"{', '.join(fresh)} ({count(passages, 'passage')})" if fresh else "nothing new"]
+    parts += [f"{counts[name]:,} {name}" for name in ("unchanged", "failed", "skipped", "removed") if counts[name]]
     return f"Collection {report.collection}: {', '.join(parts)}, in {report.seconds:.1f} s."
 
 
@@ -67,7 +71,9 @@ def _show(report: IngestReport, verbose: bool) -> None:
     show_failures(report, None if verbose else SHOWN)
     if verbose:
         for outcome in report.indexed:
-            say(f"{'unchanged' if outcome.duplicate else 'indexed'}: {outcome.external_id}")
+            say(f"{outcome.change}: {outcome.external_id}")
+        for external_id in report.removed:
+            say(f"removed: {external_id}")
         for file in report.skipped:
             note(f"skipped: {file.path}: {file.reason}")
     if not (report.indexed or report.failed):
@@ -75,5 +81,8 @@ def _show(report: IngestReport, verbose: bool) -> None:
         say(f"Cairn reads {describe_formats()}.")
         return
     say(summary(report))
+    if report.gone:
+        gone = ", ".join(report.gone[: None if verbose else 3]) + ("" if verbose or len(report.gone) <= 3 else ", ...")
+        say(f"The files of {count(len(report.gone), 'document')} are gone ({gone}); --prune removes them.")
     if report.indexed:
         say(f'Ask about them: cairn ask "..." --collection {report.collection}')

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from uuid import UUID
 
 from app.domain.code import Outline
@@ -24,7 +24,8 @@ class Source:
     """A document as the caller handed it over: raw bytes of a file, or text (`media_type` text/*).
 
     `external_id` is its identity within a collection (the caller's id, or the relative path of a file). `is_text`: the
-    content is text that the caller wrote out, UTF-8; it is never taken for a file of another kind.
+    content is text that the caller wrote out, UTF-8; it is never taken for a file of another kind. `origin`: the absolute
+    path of the file it was read from on this machine; None where it was handed over otherwise.
     """
 
     external_id: str
@@ -34,6 +35,7 @@ class Source:
     media_type: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     is_text: bool = False
+    origin: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,9 @@ class PreparedDocument:
         return sum(passage.draft.token_count for passage in self.passages)
 
 
+Change = Literal["added", "replaced", "unchanged"]
+
+
 @dataclass(frozen=True, slots=True)
 class Indexed:
     """A document that is searchable now. `duplicate`: it was so before, with this very content."""
@@ -183,6 +188,13 @@ class Indexed:
     passage_count: int
     chunk_count: int
     duplicate: bool
+
+    @property
+    def change(self) -> Change:
+        """What became of the identity: new, with other content than before, or as it was."""
+        if self.duplicate:
+            return "unchanged"
+        return "replaced" if self.version > 1 else "added"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,18 +229,27 @@ class Collection:
 
 
 def upload_result(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The body of an upload's answer (with its duplicate flag)."""
+    """The body of an upload's answer."""
     uploaded = [
-        {"id": str(item.document_id), "name": item.name, "chunk_count": item.chunk_count, "duplicate": item.duplicate}
+        {"id": str(item.document_id), "name": item.name, "chunk_count": item.chunk_count, "duplicate": item.duplicate,
+         "change": item.change}
         for item in outcomes
         if isinstance(item, Indexed)
-    ]
+    ]  # fmt: skip
     failed = [
         {"name": item.name, "error": item.error, "code": item.code}
         for item in outcomes
         if not isinstance(item, Indexed)
     ]
-    return {"uploaded": uploaded, "failed": failed}
+    return {"uploaded": uploaded, "failed": failed, "counts": count_outcomes(outcomes)}
+
+
+def count_outcomes(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """How many were added, replaced, unchanged and failed; every one of them is named, also with 0."""
+    counts = dict.fromkeys((*get_args(Change), "failed"), 0)
+    for item in outcomes:
+        counts[item.change if isinstance(item, Indexed) else "failed"] += 1
+    return counts
 
 
 @dataclass(frozen=True, slots=True)

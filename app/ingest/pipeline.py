@@ -8,11 +8,12 @@ stored already comes back as a duplicate.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
-from app.errors import InputError, ParseError, TooLargeError, UnsupportedTypeError
+from app.errors import CairnError, InputError, ParseError, TooLargeError, UnsupportedTypeError
 from app.ingest.embed import GROUP_CHUNKS, Check, Target, embed_documents, in_use
 from app.ingest.extraction import order_extraction
 from app.ingest.outlines import OutlineReader, outline_reader
@@ -29,6 +30,12 @@ DOCUMENT_ERRORS = (ParseError, InputError, TooLargeError, UnsupportedTypeError)
 STORING = 2
 """Documents that are stored at once. Most of it is insertion into HNSW, which one connection does on one core; more would
 leave the pool's other users too little."""
+
+RENEW_SECONDS = 20.0
+"""How often a run says of the new documents it has begun that they are being worked on."""
+ABANDONED_SECONDS = 90.0
+"""A document that nobody has said so of for this long was left by a process that died."""
+ABANDONED = "the process that was indexing it is gone; hand it over again"
 
 NOT_DURABLE = {"synchronous_commit": "off"}
 """For notes on the way: losing one in a crash costs nothing, waiting for the disk at each would."""
@@ -54,9 +61,11 @@ async def ingest(
     prepared: asyncio.Queue[PreparedDocument | None] = asyncio.Queue(maxsize=64)
     embedded = Turns()
     outcomes: list[Outcome] = []
+    begun: set[str] = set()
 
     def report(outcome: Outcome) -> None:
         outcomes.append(outcome)
+        begun.discard(outcome.external_id)
         if on_outcome:
             on_outcome(outcome)
 
@@ -67,6 +76,7 @@ async def ingest(
             async for source in _each(sources):
                 if check:
                     check()
+                begun.add(source.external_id)
                 if (ready := await _load(database, target, source, report, dominant, outlines)) is not None:
                     await prepared.put(ready)
         await prepared.put(None)
@@ -90,13 +100,27 @@ async def ingest(
     async def store(item: Embedded) -> None:
         report(await _publish(database, target, item))
 
+    renewing = asyncio.create_task(_keep_alive(database, target, begun))
     try:
         async with asyncio.TaskGroup() as group:
             for stage in (load_all(), embed_all(), store_all()):
                 group.create_task(stage)
     except BaseExceptionGroup as errors:
         raise _first(errors) from None
+    finally:
+        renewing.cancel()
+        await asyncio.wait([renewing])
     return outcomes
+
+
+async def _keep_alive(database: Database, target: Target, begun: Collection[str]) -> None:
+    """Until it is cancelled. A renewal that fails is tried again: the run itself will say what is wrong."""
+    while True:
+        await asyncio.sleep(RENEW_SECONDS)
+        if begun:
+            with suppress(CairnError):
+                async with database.transaction(target.principal, config=NOT_DURABLE) as connection:
+                    await documents.keep_alive(connection, target.principal, target.collection_id, begun)
 
 
 async def _each(sources: Iterable[Source] | AsyncIterator[Source]) -> AsyncIterator[Source]:
@@ -212,4 +236,4 @@ async def _publish_once(database: Database, target: Target, item: Embedded) -> O
         return Rejected(source.external_id, source.name, error.code, error.detail)
 
 
-__all__ = ["Target", "ingest"]
+__all__ = ["ABANDONED", "ABANDONED_SECONDS", "Target", "ingest"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from app.domain.graph_view import Refreshed
 from app.domain.job import Job, RecallCheck
 from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
 from app.graph.refresh import due, follow, refresh
-from app.ingest.pipeline import OnOutcome, ingest
+from app.ingest.pipeline import ABANDONED, ABANDONED_SECONDS, OnOutcome, ingest
 from app.ingest.prepare import source_hash
 from app.jobs import vector_indexes
 from app.jobs.documents import INDEX_UPLOADS
@@ -155,9 +156,31 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
 
 
 async def list_documents(services: Services, collection: str, *, after: str = "", limit: int = 50) -> list[Document]:
+    """In order of external id. Raises NotFoundError."""
     found = await get_collection(services, collection)
-    async with services.database.transaction(services.principal, readonly=True) as connection:
-        return await documents.page(connection, services.principal, found.id, after=after, limit=limit)
+
+    async def read() -> list[Document]:
+        async with services.database.transaction(services.principal, readonly=True) as connection:
+            return await documents.page(connection, services.principal, found.id, after=after, limit=limit)
+
+    page = await read()
+    if any(map(_looks_abandoned, page)) and await end_abandoned(services):
+        page = await read()
+    return page
+
+
+def _looks_abandoned(document: Document) -> bool:
+    """By this machine's clock; the database's decides."""
+    idle = datetime.now(UTC) - document.updated_at
+    return document.status not in ("indexed", "failed") and idle.total_seconds() > ABANDONED_SECONDS
+
+
+async def end_abandoned(services: Services) -> int:
+    """Mark documents as failed whose indexing was broken off: the process died, or the job was given up; how many."""
+    async with services.database.transaction(services.principal) as connection:
+        return await documents.end_abandoned(
+            connection, services.principal, ABANDONED, timedelta(seconds=ABANDONED_SECONDS)
+        )
 
 
 async def get_document(services: Services, collection: str, document_id: UUID) -> tuple[Document, str | None]:
@@ -166,6 +189,8 @@ async def get_document(services: Services, collection: str, document_id: UUID) -
     async with services.database.transaction(services.principal, readonly=True) as connection:
         document = await documents.get(connection, services.principal, found.id, document_id)
         text = await documents.text(connection, services.principal, document_id) if document else None
+    if document and _looks_abandoned(document) and await end_abandoned(services):
+        return await get_document(services, collection, document_id)
     if document is None:
         raise NotFoundError(f"no document {document_id} in collection {collection}")
     return document, text[1] if text else None

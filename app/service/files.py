@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.domain.document import Indexed, Outcome, Rejected, Source
+from app.domain.document import Indexed, Outcome, Rejected, Source, count_outcomes
 from app.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
 from app.ingest.loaders import sniff, supported_formats
 from app.language.text import normalise
-from app.service.documents import check_source, index_now
+from app.service.documents import check_source, delete_document, index_now
+from app.service.origins import find_gone, origin_of, refuse_taken
 from app.settings import Settings
 from app.wiring import Services
 
@@ -43,24 +44,35 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What became of files, or of documents handed over; `seconds` of wall-clock time."""
+    """What became of files, or of documents handed over; `seconds` of wall-clock time. `gone`: documents whose files are not
+    there any more, kept; `removed`: those that were removed for it."""
 
     collection: str
     indexed: tuple[Indexed, ...]
     failed: tuple[Rejected, ...]
     skipped: tuple[Skipped, ...] = ()
     seconds: float = 0.0
+    gone: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
     @property
     def fresh(self) -> list[Indexed]:
         """Documents that are new or have new content."""
         return [outcome for outcome in self.indexed if not outcome.duplicate]
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many documents were added, replaced, unchanged, failed and removed, and how many files skipped."""
+        counted = count_outcomes((*self.indexed, *self.failed))
+        return {**counted, "skipped": len(self.skipped), "removed": len(self.removed)}
+
 
 @dataclass
 class Selection:
-    """The files of one run, and what was left aside (grows while files are read)."""
+    """The files of one run, and what was left aside (grows while files are read). `named`: the absolute paths that were
+    asked for."""
 
+    named: tuple[Path, ...] = ()
     files: list[SelectedFile] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -70,23 +82,33 @@ def describe_formats() -> str:
     return supported_formats()
 
 
-def select_files(paths: Sequence[Path], base: Path | None = None) -> Selection:
-    """All files under the paths, sorted; identities count from `base` if given.
+def select_files(paths: Sequence[Path], base: Path | None = None, *, prefix: str | None = None) -> Selection:
+    """All files under the paths, sorted; identities count from `base` if given, and begin with `prefix`.
 
-    Raises InputError for a path that does not exist, and for two files that would get the same identity.
+    Raises InputError for a path that does not exist, for two files that would get the same identity, and for a prefix that
+    cannot be the beginning of one.
     """
-    selection = Selection()
-    for path in map(_absolute, paths):
+    selection = Selection(tuple(map(_absolute, paths)))
+    before = "" if prefix is None else f"{_check_prefix(prefix)}/"
+    for path in selection.named:
         if path.is_dir():
             for file in _walk(path, selection.skipped):
-                selection.files.append(SelectedFile(file, _identity(file, base or path.parent), named=False))
+                identity = before + _identity(file, base or path.parent)
+                selection.files.append(SelectedFile(file, identity, named=False))
         elif path.exists():
-            selection.files.append(SelectedFile(path, _identity(path, base or _parent(path)), named=True))
+            selection.files.append(SelectedFile(path, before + _identity(path, base or _parent(path)), named=True))
         else:
             raise InputError(f"there is no file or folder {path}")
     selection.files = list({found.path: found for found in selection.files}.values())
     _check_identities(selection.files)
     return selection
+
+
+def _check_prefix(prefix: str) -> str:
+    parts = normalise(prefix).strip("/").split("/")
+    if not all(part.strip() and part not in (".", "..") for part in parts):
+        raise InputError(f"{prefix[:100]!r} cannot be a prefix: name a folder, such as team-a or team-a/2026")
+    return "/".join(parts)
 
 
 def _absolute(path: Path) -> Path:
@@ -108,8 +130,8 @@ def _check_identities(files: Sequence[SelectedFile]) -> None:
     for found in files:
         if (other := seen.setdefault(found.external_id, found.path)) != found.path:
             raise InputError(
-                f"{other} and {found.path} would both be {found.external_id!r}; ingest the folder above them, or use "
-                "two collections"
+                f"{other} and {found.path} would both be {found.external_id!r}; ingest the folder above them, or each by "
+                "itself with a prefix"
             )
 
 
@@ -165,11 +187,16 @@ def read_files(
 
 
 async def ingest_files(
-    services: Services, collection: str, selection: Selection, step: Callable[[str], None]
-) -> IngestReport:
+    services: Services, collection: str, selection: Selection, step: Callable[[str], None], *, replace: bool = False,
+    prune: bool = False,
+) -> IngestReport:  # fmt: skip
     """Index the files and wait; `step` is told each file when it is done, skipped or refused. The collection is created if
-    need be. Raises InputError for its name, and what ingestion raises when it cannot go on."""
+    need be. `replace`: files may take the place of other files, in other folders, under the same ids. `prune`: documents
+    whose files are gone from the named paths go too. Raises InputError for its name, ConflictError where ids belong to
+    other files, and what ingestion raises when it cannot go on."""
     started, failed = time.monotonic(), list[Rejected]()
+    if not replace:
+        await refuse_taken(services, collection, selection.files)
 
     def refuse(outcome: Rejected) -> None:
         failed.append(outcome)
@@ -179,12 +206,18 @@ async def ingest_files(
     outcomes: list[Outcome] = []
     if selection.files:
         outcomes = await index_now(services, collection, sources, lambda outcome: step(outcome.external_id))
+    gone = await find_gone(services, collection, selection)
+    if prune:
+        for document_id in gone:
+            await delete_document(services, collection, document_id)
     return IngestReport(
         collection,
         tuple(outcome for outcome in outcomes if isinstance(outcome, Indexed)),
         (*failed, *(outcome for outcome in outcomes if isinstance(outcome, Rejected))),
         tuple(selection.skipped),
         time.monotonic() - started,
+        gone=() if prune else tuple(gone.values()),
+        removed=tuple(gone.values()) if prune else (),
     )
 
 
@@ -208,4 +241,4 @@ def _source(found: SelectedFile, max_bytes: int) -> Source:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}") from None
     sniff(found.path.name, content)
-    return Source(found.external_id, normalise(found.path.name), content)
+    return Source(found.external_id, normalise(found.path.name), content, origin=origin_of(found.path))

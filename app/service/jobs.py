@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from uuid import UUID
 
 from app.domain.job import Job, JobStatus
@@ -24,8 +25,21 @@ async def list_jobs(
     services: Services, *, status: JobStatus | None = None, before: UUID | None = None, limit: int = 50
 ) -> list[Job]:
     """Newest first; `before`: the last id of the page before."""
-    async with services.database.transaction(services.principal, readonly=True) as connection:
-        return await jobs.list_(connection, services.principal, status=status, before=before, limit=limit)
+
+    async def read() -> list[Job]:
+        async with services.database.transaction(services.principal, readonly=True) as connection:
+            return await jobs.list_(connection, services.principal, status=status, before=before, limit=limit)
+
+    found = await read()
+    return await read() if await _release_lost(services, found) else found
+
+
+async def _release_lost(services: Services, seen: Sequence[Job]) -> bool:
+    """Whoever looks at a running job whose worker died puts it back into the queue; whether that changed anything."""
+    if not any(job.status == "running" for job in seen):
+        return False
+    async with services.database.transaction(services.principal) as connection:
+        return await jobs.release_lost(connection, services.principal)
 
 
 async def get_job(services: Services, job_id: UUID) -> Job:
@@ -34,7 +48,7 @@ async def get_job(services: Services, job_id: UUID) -> Job:
         found = await jobs.get(connection, services.principal, job_id)
     if found is None:
         raise NotFoundError(f"no job {job_id}")
-    return found
+    return await get_job(services, job_id) if await _release_lost(services, [found]) else found
 
 
 async def cancel_job(services: Services, job_id: UUID) -> Job:

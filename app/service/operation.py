@@ -12,6 +12,7 @@ from app.domain.job import QueueState
 from app.extensions import broken_extensions
 from app.jobs.outcome import describe
 from app.providers.circuit import Circuit
+from app.service.documents import end_abandoned
 from app.service.jobs import expire_jobs, order_upkeep
 from app.service.runs import tidy_runs
 from app.store import jobs, upkeep
@@ -102,6 +103,7 @@ async def do_upkeep(services: Services) -> Upkeep:
         dropped = await upkeep.drop_partitions(connection, services.settings.current.trace.retention_days)
     expired = await expire_jobs(services)
     await tidy_runs(services)
+    await end_abandoned(services)
     await order_upkeep(services)
     return Upkeep(made, dropped, expired)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -86,6 +86,7 @@ async def register(
         source.media_type or "application/octet-stream",
         dict(source.metadata),
         len(source.content),
+        source.origin,
     )
     return KnownDocument(**dict(row))
 
@@ -95,6 +96,32 @@ async def set_status(
 ) -> None:
     """Show progress or failure of a document that is not indexed yet; an indexed version keeps its status."""
     await connection.execute(SQL["set_status"], principal.tenant_id, collection_id, external_id, status, error)
+
+
+async def keep_alive(connection: Any, principal: Principal, collection_id: UUID, external_ids: Collection[str]) -> None:
+    """Say that somebody still works on these, so that `end_abandoned` lets them be."""
+    await connection.execute(SQL["keep_alive"], principal.tenant_id, collection_id, list(external_ids))
+
+
+async def end_abandoned(connection: Any, principal: Principal, error: str, idle: timedelta) -> int:
+    """Mark as failed what nobody has worked on for `idle` and no unfinished job will take up; how many."""
+    return len(await connection.fetch(SQL["end_abandoned"], principal.tenant_id, error, idle))
+
+
+async def list_origins(
+    connection: Any, principal: Principal, collection_id: UUID, external_ids: Collection[str]
+) -> dict[str, str]:
+    """Of those that were read from a file, the path of it, by external id."""
+    rows = await connection.fetch(SQL["origins"], principal.tenant_id, collection_id, list(external_ids))
+    return {row["external_id"]: row["origin"] for row in rows}
+
+
+async def list_under(
+    connection: Any, principal: Principal, collection_id: UUID, paths: Collection[str]
+) -> list[tuple[UUID, str, str]]:
+    """Id, external id and path of documents that were read from these files, or from below these folders."""
+    rows = await connection.fetch(SQL["under"], principal.tenant_id, collection_id, list(paths))
+    return [(row["id"], row["external_id"], row["origin"]) for row in rows]
 
 
 async def update_metadata(connection: Any, collection_id: UUID, document_id: UUID, metadata: Mapping[str, Any]) -> None:

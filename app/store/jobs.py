@@ -79,6 +79,11 @@ async def list_(
     return [_job(row) for row in rows]
 
 
+async def release_lost(connection: Any, principal: Principal) -> bool:
+    """Put jobs back into the queue whose workers died; whether there were any."""
+    return bool(await connection.fetch(_SQL["release_lost"], principal.tenant_id))
+
+
 async def request_cancel(connection: Any, principal: Principal, job_id: UUID) -> Job | None:
     """Queued and parked jobs end at once, running ones soon; an ended one stays as it is. None: no such job."""
     row = await connection.fetchrow(_SQL["request_cancel"], principal.tenant_id, job_id)

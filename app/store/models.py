@@ -18,7 +18,8 @@ from app.store.vectors import EmbeddingModel
 
 SQL = load_queries("models")
 
-State = Literal["backfilling", "ready", "serving", "retired"]
+State = Literal["backfilling", "stopped", "ready", "serving", "retired"]
+"""stopped: being backfilled, and the job that did so was given up; only lists say so, and it is not stored."""
 
 
 @dataclass(frozen=True, slots=True)

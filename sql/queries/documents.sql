@@ -1,12 +1,12 @@
 -- Documents, their text, passages and chunks.
 
 -- name: register
--- The row of an identity, made if it is new, locked until the transaction ends. The assignment changes nothing; it is what
--- locks and returns a row that is there already.
+-- The row of an identity, made if it is new, locked until the transaction ends. The assignment is also what locks and
+-- returns a row that is there already.
 INSERT INTO rag.documents AS d (tenant_id, id, collection_id, external_id, title, version, status, content_hash,
-  media_type, metadata, byte_size)
-VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10)
-ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET external_id = d.external_id
+  media_type, metadata, byte_size, origin)
+VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $11)
+ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET origin = coalesce(excluded.origin, d.origin)
 RETURNING id, version, status, content_hash, passage_count, chunk_count, metadata
 
 -- name: set_metadata
@@ -16,6 +16,35 @@ SELECT rag.set_document_metadata($1, $2, $3)
 -- An indexed version keeps its status while its successor is being made.
 UPDATE rag.documents SET status = $4, error = $5, updated_at = now()
 WHERE tenant_id = $1 AND collection_id = $2 AND external_id = $3 AND status <> 'indexed'
+
+-- name: keep_alive
+UPDATE rag.documents SET updated_at = clock_timestamp()
+WHERE tenant_id = $1 AND collection_id = $2 AND external_id = ANY ($3::text[])
+  AND status IN ('pending', 'parsing', 'embedding')
+
+-- name: end_abandoned
+-- What waits for a job that is queued or running is not abandoned, however long that takes.
+UPDATE rag.documents SET status = 'failed', error = $2, updated_at = clock_timestamp()
+WHERE tenant_id = $1 AND id IN (
+  SELECT d.id FROM rag.documents d
+  WHERE d.tenant_id = $1 AND d.status IN ('pending', 'parsing', 'embedding') AND d.updated_at < clock_timestamp() - $3::interval
+    AND NOT EXISTS (
+      SELECT FROM rag.uploads u JOIN rag.jobs j ON j.tenant_id = u.tenant_id AND j.id = u.job_id
+      WHERE u.tenant_id = $1 AND u.collection_id = d.collection_id AND u.external_id = d.external_id
+        AND j.status IN ('queued', 'running'))
+  ORDER BY d.collection_id, d.external_id COLLATE "C" FOR UPDATE SKIP LOCKED)
+RETURNING id
+
+-- name: origins
+SELECT external_id, origin FROM rag.documents
+WHERE tenant_id = $1 AND collection_id = $2 AND external_id = ANY ($3::text[]) AND origin IS NOT NULL
+
+-- name: under
+SELECT id, external_id, origin FROM rag.documents
+WHERE tenant_id = $1 AND collection_id = $2 AND origin IS NOT NULL
+  AND EXISTS (SELECT FROM unnest($3::text[]) AS named (path)
+              WHERE origin = named.path OR starts_with(origin, rtrim(named.path, '/') || '/'))
+ORDER BY external_id COLLATE "C"
 
 -- name: create_stage
 -- Per session; what rag.publish_document reads, and where it collects what changes in the statistics.

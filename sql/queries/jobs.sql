@@ -25,6 +25,24 @@ SELECT * FROM rag.jobs
  ORDER BY id DESC
  LIMIT $4;
 
+-- name: release_lost
+-- Jobs whose worker is gone wait for another one; whose cancellation was asked for, end here. A worker that was only cut off
+-- finds that it lost them.
+WITH job AS (
+    UPDATE rag.jobs
+       SET status = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
+           finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END, lease_until = NULL, worker = NULL
+     WHERE tenant_id = $1 AND id IN (
+           SELECT id FROM rag.jobs
+            WHERE tenant_id = $1 AND status = 'running' AND lease_until <= clock_timestamp()
+            ORDER BY id FOR UPDATE SKIP LOCKED)
+    RETURNING id, status
+), gone AS (
+    DELETE FROM rag.uploads AS u USING job
+     WHERE u.tenant_id = $1 AND u.job_id = job.id AND job.status = 'cancelled'
+)
+SELECT id, pg_notify('cairn_jobs', '') FROM job;
+
 -- name: request_cancel
 -- A job that nobody runs ends at once, with its uploads; a running one is told through its heartbeat.
 WITH job AS (

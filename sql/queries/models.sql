@@ -16,7 +16,12 @@ ORDER BY m.id <> c.model_id, m.id
 SELECT id, name, dimensions FROM rag.embedding_models ORDER BY name
 
 -- name: of_collections
-SELECT c.name AS collection, m.name AS model, coalesce(w.state, 'serving') AS state, w.changed_at
+-- A backfill whose job was cancelled, failed or parked has stopped: the same order again goes on with it.
+SELECT c.name AS collection, m.name AS model, w.changed_at,
+  CASE WHEN w.state = 'backfilling' AND NOT EXISTS (
+    SELECT FROM rag.jobs j WHERE j.tenant_id = $1 AND j.status IN ('queued', 'running')
+      AND j.dedupe_key = 'backfill:' || c.id || ':' || m.id)
+  THEN 'stopped' ELSE coalesce(w.state, 'serving') END AS state
 FROM rag.collections c
 JOIN rag.embedding_models m ON m.id = c.model_id OR m.id IN (
   SELECT x.model_id FROM rag.collection_models x WHERE x.tenant_id = $1 AND x.collection_id = c.id)

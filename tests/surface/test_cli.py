@@ -186,6 +186,9 @@ def test_version(capfd: pytest.CaptureFixture[str]) -> None:
 def test_ingest_takes_documents_leaves_the_rest_and_repeats_nothing(cairn: Cairn, library: Path) -> None:
     first = cairn("ingest", library, "--collection", "books", "--json")
     assert first.code == 0, first.err
+    assert first.json["counts"] == {
+        "added": 3, "replaced": 0, "unchanged": 0, "failed": 0, "skipped": 8, "removed": 0
+    }  # fmt: skip
     assert {d["external_id"]: d["duplicate"] for d in first.json["indexed"]} == {
         "library/guide.md": False, "library/inner/notes.txt": False, "library/manual.pdf": False,
     }  # fmt: skip
@@ -204,8 +207,8 @@ def test_ingest_takes_documents_leaves_the_rest_and_repeats_nothing(cairn: Cairn
 
     (library / "guide.md").write_text(GUIDE + "\nNew words.\n")
     changed = cairn("ingest", ".", "-c", "books", "--verbose")
-    assert {"indexed: library/guide.md", "unchanged: library/manual.pdf"} <= set(changed.out.splitlines())
-    assert re.search(r"Collection books: 1 document indexed .*, 2 unchanged, 8 skipped", changed.out)
+    assert {"replaced: library/guide.md", "unchanged: library/manual.pdf"} <= set(changed.out.splitlines())
+    assert re.search(r"Collection books: 1 replaced \(\d+ passages?\), 2 unchanged, 8 skipped", changed.out)
 
 
 def test_ingest_names_broken_files_and_fails_but_keeps_the_others(cairn: Cairn, library: Path) -> None:
@@ -213,7 +216,7 @@ def test_ingest_names_broken_files_and_fails_but_keeps_the_others(cairn: Cairn, 
     done = cairn("ingest", library)
     assert done.code == 1
     assert re.search(r"^failed: library/broken\.pdf: .*damaged", done.err, re.MULTILINE)
-    assert re.search(r"Collection default: 3 documents indexed .*, 1 failed, 8 skipped", done.out)
+    assert re.search(r"Collection default: 3 documents added .*, 1 failed, 8 skipped", done.out)
 
     # what lies in a folder may be no document; what is named must be one
     named = cairn("ingest", library / "image.bin", library / "empty.py", "--json")
@@ -354,7 +357,7 @@ def test_demo_asks_about_documents_of_ones_own(cairn: Cairn, library: Path) -> N
     assert "make serve" in done.out
     assert 'cairn ask "..." --collection demo-library' in done.out
     again = cairn("demo", library)
-    assert "0 documents indexed (0 passages), 3 unchanged" in again.out
+    assert "nothing new, 3 unchanged" in again.out
 
 
 @pytest.mark.parametrize("files", [{}, {"photo.png": b"\x89PNG\r\n\x1a\n"}], ids=["empty", "no documents"])

@@ -57,7 +57,7 @@ def test_a_file_format(cairn: Cairn, install_package: InstallPackage, monkeypatc
     Path("shop/gear.ini").write_text(INI)
     Path("shop/broken.ini").write_text("no section = 1\n")
     told = cairn("ingest", "shop", code=1)
-    assert "1 document indexed" in told
+    assert "1 document added" in told
     assert "failed: shop/broken.ini: the settings cannot be read" in told
     Path("shop/broken.ini").unlink()
     [hit] = json.loads(cairn("search", "price of the harness", "--json"))["results"]
@@ -75,7 +75,7 @@ def test_a_way_to_cut(cairn: Cairn, install_package: InstallPackage) -> None:
     assert "chunking.strategy" in told
     assert "parent_child, tokens" in told
     install_recipe("paragraphs_for_cairn", install_package)
-    assert "1 document indexed (3 passages)" in cairn("ingest", "notes.txt")
+    assert "1 document added (3 passages)" in cairn("ingest", "notes.txt")
     found = json.loads(cairn("search", "white helmets", "--json"))["results"]
     assert found[0]["content"] == "Helmets are\nwhite."
 
@@ -89,7 +89,7 @@ def test_a_provider_of_models(cairn: Cairn, install_package: InstallPackage) -> 
     }.items():
         Path(f"rocks/{name}.txt").write_text(text)
     settings = {"rag": {"embeddingModel": "letters:a-z", "rerankerProvider": "letters"}}
-    assert "2 documents indexed" in cairn("ingest", "rocks", settings=settings)
+    assert "2 documents added" in cairn("ingest", "rocks", settings=settings)
     assert "letters:a-z" in cairn("models", "list")
     results = json.loads(cairn("search", "said", "--json"))["results"]
     assert [one["title"] for one in results] == ["a.txt", "b.txt"], "the shortest first"
@@ -117,7 +117,7 @@ def test_a_package_that_cannot_be_used_costs_nothing_else(
 ) -> None:
     install_package("ext_unusable", source, **{group: {"mine": "ext_unusable:PART"}})
     Path("table.csv").write_text("name,role\nAda,engineer\n")
-    assert "1 document indexed" in cairn("ingest", "table.csv")
+    assert "1 document added" in cairn("ingest", "table.csv")
     [hit] = json.loads(cairn("search", "Ada", "--json"))["results"]
     assert hit["content"] == "name: Ada; role: engineer"
     [broken] = broken_extensions()

@@ -125,6 +125,7 @@ documents = Table(
         "Model and prompt whose extraction is in its graph (rag.extractions); null: rules alone.",
         nullable=True,
     ),
+    col("origin", Text, "Path of the file it was read from; null where it was handed over otherwise.", nullable=True),
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "collection_id", "external_id"),
     ForeignKeyConstraint(

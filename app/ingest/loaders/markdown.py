@@ -1,8 +1,9 @@
-"""Markdown: images stripped, long tables in pieces with a header each, the rest as it stands."""
+"""Markdown: images go, entities become their characters, long tables stand in pieces with a header each, the rest as it stands."""
 
 from __future__ import annotations
 
 import re
+from html import unescape
 
 from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.text import decode
@@ -17,7 +18,8 @@ _IMAGE = re.compile(
     r"(?P<code>`[^`\n]*`)"  # quoted syntax stays
     r"|!\[[^\[\]]*\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)"  # ![alt](url "title"), one level of brackets in the url
     r"|!\[[^\[\]]*\]\[[^\[\]\n]*\]"  # ![alt][label]
-    r"|<img\b[^<>]*>",
+    r"|<img\b[^<>]*>"
+    r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)",
     re.IGNORECASE,
 )
 _EMPTY_LINK = re.compile(r"(?<!\!)\[[ \t]*\]\([^()\n]*\)")
@@ -62,7 +64,11 @@ def strip_images(text: str) -> str:
 
 
 def _strip(text: str) -> str:
-    return _EMPTY_LINK.sub("", _IMAGE.sub(lambda match: match["code"] or "", text))
+    return _EMPTY_LINK.sub("", _IMAGE.sub(_shown, text))
+
+
+def _shown(match: re.Match[str]) -> str:
+    return match["code"] or (unescape(match["entity"]) if match["entity"] else "")
 
 
 def _line_end(text: str, start: int) -> int:

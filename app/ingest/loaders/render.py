@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from app.domain.document import PageStart
+
 _WHITE = re.compile(r"[ \t\n\r\f\v]+")
 # at the start of a line these would read as a heading, a fence or a setext underline
 _MARKUP = re.compile(r"^( {0,3})(?=#{1,6}(?:[ \t]|$)|`{3}|~{3}|={2,}[ \t]*$|-{2,}[ \t]*$)", re.MULTILINE)
@@ -27,6 +29,16 @@ def join(blocks: Iterable[str]) -> str:
         parts.append(block)
         previous = block
     return "".join(parts)
+
+
+def join_pages(texts: Iterable[tuple[int, str]]) -> tuple[str, tuple[PageStart, ...]]:
+    """Numbered pages (slides, sheets) one after the other, and where each begins."""
+    parts, pages, position = [], [], 0
+    for number, text in texts:
+        pages.append(PageStart(position, number))
+        parts.append(text)
+        position += len(text) + 2
+    return "\n\n".join(parts), tuple(pages)
 
 
 def item(depth: int, marker: str, text: str) -> Item:
