@@ -1,4 +1,4 @@
-"""Markdown: images go, entities become their characters, long tables stand in pieces with a header each, the rest as it stands."""
+"""Markdown: images go, entities become their characters, long tables repeat their header, the rest as it stands."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def _strip(text: str) -> str:
 
 
 def _shown(match: re.Match[str]) -> str:
-    return match["code"] or (unescape(match["entity"]) if match["entity"] else "")
+    # a bar would end the cell of a table that it stands in
+    return match["code"] or (unescape(match["entity"]).replace("|", "\\|") if match["entity"] else "")
 
 
 def _line_end(text: str, start: int) -> int:
