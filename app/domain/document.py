@@ -258,7 +258,8 @@ def count_outcomes(outcomes: Sequence[Outcome]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class ListedDocument:
-    """A document as a list names it; `pages` is None where it has none."""
+    """A document as a list names it; `pages` is None where it has none. `stated_year`: what its metadata say; `passage_id` is the
+    passage that shows why it is listed, by `term` where it was asked for one."""
 
     id: UUID
     external_id: str
@@ -267,6 +268,39 @@ class ListedDocument:
     language: str | None
     pages: int | None
     updated_at: datetime
+    stated_year: int | None = None
+    passage_id: UUID | None = None
+    term: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """How much these documents are; `paged` of them have pages."""
+
+    documents: int
+    words: int
+    pages: int
+    paged: int
+
+
+@dataclass(frozen=True, slots=True)
+class NameFound:
+    """A person, an organisation or a place, in so many documents, and where it is first named (code points of the document)."""
+
+    name: str
+    documents: int
+    passage_id: UUID
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class DateFound:
+    """A date as it is written somewhere, the documents in which it is, and its first passage."""
+
+    said: str
+    documents: frozenset[UUID]
+    passage_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
