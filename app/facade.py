@@ -22,7 +22,7 @@ from uuid import UUID
 
 import structlog
 
-from app.domain.answer import Answer, Citation
+from app.domain.answer import Answer, Citation, Coverage
 from app.domain.document import Indexed, Rejected, Source
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
@@ -47,6 +47,7 @@ __all__ = [
     "Cancelled",
     "Citation",
     "ConflictError",
+    "Coverage",
     "Event",
     "Indexed",
     "IngestReport",

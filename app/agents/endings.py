@@ -32,7 +32,7 @@ from app.answering.draft import (
 )
 from app.answering.fast import fast
 from app.answering.gather import best_confidence
-from app.domain.answer import Draft
+from app.domain.answer import NOTHING_TO_READ, Coverage, Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError
 from app.prompts import prompt_part
@@ -132,7 +132,7 @@ def _material(notebook: Notebook) -> Material:
         visible=max((result.visible_passages for result in searched), default=len(passages)),
         task=_task(notebook, facts),
         facts=facts,
-        coverage="" if passages else "complete: counted by SQL",
+        coverage=None if passages else Coverage(True, len(facts), len(facts), "facts"),
         more=notebook.flags(),
     )
 
@@ -151,7 +151,7 @@ def _counted(notebook: Notebook, material: Material) -> Outcome:
     """What SQL counted, as it is: exact, and nothing else."""
     text = "\n\n".join(unmarked(fact) for fact in notebook.toolbox.facts)
     draft = Draft(text, (), bool(text), 1.0)
-    return Outcome(draft, "sql", coverage=material.coverage, more=material.more)
+    return Outcome(draft, "sql", coverage=material.coverage or NOTHING_TO_READ, more=material.more)
 
 
 # --- fast instead ---------------------------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ def empty_collection(language: str, collection: str, others: Sequence[str]) -> D
     return Draft(f"{say.refusal} {advice}", (), False, 0.0, reasons)
 
 
-def rephrase(language: str, titles: Sequence[str]) -> str:
-    """What to say after a refusal; empty where there is no document to name."""
-    return replies(language).rephrase.format(titles=join_or(titles, language)) if titles else ""
+def rephrase(language: str, topics: Sequence[str]) -> str:
+    """What to say after a refusal; empty where there is no topic to name."""
+    return replies(language).rephrase.format(titles=join_or(topics, language)) if topics else ""
 
 
 def join_or(names: Sequence[str], language: str) -> str:

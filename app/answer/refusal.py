@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
+from app.domain.answer import Draft
 from app.language.identify import by_words, likely_language
 from app.language.lexicon import languages, replies
 from app.language.text import fold
@@ -18,6 +20,14 @@ LONGEST_REFUSAL: Final = 320
 def refusal(question: str) -> str:
     """The sentence in the question's language."""
     return replies(by_words(question) or likely_language(question)).refusal
+
+
+def not_mentioned(names: Sequence[str], language: str) -> Draft:
+    """The draft that says which names of the question no document mentions."""
+    one, several = replies(language).absent
+    listed = ", ".join(names)
+    text = (one if len(names) == 1 else several).format(names=listed)
+    return Draft(text, (), False, 0.0, (text,))
 
 
 def is_refusal(text: str, *, cited: bool = False) -> bool:

@@ -12,7 +12,7 @@ from app.answer.advice import join_or
 from app.answering.context import Outcome, Run
 from app.answering.fast import answer_empty
 from app.answering.naming import topic
-from app.domain.answer import Draft
+from app.domain.answer import Coverage, Draft, coverage_of
 from app.domain.document import Holdings, ListedDocument
 from app.domain.event import Progress, Token
 from app.language.lexicon import replies
@@ -43,7 +43,7 @@ async def _catalogue(run: Run, holdings: Holdings, filters: dict[str, Any]) -> O
     collection = run.question.collection
     listed = await run.deps.library.documents(collection, filters=filters, limit=LISTED)
     text = catalogue(run.plan.language, collection, holdings, listed)
-    coverage = f"complete: {holdings.documents} of {holdings.documents} documents"
+    coverage = coverage_of(holdings.documents, holdings.documents, "documents")
     return Outcome(Draft(text, (), True, 1.0), "sql", coverage=coverage, more={"filters": filters})
 
 
@@ -58,7 +58,7 @@ async def _mentions(run: Run, words: list[str], holdings: Holdings, filters: dic
     listed = [item for item in everything if item.id in found]
     draft = Draft(mentions(run.plan.language, words, listed, holdings.documents), (), True, 1.0)
     full = result.exact and len(found) < MOST_MENTIONED
-    coverage = f"{'complete' if full else 'sampled'}: {holdings.documents} of {holdings.documents} documents"
+    coverage = Coverage(full, holdings.documents, holdings.documents, "documents")
     if not full:
         draft = replace(draft, insufficiencies=("There may be more documents than were counted.",))
     return Outcome(draft, "sql", result.passages, coverage=coverage, more={"filters": filters, "mentions": words})

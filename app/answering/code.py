@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.answer.cite import citation
 from app.answering.context import Outcome, Run
-from app.domain.answer import Citation, Draft
+from app.domain.answer import Citation, Coverage, Draft
 from app.domain.code import Neighbour, Symbol, SymbolPlace, SymbolQuery
 from app.domain.event import Progress, Token
 from app.domain.passage import Passage
@@ -78,12 +78,10 @@ def _citations(places: Sequence[SymbolPlace], sources: Sequence[Passage]) -> dic
     return made
 
 
-def _coverage(listed: Sequence[tuple[Symbol, Sequence[Neighbour]]], query: SymbolQuery) -> str:
+def _coverage(listed: Sequence[tuple[Symbol, Sequence[Neighbour]]], query: SymbolQuery) -> Coverage:
     count = sum(len(found) for _, found in listed)
     noun = NOUNS[query.relation or "calls", query.incoming]
-    if all(symbol.complete for symbol, _ in listed):
-        return f"complete: all {count} {noun} in the collection"
-    return f"sampled: {count} {noun}, and there are more in the collection"
+    return Coverage(all(symbol.complete for symbol, _ in listed), count, count, noun)
 
 
 # --- in words ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from uuid import UUID
 from app.answering.budget import ANSWERING, Budget
 from app.answering.choose import Route
 from app.answering.library import Library, Searcher
-from app.domain.answer import Draft, Grounding
+from app.domain.answer import NOTHING_TO_READ, Coverage, Draft, Grounding
 from app.domain.code import Symbol
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Leg, Passage, SearchRequest, SearchResult
@@ -188,7 +188,7 @@ class Outcome:
     answerer: str
     sources: tuple[Passage, ...] = ()
     confidence: float = 1.0
-    coverage: str = "complete: nothing was retrieved"
+    coverage: Coverage = NOTHING_TO_READ
     grounding: Grounding | None = None
     iterations: int = 1
     needs_clarification: bool = False
@@ -198,12 +198,6 @@ class Outcome:
 
 Strategy = Callable[[Run], Awaitable[Outcome]]
 """Raises CairnError."""
-
-
-def describe_coverage(read: int, visible: int) -> str:
-    """How much of the collection the answer has seen."""
-    kind = "complete" if read >= visible else "sampled"
-    return f"{kind}: {read} of {visible} passages"
 
 
 def half_up(value: float) -> int:

@@ -18,11 +18,11 @@ from uuid import UUID
 from app.answer.context import assemble
 from app.answer.extract import ENOUGH, extract, has_unsaid, requoted
 from app.answering.choose import Exchange, last_exchange
-from app.answering.context import Outcome, Run, describe_coverage
+from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from
 from app.answering.fast import fast
 from app.answering.gather import best_confidence, gather
-from app.domain.answer import Citation, Draft
+from app.domain.answer import Citation, Draft, coverage_of
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.errors import CairnError
@@ -149,7 +149,7 @@ async def _simplify(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
         draft = Draft(*requoted(kept), True, draft.confidence, (reason,))
     run.emit(Token(draft.text))
     return Outcome(
-        draft, "extractive", tuple(originals), coverage=describe_coverage(len(originals), len(originals)),
+        draft, "extractive", tuple(originals), coverage=coverage_of(len(originals), len(originals)),
         more={"continues": str(exchange.answer.id), "original_sources": len(originals)},
     )  # fmt: skip
 

@@ -21,6 +21,8 @@ from app.answer.advice import rephrase
 from app.answer.context import Context, assemble_with_graph
 from app.answer.extract import ENOUGH, AnsweredPart, extract, join_parts, repeats_only
 from app.answer.generate import generate
+from app.answer.refusal import not_mentioned
+from app.answering.absent import find_absent
 from app.answering.check import (
     Checked,
     check,
@@ -30,10 +32,10 @@ from app.answering.check import (
     feedback,
     note_attempt,
 )
-from app.answering.context import Outcome, Run, describe_coverage
+from app.answering.context import Outcome, Run
 from app.answering.naming import without_names
 from app.answering.replies import SHOWN, question_back
-from app.domain.answer import Citation, Draft
+from app.domain.answer import Citation, Coverage, Draft, coverage_of
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.graph import GraphContext
 from app.domain.passage import Passage
@@ -64,7 +66,7 @@ class Material:
     known: str = ""
     enough: float = ENOUGH
     task: str = ""
-    coverage: str = ""
+    coverage: Coverage | None = None
     shown: tuple[Passage, ...] = ()
     facts: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
@@ -177,7 +179,7 @@ async def _generate(run: Run, material: Material, context: Context, attempt: int
 async def settle(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
     """The answer that is given: as it is, with what is not supported said; in strict mode what the sources say."""
     assert run.deps.chat is not None
-    read = material.coverage or describe_coverage(len(material.passages), material.visible)
+    read = material.coverage or coverage_of(len(material.passages), material.visible)
     if strict and best.refuted:
         outcome = await quote_from(run, material)
         reason = "The generated answer was not supported by its sources and is withheld (strict checking)."
@@ -205,7 +207,7 @@ async def quote_from(run: Run, material: Material) -> Outcome:
     if not draft.found:
         draft = await advise(run, draft)
     return Outcome(
-        draft, "extractive", sources, material.confidence, describe_coverage(len(sources), max(len(sources), material.visible)),
+        draft, "extractive", sources, material.confidence, coverage_of(len(sources), max(len(sources), material.visible)),
         needs_clarification=not draft.found and _ambiguous(run), degraded=material.degraded, more=material.more,
     )  # fmt: skip
 
@@ -226,6 +228,8 @@ async def _extracted(run: Run, material: Material) -> Draft:
 
 
 async def _extract(run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int) -> Draft:
+    if absent := await find_absent(run, text, passages):
+        return not_mentioned(absent, run.plan.language)
     settings, embedder = run.settings.answer, run.deps.embedder
     asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
     return await extract(asked, passages, embedder, settings, first=first, known=material.known, enough=material.enough)
@@ -236,11 +240,11 @@ async def _extract(run: Run, material: Material, text: str, passages: tuple[Pass
 
 async def advise(run: Run, draft: Draft) -> Draft:
     """The refusal with what to do next: a question back where the message is ambiguous, else other words."""
-    titles = await run.deps.library.titles(run.question.collection, SHOWN)
+    topics = await run.deps.library.topics(run.question.collection, SHOWN)
     if _ambiguous(run):
-        advice = question_back(run.question.text, run.plan.language, titles)
+        advice = question_back(run.question.text, run.plan.language, topics)
     else:
-        advice = rephrase(run.plan.language, titles)
+        advice = rephrase(run.plan.language, topics)
     said = draft.text
     if said in refusals():  # "merci bcp" has no word that tells its language, but the plan knows it
         said = replies(run.plan.language).refusal

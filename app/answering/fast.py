@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from app.answer.advice import empty_collection
-from app.answering.context import Outcome, Run, describe_coverage
+from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from
 from app.answering.gather import gather
+from app.domain.answer import NOTHING_TO_READ
 from app.domain.event import Progress, Token
 
 OTHERS_SHOWN = 5
@@ -39,4 +40,4 @@ async def answer_empty(run: Run) -> Outcome:
     draft = empty_collection(run.plan.language, run.question.collection, others)
     run.emit(Progress("generate", 85))
     run.emit(Token(draft.text))
-    return Outcome(draft, "fixed", confidence=0.0, coverage=describe_coverage(0, 0))
+    return Outcome(draft, "fixed", confidence=0.0, coverage=NOTHING_TO_READ)

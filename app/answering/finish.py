@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -247,7 +247,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "grounded": answer.grounded,
         "groundedness_score": answer.groundedness_score,
         "insufficiencies": list(answer.insufficiencies),
-        "coverage": answer.coverage,
+        "coverage": asdict(answer.coverage),
     }
 
 

@@ -124,6 +124,20 @@ class Library:
         """Titles of some documents."""
         return list(dict.fromkeys(listed.title for listed in await self.documents(collection, limit=limit)))
 
+    async def mentioned(self, collection: str, patterns: Sequence[str]) -> frozenset[str]:
+        """Those of the patterns that something in the collection matches. Raises QueryTimeoutError where that takes long."""
+        async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
+            return await holdings.find_mentioned(connection, self.principal, collection, patterns)
+
+    async def topics(self, collection: str, limit: int) -> list[str]:
+        """What a collection is about: frequent headings, else what most of its documents mention."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await holdings.find_topics(connection, self.principal, collection, limit)
+            if len(found) < limit:
+                known = await tools.entities(connection, self.principal, collection, {}, "", limit)
+                found += [entity.name for entity in known[0] if entity.name not in found]
+        return found[:limit]
+
     async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
         """How many documents of which kinds there are."""
         async with self.database.transaction(self.principal, readonly=True) as connection:

@@ -21,7 +21,7 @@ from app.answering.context import Outcome, Run
 from app.answering.draft import Material, write_answer, write_or_quote
 from app.answering.fast import fast
 from app.answering.gather import can_widen, widen
-from app.domain.answer import Citation, Draft
+from app.domain.answer import Citation, Coverage, Draft
 from app.domain.event import Progress, SourcesFound
 from app.domain.graph_view import Relation, Way
 from app.domain.passage import Passage
@@ -99,12 +99,13 @@ async def _tell(run: Run, ways: Sequence[Way], known: Mapping[UUID, Passage]) ->
     proofs = [relation.proof.passage_id for way in ways for relation in way.relations]
     passages = tuple(known[key] for key in dict.fromkeys(proofs) if key in known)
     told = [[entity.name for entity in way.entities] for way in ways]
+    read = Coverage(False, len(passages), len(passages))
     material = Material(
         question=run.plan.text,
         passages=passages,
         confidence=_sureness(ways[0], known),
         visible=len(passages),
-        coverage=f"sampled: the {len(passages)} passages that prove the way",
+        coverage=read,
         more={"paths": told, "relations": [relation.kind for relation in ways[0].relations]},
     )
     context = assemble(passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
@@ -113,7 +114,7 @@ async def _tell(run: Run, ways: Sequence[Way], known: Mapping[UUID, Passage]) ->
 
     async def quote() -> Outcome:
         draft = _quoted(ways[0], known, material.confidence)
-        return Outcome(draft, "extractive", passages, material.confidence, material.coverage, more=material.more)
+        return Outcome(draft, "extractive", passages, material.confidence, read, more=material.more)
 
     write = partial(write_answer, run, material, context) if run.deps.chat else None
     return await write_or_quote(run, write, quote, "the evidence was quoted instead")

@@ -22,11 +22,12 @@ import numpy as np
 from app.answer.context import rendered
 from app.answer.digest import digest, representative
 from app.answer.extract import not_found
-from app.answering.context import Outcome, Run, describe_coverage
+from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from, write_answer, write_or_quote
 from app.answering.fast import answer_empty
 from app.answering.gather import gather
 from app.answering.naming import find_named_documents, topic
+from app.domain.answer import NOTHING_TO_READ, coverage_of
 from app.domain.document import ListedDocument
 from app.domain.event import Progress, SourcesFound
 from app.domain.graph_view import CommunitySummary
@@ -85,13 +86,12 @@ async def _summarize_reading(
     run: Run, reading: DocumentReading, documents: list[ListedDocument], view: Overview | None = None
 ) -> Outcome:
     passages = reading.passages
-    read = f"{describe_coverage(len(passages), reading.total)} in {len(documents)} documents"
     material = Material(
         question=run.plan.text,
         passages=passages,
         confidence=len(passages) / reading.total if reading.total else 0.0,
         visible=reading.total,
-        coverage=read,
+        coverage=coverage_of(len(passages), reading.total),
         more={"documents_read": len(documents)} | ({"communities": view.communities} if view else {}),
     )
     run.emit(SourcesFound(passages))
@@ -109,11 +109,10 @@ async def _write(run: Run, material: Material) -> Outcome:
         return await write_answer(run, whole, rendered(material.passages))
     noted = await take_notes(run, parts, run.plan.text)
     run.emit(Progress("generate", 85))
-    lost = "" if noted.passages_lost == 0 else f"; notes of {noted.passages_lost} passages are missing"
     told = replace(
         material,
         task=prompt_part("summarize", "notes"),
-        coverage=material.coverage + lost,
+        coverage=coverage_of(len(material.passages) - noted.passages_lost, material.visible),
         degraded=noted.degraded,
         more={**material.more, "parts": len(parts)},
     )
@@ -130,7 +129,7 @@ async def _quote(run: Run, material: Material, places: Mapping[UUID, Sequence[Sp
     run.record.spent("answer", began)
     return Outcome(
         draft or not_found(run.question.text, material.passages), "extractive", material.passages,
-        material.confidence, material.coverage, more=material.more,
+        material.confidence, material.coverage or NOTHING_TO_READ, more=material.more,
     )  # fmt: skip
 
 

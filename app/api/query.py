@@ -24,7 +24,7 @@ from app.api.models import (
 )
 from app.api.running import RunningDep, ServicesDep, TypedRoute
 from app.api.sse import Frame, describe, error_frame
-from app.domain.answer import Answer, Grounding
+from app.domain.answer import Answer, Coverage, Grounding
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
 from app.domain.question import BuiltInStrategy, Question
@@ -112,7 +112,8 @@ _CITATION = {
 _ANSWER = {
     "answer": "Employees have 30 days of leave per year [1].", "citations": [_CITATION],
     "sources": [{**PASSAGE_EXAMPLE, "n": 1}], "confidence": 0.71, "grounded": True, "groundedness_score": 1.0,
-    "insufficiencies": [], "coverage": "5 of 140 passages", "route": {"strategy": "fast"}, "degraded": [],
+    "insufficiencies": [], "coverage": {"complete": False, "read": 5, "of": 140, "unit": "passages"},
+    "route": {"strategy": "fast"}, "degraded": [],
     "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0}, "grounding": None,
 }  # fmt: skip
 
@@ -127,7 +128,9 @@ class AnswerOut(BaseModel):
     grounded: bool | None
     groundedness_score: float | None
     insufficiencies: list[str]
-    coverage: str
+    coverage: Coverage = Field(
+        description="How much of what there is the answer looked at: `read` of `of`; complete: nothing was left out."
+    )
     route: dict[str, Any]
     degraded: list[str]
     session_id: str | None

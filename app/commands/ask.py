@@ -108,7 +108,7 @@ def show_route(answer: Answer) -> None:
         "sub-questions": "; ".join(route["subquestions"]),
         "answered by": f"{route['answerer']}, {route['iterations']} attempts",
         "groundedness": None if answer.groundedness_score is None else f"{answer.groundedness_score:.2f}",
-        "read": answer.coverage,
+        "read": str(answer.coverage),
     }
     say()
     for name, value in lines.items():

@@ -89,6 +89,16 @@ def agents(
     limit_queries: Limit = None,
     no_index: NoIndex = False,
     fresh: Fresh = False,
+    where: Where = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="So many questions, drawn at random.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the sample: the same one draws the same questions.")] = 0,
+    withhold: Annotated[
+        bool, typer.Option("--withhold", help="Leave out the documents that answer: a refusal is right.")
+    ] = False,
+    ask: Annotated[
+        str, typer.Option(metavar="TEXT", help="How questions about files are asked: 'In {file}: {question}'.")
+    ] = "{question}",
+    by: Annotated[str, typer.Option(metavar="FIELD", help="Figures for each value of a field of the questions.")] = "",
     json: JsonFile = None,
     name: Annotated[str, typer.Option(metavar="TEXT", help="Kept with the runs.")] = "",
 ) -> int:
@@ -96,8 +106,11 @@ def agents(
     from app.commands import evaluations
     from app.service.evaluation import Corpora
 
-    corpora = Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
-    return _run(evaluations.agents(corpora, strategy.value, name, json))
+    corpora = Corpora(
+        paths, collection, split, limit_queries, index=not no_index, fresh=fresh, where=_conditions(where or ()),
+        sample=sample, seed=seed, withhold=withhold, template=ask,
+    )  # fmt: skip
+    return _run(evaluations.agents(corpora, strategy.value, name, json, by))
 
 
 @group.command()

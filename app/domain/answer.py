@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from app.domain.passage import Passage
@@ -86,6 +86,31 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of what there is an answer looked at: `read` of `of` `unit` (passages, documents, callers ...).
+
+    `complete`: nothing was left out, so that what the answer does not name is not there. It can be False where `read` is
+    `of`: what was counted may not be all (a relation that could not be resolved).
+    """
+
+    complete: bool
+    read: int
+    of: int
+    unit: str = "passages"
+
+    def __str__(self) -> str:
+        return f"{'complete' if self.complete else 'sampled'}: {self.read} of {self.of} {self.unit}"
+
+
+NOTHING_TO_READ: Final = Coverage(True, 0, 0)
+
+
+def coverage_of(read: int, of: int, unit: str = "passages") -> Coverage:
+    """Complete where all was read."""
+    return Coverage(read >= of, read, max(read, of), unit)
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The last event of a run that went well; /query returns it as it is. `grounding`: the check behind `grounded`."""
 
@@ -96,7 +121,7 @@ class Answer:
     grounded: bool | None
     groundedness_score: float | None
     insufficiencies: tuple[str, ...]
-    coverage: str
+    coverage: Coverage
     route: Mapping[str, Any]
     degraded: tuple[str, ...]
     session_id: str | None

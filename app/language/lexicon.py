@@ -320,6 +320,8 @@ class Nouns(_Section):
 class Names(_Section):
     """What tells names from other capitalised words (names.py)."""
 
+    before: Words = NONE
+    """Prepositions after which a name stands without an article."""
     connectors: Words = NONE
     """Small words inside a name: Bank of America, Universidad de Chile, Ludwig van Beethoven."""
     articles: Words = NONE
@@ -419,6 +421,8 @@ class Replies(_Section):
     """What Cairn says, and how it recognises a model that says that it does not know."""
 
     refusal: str = ""
+    absent: tuple[str, str] = ("", "")
+    """That no document mentions one name, or several."""
     wordings: tuple[str, ...] = ()
     """Other beginnings of a refusal."""
     says_nothing: Patterns = ()

@@ -68,6 +68,25 @@ async def documents_named(
     return {name: tuple(ids) for name, ids in found.items()}
 
 
+async def find_mentioned(
+    connection: Any, principal: Principal, collection: str, patterns: Sequence[str]
+) -> frozenset[str]:
+    """Those of the patterns (app/answer/missing.py) that something in the collection matches. Reads all of it for what
+    nothing matches."""
+    rows = await connection.fetch(SQL["mentioned"], principal.tenant_id, collection, list(patterns))
+    return frozenset(row["pattern"] for row in rows)
+
+
+TOPIC_DOCUMENTS = 200
+"""Documents whose headings are read to say what a collection is about."""
+
+
+async def find_topics(connection: Any, principal: Principal, collection: str, limit: int) -> list[str]:
+    """Headings that most of its documents have; none where it has no headings."""
+    rows = await connection.fetch(SQL["topics"], principal.tenant_id, collection, TOPIC_DOCUMENTS, limit)
+    return [row["heading"] for row in rows]
+
+
 async def count_documents(connection: Any, principal: Principal, collection: str, filters: Mapping[str, Any]) -> int:
     """How many documents a metadata filter leaves."""
     return int(await connection.fetchval(SQL["count_documents"], principal.tenant_id, collection, dict(filters)))

@@ -87,3 +87,37 @@ SELECT (SELECT coalesce(sum(passage_count), 0)::bigint FROM stats) AS passages,
        ARRAY(
          SELECT sum(CASE WHEN stop_word THEN passage_count ELSE frequency END)::bigint FROM found GROUP BY place ORDER BY place
        ) AS frequencies
+
+-- name: mentioned
+-- Which of the patterns $3 (over lower case without accents, as app/answer/missing.py makes them) stand in a passage, title,
+-- identity or metadata of an indexed document of collection $2 (by name). Each ends at its first passage.
+SELECT w.pattern
+FROM unnest($3::text[]) AS w (pattern)
+WHERE EXISTS (
+  SELECT FROM rag.collections c
+  JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
+  WHERE c.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed'
+    AND translate(lower(concat_ws(' ', d.title, d.external_id, d.metadata::text)),
+      'àáâãäåçèéêëìíîïñòóôõöùúûüýÿ’', 'aaaaaaceeeeiiiinooooouuuuyy''') ~ w.pattern
+) OR EXISTS (
+  SELECT FROM rag.collections c
+  JOIN rag.passages p ON p.tenant_id = $1 AND p.collection_id = c.id
+  WHERE c.tenant_id = $1 AND c.name = $2
+    AND translate(lower(p.content), 'àáâãäåçèéêëìíîïñòóôõöùúûüýÿ’', 'aaaaaaceeeeiiiinooooouuuuyy''') ~ w.pattern
+)
+
+-- name: topics
+-- What a collection is about, for somebody whose question it does not answer: headings over passages of $3 documents, those
+-- that most documents have first.
+SELECT heading FROM (
+  SELECT min(h.heading) AS heading, count(DISTINCT p.document_id) AS documents, count(*) AS passages
+  FROM (
+    SELECT d.id FROM rag.collections c JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
+    WHERE c.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' ORDER BY d.external_id LIMIT $3
+  ) AS chosen
+  JOIN rag.passages p ON p.tenant_id = $1 AND p.document_id = chosen.id
+  CROSS JOIN LATERAL unnest(p.headings) AS h (heading)
+  WHERE length(h.heading) BETWEEN 4 AND 60 AND h.heading ~ '[[:alpha:]]{3}' AND h.heading !~ '\.[a-z]{2,5}$'
+  GROUP BY lower(h.heading)
+) AS found
+ORDER BY documents DESC, passages DESC, heading COLLATE "C" LIMIT $4

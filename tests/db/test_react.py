@@ -323,7 +323,8 @@ async def test_counts_of_sql_need_no_citation(services: Services, talking: Talki
     assert made.answer == "There are 3 documents."
     assert made.grounded is True
     assert made.confidence > 0
-    assert made.coverage == "complete: counted by SQL"
+    assert made.coverage.complete
+    assert made.coverage.unit == "facts"
 
 
 async def test_wrong_counts_are_replaced_by_those_of_sql(services: Services, talking: Talking) -> None:

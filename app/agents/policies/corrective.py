@@ -23,12 +23,7 @@ from app.agents.rounds import Rounds
 from app.answer.context import Context, assemble
 from app.answer.extract import not_found
 from app.answering.check import Checked, check_settings, feedback
-from app.answering.context import (
-    Outcome,
-    Run,
-    describe_coverage,
-    half_up,
-)
+from app.answering.context import Outcome, Run, half_up
 from app.answering.draft import (
     Material,
     advise,
@@ -38,6 +33,7 @@ from app.answering.draft import (
 )
 from app.answering.fast import answer_empty
 from app.answering.gather import widen
+from app.domain.answer import coverage_of
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.errors import ProviderError
@@ -246,7 +242,7 @@ async def _nothing_relevant(run: Run, rounds: Rounds) -> Outcome:
     """What was read does not answer, and says so."""
     draft = await advise(run, not_found(run.plan.text, rounds.found))
     run.record.merged = rounds.trace((), 0)
-    return Outcome(draft, "fixed", (), rounds.confidence, describe_coverage(len(rounds.found), rounds.visible))
+    return Outcome(draft, "fixed", (), rounds.confidence, coverage_of(len(rounds.found), rounds.visible))
 
 
 def _read_in_vain(rounds: Rounds) -> str:

@@ -1,0 +1,102 @@
+"""What a question names, and whether a text mentions it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from app.answer.missing import mentioned, misspelled, subjects
+from app.answer.refusal import not_mentioned
+
+TEXT = """
+Apple Inc., annual report for fiscal 2018-19 and FY17. Net sales of Apple rose, says the most valuable player of
+International Business Machines. Beyoncé met Iranian guests of Teekay; 1,000 units were sold, 12,019 ordered.
+"""
+
+
+def absent(question: str, language: str = "en", known: tuple[str, ...] = ()) -> list[str]:
+    return [one.text for one in subjects(question, language, known) if not mentioned(one, TEXT)]
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "names"),
+    [
+        ("Tesla's revenue in 2019?", "en", ["Tesla"]),
+        ("tesla's net sales", "en", ["tesla"]),
+        ("tesla net sales 2019", "en", ["tesla"]),
+        ("TESLA NET SALES", "en", ["TESLA"]),
+        ("Tesla net sales 2019", "en", ["Tesla"]),
+        ("Did Tesla pay a dividend?", "en", ["Tesla"]),
+        ("did tesla pay a dividend?", "en", ["tesla"]),
+        ("what are the net sales of tesla?", "en", ["tesla"]),
+        ("Who founded the University of Atlantis?", "en", ["University of Atlantis"]),
+        ("What were net sales in 2031?", "en", ["2031"]),
+        ("What were net sales in FY2031?", "en", ["FY2031"]),
+        ("How many of the 4,711 units were sold?", "en", ["4,711"]),
+        ("In report7.pdf: what were net sales?", "en", ["report7.pdf"]),
+        ("Wie hoch war der Umsatz von Tesla im Jahr 2019?", "de", ["Tesla"]),
+        ("Teslas Umsatz 2019?", "de", ["Teslas"]),
+        ("Quel est le chiffre d'affaires de Tesla en 2019 ?", "fr", ["Tesla"]),
+        ("¿Cuáles fueron los ingresos de Telefónica en 2019?", "es", ["Telefónica"]),
+        ("Qual è il fatturato di Tesla?", "it", ["Tesla"]),
+    ],
+)
+def test_names_numbers_and_years_are_told_wherever_they_stand(question: str, language: str, names: list[str]) -> None:
+    assert absent(question, language) == names
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Apples Umsatz 2019?", "de"),
+        ("apple's profit in 2019", "en"),
+        ("What did IBM do in FY2019?", "en"),
+        ("What did I.B.M. sell in 2017?", "en"),
+        ("Who was the MVP?", "en"),
+        ("Where did Beyonce sing?", "en"),
+        ("Which guests came from Iran?", "en"),
+        ("Were 1000 units sold?", "en"),
+        ("Were 1.000 units sold?", "en"),
+        ("How many points did the defense surrender?", "en"),
+        ("Summarize the dividend policy", "en"),
+        ("Calculate earnings growth", "en"),
+        ("If I earn 45,000, what do I pay?", "en"),
+        ("Welche Möglichkeiten gibt es für die Nutzung?", "de"),
+        ("Quelles démarches faut-il faire ?", "fr"),
+        ("What happened in March?", "en"),
+        ("What does this PDF say about Mr. Apple?", "en"),
+    ],
+)
+def test_what_is_mentioned_and_common_words_refuse_nothing(question: str, language: str) -> None:
+    assert absent(question, language) == []
+
+
+def test_names_of_collections_and_documents_need_not_stand_in_a_text() -> None:
+    assert absent("What does Handbook say about Apple?") == ["Handbook"]
+    assert absent("What does Handbook say about Apple?", known=("handbook", "a/leave.md")) == []
+
+
+def test_a_letter_more_or_less_is_a_slip_and_no_other_name() -> None:
+    (slip,) = subjects("What does Teekey own?", "en")
+    (swapped,) = subjects("What does Tekeay own?", "en")
+    assert not mentioned(slip, TEXT)
+    assert misspelled(swapped, TEXT)
+    (tesla,) = subjects("What does Tesla own?", "en")
+    assert not misspelled(tesla, "Tesco and Tessa own it.")
+
+
+def test_the_refusal_names_what_is_missing_in_the_language() -> None:
+    draft = not_mentioned(("Tesla",), "en")
+    assert draft.text == "Tesla is not mentioned in these documents."
+    assert (draft.found, draft.confidence) == (False, 0.0)
+    assert not_mentioned(("Tesla", "Nvidia"), "de").text == "Tesla, Nvidia werden in diesen Dokumenten nicht erwähnt."
+    assert "Tesla" in not_mentioned(("Tesla",), "it").text
+
+
+def test_long_messages_are_read_in_linear_time() -> None:
+    began = time.perf_counter()
+    for piece in ("Aa. ", "a-", "9,", "'s ", "FY'", "A.A."):
+        for one in subjects(piece * 5000, "en"):
+            mentioned(one, piece * 2000)
+    assert time.perf_counter() - began < 2
