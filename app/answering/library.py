@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
@@ -91,10 +91,18 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Reads for one caller; a collection that is gone holds nothing."""
+    """Reads for one run; a collection that is gone holds nothing. `names`: external id and title of the documents that it has
+    told of; `opened`: those of them whose words it has told."""
 
     database: Database
     principal: Principal
+    names: dict[UUID, tuple[str, str]] = field(default_factory=dict)
+    opened: set[UUID] = field(default_factory=set)
+
+    def _note(self, told: Iterable[Passage]) -> None:
+        for passage in told:
+            self.names[passage.document_id] = (passage.external_id, passage.title)
+            self.opened.add(passage.document_id)
 
     async def recall(self, session_id: str, limit: int) -> tuple[Turn, ...]:
         """The last messages of a conversation, oldest first."""
@@ -104,6 +112,7 @@ class Library:
         """In the order of the ids, without those that are gone."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             found = await passages.fetch(connection, self.principal, dict.fromkeys(ids))
+        self._note(found.values())
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
     async def within(self, collection: str, ids: Sequence[UUID], *, filters: Mapping[str, Any] | None) -> list[Passage]:
@@ -111,6 +120,7 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             scope = await tools.in_scope(connection, self.principal, collection, dict(filters or {}), ids)
             found = await passages.fetch(connection, self.principal, dict.fromkeys(key for key in ids if key in scope))
+        self._note(found.values())
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
     async def documents(
@@ -118,7 +128,9 @@ class Library:
     ) -> list[ListedDocument]:
         """Indexed documents by external id; `filters` match metadata by containment."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)
+            found = await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)
+        self.names.update({one.id: (one.external_id, one.title) for one in found})
+        return found
 
     async def titles(self, collection: str, limit: int) -> list[str]:
         """Titles of some documents."""
@@ -136,6 +148,7 @@ class Library:
             if len(found) < limit:
                 known = await tools.entities(connection, self.principal, collection, {}, "", limit)
                 found += [entity.name for entity in known[0] if entity.name not in found]
+            self.opened.update(await holdings.having(connection, self.principal, collection, found[:limit]))
         return found[:limit]
 
     async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
@@ -160,7 +173,11 @@ class Library:
         """Passages in order of documents and places in them, all or evenly spread over what does not fit into
         `max_tokens`."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await passages.in_order(connection, self.principal, collection, documents, max_tokens, dict(filters))
+            found = await passages.in_order(
+                connection, self.principal, collection, documents, max_tokens, dict(filters)
+            )
+        self._note(found.passages)
+        return found
 
     async def largest_communities(self, collection: str, *, limit: int) -> list[CommunitySummary]:
         """The largest first; none where there are none."""

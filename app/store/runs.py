@@ -162,7 +162,8 @@ def documents_in(event: Event) -> set[UUID]:
         case SourcesFound(passages):
             return {passage.document_id for passage in passages}
         case Answered(answer):
-            return {source.document_id for source in answer.sources} | {cited.document_id for cited in answer.citations}
+            cited = {citation.document_id for citation in answer.citations}
+            return cited | {source.document_id for source in answer.sources} | set(answer.drew_on)
         case Progress(documents=documents):
             return set(documents)
     return set()

@@ -111,7 +111,8 @@ async def test_without_a_model(services: Services, owner: Any) -> None:
     for number, (text, strategy) in enumerate(ASKED):
         end = await ask(services, text, strategy, f"s{number}")
         await services.traces.flush()
-        await rate_run(services, end.answer.run_id, 1, "Brontefeld is right")
+        if end.answer.citations:
+            await rate_run(services, end.answer.run_id, 1, "Brontefeld is right")
     for text in ("How long does a lantern burn?", *FOLLOW_UPS):
         await ask(services, text, "auto", "talk")
     assert "rag.messages.content" in (await left(owner))["brontefeld"]
