@@ -6,8 +6,8 @@ handed out as they are stored.
 
 from alembic import op
 
-revision = "0009"
-down_revision = "0008"
+revision = "0010"
+down_revision = "0009"
 branch_labels = None
 depends_on = None
 BREAKING = False
