@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
-from app.answer.advice import LONGEST_TITLE
 from app.answering.choose import Route
 from app.answering.context import DoneSearch, Outcome, Record, Run
+from app.answering.drawn import drawn_on
 from app.domain.answer import Answer, Citation
 from app.domain.event import Answered, Event, Failed
 from app.domain.plan import QueryPlan
@@ -55,30 +54,8 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         timings_ms=stage_timings(record),
         usage=record.usage,
         grounding=grounding,
-        drew_on=_drew_on(run, outcome),
+        drew_on=drawn_on(run, outcome, _route(run, outcome)),
     )
-
-
-SHORTEST_NAME: Final = 3
-"""Letters: a shorter name of a document stands in any text."""
-
-
-def _drew_on(run: Run, outcome: Outcome) -> tuple[UUID, ...]:
-    """Documents whose names stand in the answer, or in what is told of how it came to be. Of an answer that cites nothing (a
-    list, a refusal with advice) also those whose words it may have: all that were read for it."""
-    record, library, draft = run.record, run.deps.library, outcome.draft
-    read = [passage for item in record.searches for passage in item.result.passages]
-    names = library.names | {p.document_id: (p.external_id, p.title) for p in (*read, *outcome.sources)}
-    said = json.dumps([draft.text, draft.insufficiencies, _route(run, outcome)], ensure_ascii=False, default=str)
-    named = [one for one, known in names.items() if any(_stands_in(name, said) for name in known)]
-    words = () if draft.citations else (*(p.document_id for p in (*read, *outcome.sources)), *library.opened)
-    return tuple(dict.fromkeys((*named, *words)))
-
-
-def _stands_in(name: str, text: str) -> bool:
-    """Also as it was quoted: without its folders, in one line, shortened."""
-    short = " ".join(name.rsplit("/", 1)[-1].split())[:LONGEST_TITLE]
-    return len(short) >= SHORTEST_NAME and json.dumps(short, ensure_ascii=False)[1:-1] in text
 
 
 def _spent(record: Record) -> tuple[str, ...]:

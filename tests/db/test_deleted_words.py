@@ -121,25 +121,29 @@ async def test_without_a_model(services: Services, owner: Any) -> None:
 
 
 def said(user: str) -> str:
-    return "Brontefeld Works of Glimmerstone makes them; Quillmark of Vantherly knows, says the Zephyrion guide [1]."
+    """All the words that the prompt has, with a citation that may be wrong."""
+    told = [word.title() for word in WORDS if word in user.lower()]
+    return f"It is said by {' and '.join(told)} [1]." if told else "Nothing is said of it [1]."
 
 
 @pytest.fixture
 def eloquent(talking: Talking) -> Talking:
     """A model that repeats words of documents wherever it may."""
     think = [
-        "THOUGHT: Quillmark of Glimmerstone may know.\nACTION: retrieve_vector\n"
-        'ARGUMENTS: {"query": "lanterns of Brontefeld Works, Vantherly"}',
-        f"THOUGHT: Zephyrion says it.\nACTION: final_answer\nARGUMENTS: {json.dumps({'answer': said('')})}",
+        'THOUGHT: I look for lanterns.\nACTION: retrieve_vector\nARGUMENTS: {"query": "lanterns and repairs"}',
+        lambda user: f"THOUGHT: {said(user)}\nACTION: retrieve_vector\nARGUMENTS: {json.dumps({'query': said(user)})}",
+        lambda user: f"THOUGHT: {said(user)}\nACTION: final_answer\nARGUMENTS: {json.dumps({'answer': said(user)})}",
     ]
-    missing = "ANSWER:\nThey burn 40 hours [1].\n\nMISSING:\n- who Quillmark of Vantherly was\n- the Zephyrion index"
+
+    def missing(user: str) -> str:
+        return f"ANSWER:\n{said(user)}\n\nMISSING:\n- {said(user)}"
+
     talking.reset(
-        generate=said, synthesize=said, notes=said, think=think * 9, iterate=[missing, missing, missing],
-        plan='["search_docs: Brontefeld Works", "open_citation: Zephyrion", "Synthesize the answer"]',
-        action=[search("lanterns of Brontefeld"), opening(1), final(said(""), insufficiencies=["Quillmark's birth"])],
-        expand='["lanterns of Glimmerstone"]', decompose='["Who is Quillmark?", "What is Vantherly?"]',
-        rewrite='{"query": "How long do lanterns of Brontefeld Works in Glimmerstone burn?"}',
-        requery='{"query": "Zephyrion lanterns"}', reflect="Quillmark is missing.\nACTION: continue",
+        generate=said, synthesize=said, notes=said, think=think * 9, iterate=missing,
+        action=[search("lanterns and repairs"), opening(1), lambda user: final(said(user), insufficiencies=[said(user)])],
+        expand=lambda user: json.dumps([said(user)]), decompose=lambda user: json.dumps([said(user), "Who makes lanterns?"]),
+        rewrite=lambda user: json.dumps({"query": f"lanterns {said(user)}"}),
+        requery=lambda user: json.dumps({"query": said(user)}), reflect=lambda user: f"{said(user)}\nACTION: continue",
     )  # fmt: skip
     return talking
 
