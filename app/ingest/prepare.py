@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from app.domain.document import (
+    ChunkDraft,
     LoadedDocument,
     PassageDraft,
     PreparedChunk,
@@ -23,6 +25,7 @@ from app.ingest.chunkers import chunk
 from app.language.identifiers import identifier_terms
 from app.language.identify import detect_language, passage_configuration
 from app.providers.protocols import TokenCounter
+from app.providers.windows import windows
 from app.settings import Settings
 
 
@@ -44,9 +47,12 @@ def search_terms(title: str | None, headings: tuple[str, ...], content: str) -> 
 
 
 def prepare(
-    source: Source, loaded: LoadedDocument, settings: Settings, tokens: TokenCounter, dominant: str | None = None
-) -> PreparedDocument:
+    source: Source, loaded: LoadedDocument, settings: Settings, tokens: TokenCounter, dominant: str | None = None, *,
+    most_tokens: int | None = None,
+) -> PreparedDocument:  # fmt: skip
     """Cut, describe and hash. Raises EmptyDocumentError when there is no text.
+
+    `most_tokens`: what the embedding model reads at once; a chunk that is longer, with its title and heading, becomes several.
 
     Each passage is stemmed in its own language, an uncertain one as its document, an uncertain document as most of the
     collection (`dominant`, None while that is empty), else as the setting says; code always as the setting says.
@@ -58,6 +64,7 @@ def prepare(
     default = settings.ingest.language
     detect = settings.ingest.detect_language and loaded.markup != "code"
     language, config = detect_language(loaded.text, dominant or default) if detect else (None, default)
+    fitting = Fitting(tokens, most_tokens)
     passages: list[PreparedPassage] = []
     chunks: list[PreparedChunk] = []
     for draft in drafts:
@@ -66,7 +73,7 @@ def prepare(
         spoken = passage_configuration(content, config) if detect else config
         passage = PreparedPassage(new_id(), draft, content, terms, spoken)
         passages.append(passage)
-        chunks.extend(_chunks(loaded.text, title, passage.id, draft, len(chunks)))
+        chunks.extend(_chunks(loaded.text, title, passage.id, draft, len(chunks), fitting))
     graph = NO_GRAPH
     if settings.graph.enabled and loaded.markup != "code":
         graph = document_graph(loaded.text, passages, title=title or "", language=language, settings=settings.graph)
@@ -86,9 +93,45 @@ def prepare(
     )
 
 
-def _chunks(text: str, title: str | None, passage_id: UUID, draft: PassageDraft, first: int) -> list[PreparedChunk]:
-    prepared = []
-    for number, piece in enumerate(draft.chunks):
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """Cuts chunks so that the model reads them to the end under their title and heading."""
+
+    tokens: TokenCounter
+    most_tokens: int | None
+    _contexts: dict[str, int] = field(default_factory=dict)
+
+    def cut(self, text: str, piece: ChunkDraft, context: str) -> list[ChunkDraft]:
+        """The chunk, or the parts of it in order. A context that would take more than half of what is read is not made room
+        for: the embedder reads such a text in windows."""
+        if self.most_tokens is None:
+            return [piece]
+        if context not in self._contexts:
+            self._contexts[context] = self.tokens.count(context) if context else 0
+        room = max(self.most_tokens - self._contexts[context], self.most_tokens // 2)
+        if piece.token_count <= room:
+            return [piece]
+        spans = windows(text[piece.start : piece.end], room, self.tokens)
+        return [
+            ChunkDraft(
+                piece.ordinal, piece.start + start, piece.start + end,
+                self.tokens.count(text[piece.start + start : piece.start + end]),
+            )
+            for start, end in spans
+        ]  # fmt: skip
+
+
+def _chunks(
+    text: str, title: str | None, passage_id: UUID, draft: PassageDraft, first: int, fitting: Fitting
+) -> list[PreparedChunk]:
+    prepared: list[PreparedChunk] = []
+    contexts = [embed_text(title, landmark_at(draft.landmarks, piece.start).headings, "") for piece in draft.chunks]
+    pieces = [
+        part
+        for piece, context in zip(draft.chunks, contexts, strict=True)
+        for part in fitting.cut(text, piece, context)
+    ]
+    for number, piece in enumerate(pieces):
         content = text[piece.start : piece.end]
         landmark = landmark_at(draft.landmarks, piece.start)
         embedded = embed_text(title, landmark.headings, content)

@@ -62,7 +62,8 @@ def _prepare(
 ) -> PreparedDocument:
     title = stored.title if title_was_embedded(stored.title, chunks) else None
     source = Source(stored.external_id, stored.title, b"", title=title)
-    return prepare(source, loaded, target.settings, target.embedder.tokens, dominant)
+    embedder = target.embedder
+    return prepare(source, loaded, target.settings, embedder.tokens, dominant, most_tokens=embedder.max_tokens)
 
 
 def recover(text: str, media_type: str, passages: Sequence[Any]) -> LoadedDocument:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 from uuid import UUID
 
@@ -63,7 +63,7 @@ async def recent(connection: Any, principal: Principal, session_id: str, limit: 
 async def page(connection: Any, principal: Principal, session_id: str, *, after: int, limit: int) -> list[SavedMessage]:
     """Messages in order, from the position after the given one."""
     rows = await connection.fetch(SQL["page"], principal.tenant_id, session_id, after, limit)
-    return [SavedMessage(row["position"], _turn(row), _notes(row["metadata"])) for row in rows]
+    return [SavedMessage(row["position"], _turn(row, row["changed"]), _notes(row["metadata"])) for row in rows]
 
 
 async def forget(connection: Any, session_id: str) -> bool:
@@ -83,8 +83,9 @@ def _metadata(message: NewMessage) -> dict[str, Any]:
     return {**message.notes, "sources": sources, "drew_on": [str(document) for document in message.drew_on]}
 
 
-def _turn(row: Any) -> Turn:
+def _turn(row: Any, changed: Sequence[int] = ()) -> Turn:
     sources = tuple(_source(stored) for stored in row["metadata"].get("sources") or ())
+    sources = tuple(replace(source, changed=True) if source.n in changed else source for source in sources)
     return Turn(row["id"], row["role"], row["content"], row["created_at"], sources, row["run_id"])
 
 
