@@ -121,8 +121,6 @@ async def test_a_job_whose_worker_was_killed_waits_for_another(
         async with hang_guard(30):
             while (await get_job(services, job.id)).status != "running":
                 await asyncio.sleep(0.05)
-        await asyncio.sleep(2)  # longer than a lease, which it renews
-        assert (await get_job(services, job.id)).status == "running"
     finally:
         process.kill()
         process.wait()
