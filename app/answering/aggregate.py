@@ -75,6 +75,15 @@ _KINDS: Final = {
     "text/html": "HTML",
     "text/plain": "text",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "Word",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "Excel",
+    "application/vnd.ms-excel": "Excel",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "PowerPoint",
+    "application/vnd.oasis.opendocument.text": "OpenDocument",
+    "application/vnd.oasis.opendocument.spreadsheet": "OpenDocument",
+    "application/rtf": "RTF",
+    "application/epub+zip": "EPUB",
+    "application/x-ipynb+json": "Jupyter",
+    "message/rfc822": "mail",
 }
 
 

@@ -138,7 +138,8 @@ async def upload(
     chat_id: ChatId,
     services: ServicesDep,
     files: Annotated[
-        list[UploadFile], File(description="PDF, Word, HTML, Markdown, text or source code; names are identities.")
+        list[UploadFile],
+        File(description="PDF, Word, Excel, PowerPoint, mails, text, code and more; names are identities."),
     ],
     metadata: Annotated[
         str | None, Form(description="A JSON object, stored with each document.", examples=['{"team": "people"}'])

@@ -143,7 +143,9 @@ async def upload(
     services: ServicesDep,
     files: Annotated[
         list[UploadFile],
-        File(description="PDF, Word, HTML, Markdown, text or source code. The name is the document's identity."),
+        File(
+            description="PDF, Word, Excel, PowerPoint, mails, text, code and more. The name is the document's identity."
+        ),
     ],
     metadata: Annotated[
         str | None, Form(description="A JSON object, stored with each document.", examples=['{"team": "people"}'])

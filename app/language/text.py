@@ -9,6 +9,11 @@ from typing import Final
 _LINE_ENDS = re.compile(r"\r\n?|\u2028|\u2029|\x0c")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "´": "'", "–": "-", "—": "-", "\u00a0": " "})
+_SOFT_HYPHEN = re.compile("\u00ad(?:[ \\t]*\\n[ \\t]*(?=[^\\W\\d_]))?")
+_LAYOUT: Final[dict[int, str | None]] = {
+    **dict.fromkeys(map(ord, "\u200b\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")),
+    **dict.fromkeys(map(ord, "\u00a0\u2007\u202f"), " "),
+}
 _SPACES = re.compile(r"\s+")
 
 MAX_CHARS: Final = 2000
@@ -22,6 +27,15 @@ def normalise(text: str) -> str:
     What the database stores is what every span counts in.
     """
     return storable(_LINE_ENDS.sub("\n", text.removeprefix("\ufeff")))
+
+
+def plain_characters(text: str) -> str:
+    """Without characters that are there for the layout and hide words from whoever looks for them: soft hyphens (with the line
+    end behind them), zero-width spaces, marks of direction and byte order; no-break spaces become spaces. Joiners stay:
+    Persian, Indic scripts and emoji need them."""
+    if text.isascii():
+        return text
+    return _SOFT_HYPHEN.sub("", text).translate(_LAYOUT)
 
 
 def storable(text: str) -> str:

@@ -52,6 +52,16 @@ def read(content: bytes | str, name: str, media_type: str | None = None) -> Load
         ("table.txt", b"a,b\n1,2", "text/csv", "text"),
         ("utf16.txt", "Ünïcode text".encode("utf-16"), None, "text"),
         ("cut.docx", b"PK\x03\x04rest", None, "docx"),
+        ("cut.pptx", b"PK\x03\x04rest", None, "pptx"),
+        ("wrong.docx", b"PK\x03\x04\x14\x00xl/workbook.xml, and inside of it word/document.xml", None, "xlsx"),
+        ("book.zip", b"PK\x03\x04mimetypeapplication/epub+zip", None, "epub"),
+        ("noname", b"{\\rtf1 x}", None, "rtf"),
+        ("noname", b'{"cells": [], "nbformat": 4}', None, "notebook"),
+        ("data.json", b'{"cells": []}', None, "text"),
+        ("noname", b"Received: by x\r\nFrom: a\r\nDate: today\r\n\r\nText", None, "mail"),
+        ("noname", b"From: a\nDate: today\n\nA letter.", None, "text"),
+        ("a.eml", b"Subject: x\n\nText", None, "mail"),
+        ("a.eml", b"nothing of the kind", None, "text"),
     ],
 )
 def test_the_kind_follows_content_then_name(name: str, content: bytes, media_type: str | None, expected: str) -> None:
@@ -64,12 +74,17 @@ def test_the_kind_follows_content_then_name(name: str, content: bytes, media_typ
     [
         ("photo.pdf", PNG, "PNG image"),
         ("a.zip", b"PK\x03\x04\x14\x00name.txt", "zip archive"),
-        ("sheet.xlsx", b"PK\x03\x04\x14\x00xl/workbook.xml", "Excel"),
-        ("slides.docx", b"PK\x03\x04\x14\x00ppt/presentation.xml", "PowerPoint"),
+        ("drawing.odg", b"PK\x03\x04mimetypeapplication/vnd.oasis.opendocument.graphics", "OpenDocument file"),
+        ("a.jar", b"PK\x03\x04\x14\x00META-INF/MANIFEST.MF", "Java archive"),
         ("setup.exe", b"MZ\x90\x00\x03\x00", "Windows program"),
         ("a.out", b"\x7fELF\x02\x01", "Linux program"),
         ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "old Office"),
-        ("a.rtf", b"{\\rtf1 x}", "RTF"),
+        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument".encode("utf-16-le"), "old Word document"),
+        (
+            "m.msg",
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "__properties_version1.0".encode("utf-16-le"),
+            "Outlook message",
+        ),
         ("data.txt", bytes(range(256)) * 4, "binary data"),
         ("zeros", bytes(1000), "binary data"),
     ],
@@ -98,7 +113,12 @@ def test_a_protected_office_file_says_so() -> None:
 
 
 def test_only_formats_with_a_parser_of_their_own_need_a_process() -> None:
-    assert {row.name for row in LOADERS if row.isolated} == {"pdf", "docx", "html"}
+    assert {row.name for row in LOADERS if row.isolated} == {row.name for row in LOADERS} - {
+        "markdown",
+        "csv",
+        "code",
+        "text",
+    }
 
 
 # --- text and code --------------------------------------------------------------------------------------------------
@@ -145,6 +165,25 @@ def test_stray_nul_and_surrogates_are_replaced() -> None:
     assert read("a\x00b \ud800 c".encode("utf-8", "surrogatepass"), "x.txt").text == "a\ufffdb \ufffd c"
 
 
+def test_characters_of_the_layout_go_but_not_from_code_or_from_what_was_written_out() -> None:
+    text = "\ufeffun\u00adbro\u00ad\n  ken\u200b 10\u202f000\u00a0€ \u200e(a) \u2060\ufeff\u202bא\u202c me\u200cknown 👩\u200d🔬"
+    assert read(text, "x.txt").text == "unbroken 10 000 € (a) א me\u200cknown 👩\u200d🔬"
+    assert "\u200b" in read('x = "\u200b"', "x.py").text
+
+
+def test_pages_begin_where_they_say_whatever_was_cleaned() -> None:
+    from app.domain.document import PageStart
+    from app.ingest.loaders import FileKind, Loader
+    from app.ingest.loaders.base import LoadedText
+
+    pages = (PageStart(5, 1), PageStart(10, 2))
+    loader = Loader(
+        "x", lambda content, limits: LoadedText("o\u00ad\r\n.o\u00ad\r\n.one.two", pages=pages), {"text/x": ()}
+    )
+    loaded = load(b"", FileKind(loader, "text/x"), LIMITS)
+    assert [loaded.text[page.start :] for page in loaded.pages] == ["o\n.one.two", "one.two"]
+
+
 def test_source_code_keeps_every_space_and_knows_its_language() -> None:
     source = "def f(x):\n\treturn  x\n\n    # done\n"
     document = read(source, "src/f.py")
@@ -172,6 +211,7 @@ def test_code_languages_are_those_of_the_splitter() -> None:
         ("```\n![kept](x)\n```\n![gone](x)", "```\n![kept](x)\n```\n"),
         ("~~~\n![kept](x)", "~~~\n![kept](x)"),
         ("write `![alt](url)` for images", "write `![alt](url)` for images"),
+        ("R&amp;D costs 5&nbsp;&euro; &unknown; `&amp;`", "R&D costs 5\u00a0€ &unknown; `&amp;`"),
         ("a [link](x) stays!", "a [link](x) stays!"),
         ("![data](data:image/png;base64," + "A" * 5000 + ")", ""),
     ],

@@ -6,12 +6,13 @@ by an entry point of the group `cairn.loaders` that names a `Loader`: docs/exten
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Final
 
-from app.domain.document import LoadedDocument
+from app.domain.document import LoadedDocument, PageStart
 from app.errors import (
     EmptyDocumentError,
     EncryptedDocumentError,
@@ -22,7 +23,7 @@ from app.extensions import extensions, once
 from app.ingest.loaders import code, recognize
 from app.ingest.loaders.base import CODE, FileKind, Load, LoadedText, Loader, LoadLimits
 from app.ingest.loaders.text import is_binary
-from app.language.text import normalise
+from app.language.text import normalise, plain_characters
 
 __all__ = ["LOADERS", "FileKind", "LoadLimits", "Loader", "kind_of_media_type", "load", "load_text", "sniff"]
 
@@ -37,7 +38,12 @@ def _lazy(module: str) -> Load:
     return load
 
 
-_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_OOXML = "application/vnd.openxmlformats-officedocument."
+_ODF = "application/vnd.oasis.opendocument."
+_FORMATS: Final = (
+    "PDF, Word (.docx), Excel (.xlsx, .xls), PowerPoint (.pptx), OpenDocument (.odt, .ods), RTF, EPUB, mails (.eml), "
+    "Jupyter notebooks (.ipynb), HTML, Markdown, CSV"
+)
 _TEXT = Loader("text", _lazy("text"), {"text/plain": (".txt", ".text", ".log")})
 LOADERS: Final = (
     Loader(
@@ -45,8 +51,44 @@ LOADERS: Final = (
         recognizes=recognize.is_pdf, binary=True, isolated=True,
     ),
     Loader(
-        "docx", _lazy("docx"), {_DOCX: (".docx", ".docm")}, "markdown",
+        "docx", _lazy("docx"), {_OOXML + "wordprocessingml.document": (".docx", ".docm")}, "markdown",
         recognizes=recognize.is_docx, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
+    ),
+    Loader(
+        "xlsx", _lazy("spreadsheet"), {_OOXML + "spreadsheetml.sheet": (".xlsx", ".xlsm", ".xlsb", ".xltx")}, "markdown",
+        recognizes=recognize.is_xlsx, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
+    ),
+    Loader(
+        "xls", _lazy("spreadsheet"), {"application/vnd.ms-excel": (".xls",)}, "markdown",
+        recognizes=recognize.is_xls, accepts=recognize.is_unknown_office, binary=True, isolated=True,
+    ),
+    Loader(
+        "ods", _lazy("spreadsheet"), {_ODF + "spreadsheet": (".ods",)}, "markdown",
+        recognizes=recognize.is_ods, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
+    ),
+    Loader(
+        "pptx", _lazy("pptx"), {_OOXML + "presentationml.presentation": (".pptx", ".pptm", ".ppsx")}, "markdown",
+        recognizes=recognize.is_pptx, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
+    ),
+    Loader(
+        "odt", _lazy("odt"), {_ODF + "text": (".odt", ".ott")}, "markdown",
+        recognizes=recognize.is_odt, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
+    ),
+    Loader(
+        "epub", _lazy("epub"), {"application/epub+zip": (".epub",)}, "markdown",
+        recognizes=recognize.is_epub, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
+    ),
+    Loader(
+        "rtf", _lazy("rtf"), {"application/rtf": (".rtf",), "text/rtf": ()}, "markdown",
+        recognizes=recognize.is_rtf, binary=True, isolated=True,
+    ),
+    Loader(
+        "notebook", _lazy("notebook"), {"application/x-ipynb+json": (".ipynb",)}, "markdown",
+        recognizes=recognize.is_notebook, accepts=recognize.is_any_text, isolated=True,
+    ),
+    Loader(
+        "mail", _lazy("mail"), {"message/rfc822": (".eml",)}, "markdown",
+        recognizes=recognize.is_mail, accepts=recognize.has_mail_headers, isolated=True,
     ),
     Loader(
         "html", _lazy("html"), {"text/html": (".html", ".htm", ".xhtml"), "application/xhtml+xml": ()}, "markdown",
@@ -158,7 +200,7 @@ def _sniff_text(registry: _Registry, named: FileKind | None, content: bytes, med
 def supported_formats() -> str:
     """For people: the formats that are read."""
     added = [loader.name for loader in _registry().loaders[len(LOADERS) :]]
-    return ", ".join(["PDF, Word (.docx), HTML, Markdown, CSV", *added]) + ", plain text and source code"
+    return ", ".join([_FORMATS, *added]) + ", plain text and source code"
 
 
 def kind_of_media_type(media_type: str) -> FileKind | None:
@@ -166,29 +208,45 @@ def kind_of_media_type(media_type: str) -> FileKind | None:
     return _BUILT_IN.by_media_type.get(media_type) or _registry().by_media_type.get(media_type)
 
 
-def load(content: bytes, kind: FileKind, limits: LoadLimits) -> LoadedDocument:
-    """Normalised text of the file, in this process; `app.ingest.parse` guards the formats that need it.
+def load(content: bytes, kind: FileKind, limits: LoadLimits, *, verbatim: bool = False) -> LoadedDocument:
+    """Normalised text of the file, in this process; `app.ingest.parse` guards the formats that need it. Characters of the layout
+    (soft hyphens) go, but not from code, and not from what is to be read `verbatim`.
 
     Raises a ParseError that says why and what to do.
     """
     read = kind.loader.load(content, limits)
-    # paged text is normalised page by page already: doing it again changes nothing, so page starts stay right
-    text = normalise(read.text)
+    clean = str if verbatim or kind.code_language else plain_characters
+    text, pages = _normalised(read, clean)
     if not text.strip():
         raise EmptyDocumentError("the file holds no text")
     if len(text) > limits.max_text_chars:
         raise ParserLimitError(
             f"the text has {len(text)} characters, more than ingest.maxTextChars ({limits.max_text_chars}); split it"
         )
-    title = normalise(read.title).strip() if read.title else None
+    title = " ".join(clean(normalise(read.title)).split()) if read.title else None
     return LoadedDocument(
         text,
         kind.media_type,
         kind.loader.markup,
         title=title or None,
-        pages=read.pages,
+        pages=pages,
         code_language=kind.code_language,
     )
+
+
+def _normalised(read: LoadedText, clean: Callable[[str], str]) -> tuple[str, tuple[PageStart, ...]]:
+    """The text as it is stored, and where its pages begin in that: each page is normalised for itself."""
+    if not read.pages:
+        return clean(normalise(read.text)), ()
+    starts = [page.start for page in read.pages]
+    parts = [clean(normalise(read.text[: starts[0]]))]
+    pages = []
+    position = len(parts[0])
+    for page, (start, end) in zip(read.pages, pairwise([*starts, len(read.text)]), strict=True):
+        pages.append(PageStart(position, page.number))
+        parts.append(clean(normalise(read.text[start:end])))
+        position += len(parts[-1])
+    return "".join(parts), tuple(pages)
 
 
 def load_text(content: bytes, name: str, limits: LoadLimits) -> LoadedDocument:
@@ -198,7 +256,7 @@ def load_text(content: bytes, name: str, limits: LoadLimits) -> LoadedDocument:
         raise EmptyDocumentError("the text is empty")
     named = _registry().by_suffix.get(_suffix(name))
     plain = named is None or named.loader.binary or named.loader.isolated or not named.loader.believes(content)
-    return load(content, _BUILT_IN.by_suffix[".txt"] if named is None or plain else named, limits)
+    return load(content, _BUILT_IN.by_suffix[".txt"] if named is None or plain else named, limits, verbatim=True)
 
 
 def _suffix(name: str) -> str:

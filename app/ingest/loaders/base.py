@@ -24,8 +24,8 @@ class LoadLimits(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoadedText:
-    """What a loader reads out of a file. The text is normalised afterwards; one with `pages` must be so already, or its page
-    starts are wrong (`app.language.text.normalise`)."""
+    """What a loader reads out of a file. The text is normalised afterwards (`app.language.text`), page by page where there are
+    `pages`, which begin where the text says now."""
 
     text: str
     title: str | None = None

@@ -1,9 +1,9 @@
-"""PDF through PDFium: the text layer, page by page."""
+"""PDF through PDFium: the text layer, page by page, in the order in which it was drawn, with its tables as tables."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -12,12 +12,18 @@ import pypdfium2.raw as raw
 from app.domain.document import PageStart
 from app.errors import EmptyDocumentError, EncryptedDocumentError, NoTextLayerError, ParseError, ParserLimitError
 from app.ingest.loaders.base import LoadedText, LoadLimits
+from app.ingest.loaders.pdf_layout import PlacedTable, read_rulings, read_words
+from app.ingest.loaders.pdf_tables import find_tables, with_header_of
+from app.language.tables import render_table
 from app.language.text import normalise
 
 _SPARSE = 50
 """A page with fewer characters may be a scan with a caption or a page number."""
 _COVERED = 0.3
 """Share of a page that images cover at least when the page is a scan."""
+
+_MARGIN_WORDS = 25
+"""Words before or behind a table that goes on over a page break: running titles, page numbers."""
 
 _HYPHEN = re.compile(r"(?<!\w)(\w+)\x02(\w+)")  # PDFium's mark for a hyphen at a line end, which it joins
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\ufeff\ufffe\uffff]+")
@@ -59,6 +65,7 @@ def _open(content: bytes) -> Any:
 
 def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
     total = 0
+    open_table: PlacedTable | None = None
     for index in range(len(document)):
         try:
             page = document[index]
@@ -66,7 +73,7 @@ def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
             yield ""  # one damaged page does not cost the others
             continue
         layer = page.get_textpage()
-        text = _mend_ligatures(layer, layer.get_text_range())
+        text, open_table = _page_text(page, layer, open_table)
         layer.close()
         page.close()
         total += len(text)
@@ -77,18 +84,56 @@ def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
         yield normalise(text).strip()
 
 
-def _mend_ligatures(layer: Any, text: str) -> str:
-    """PDFium turns right-to-left text around but not what belongs to one letter: lam-alef comes out as alef-lam, a
-    vowel mark before its letter. Letters that came from one glyph share one box.
-    """
+def _page_text(page: Any, layer: Any, before: PlacedTable | None) -> tuple[str, PlacedTable | None]:
+    """The text of a page with its tables, and the one with which it ends; `before`: that of the page before."""
+    text = layer.get_text_range()
     if len(text) != layer.count_chars():
-        return text  # offsets into the text and the glyphs do not agree
+        return text, None  # offsets into the text and the glyphs do not agree
+    text = _turn_ligatures(layer, text)
+    tables = find_tables(read_words(page, layer, text), read_rulings(page), before)
+    if before and tables and _is_margin(text[: tables[0].start]):
+        tables[0] = with_header_of(before, tables[0])
+    last = tables[-1] if tables and _is_margin(text[tables[-1].end :]) else None
+    return _mend_marks(_with_tables(text, tables)), last
+
+
+def _is_margin(text: str) -> bool:
+    """Whether it is no more than what is printed at the top or the foot of each page."""
+    return len(text.split()) <= _MARGIN_WORDS
+
+
+def _with_tables(text: str, tables: Sequence[PlacedTable]) -> str:
+    """The text with each table, written as one, in the place where its first cell stood."""
+    cuts = sorted((start, end, at) for at, table in enumerate(tables) for start, end in table.taken)
+    parts: list[str] = []
+    written: set[int] = set()
+    position = 0
+    for start, end, at in cuts:
+        if kept := text[position:start].strip():
+            parts.append(kept)
+        if at not in written:
+            written.add(at)
+            parts.append(render_table(tables[at].rows))
+        position = end
+    parts.append(text[position:].strip())
+    return "\n\n".join(part for part in parts if part)
+
+
+def _turn_ligatures(layer: Any, text: str) -> str:
+    """PDFium turns right-to-left text around but not what belongs to one letter: lam-alef comes out as alef-lam. Letters that
+    came from one glyph share one box.
+    """
     chars = list(text)
     for match in _LIGATURE.finditer(text):
         first, second = match.start(), match.start() + 1
         if layer.get_charbox(first) == layer.get_charbox(second):
             chars[first], chars[second] = chars[second], chars[first]
-    return _GLUED.sub(" ", _STRAY_MARK.sub(r"\2\1", "".join(chars)))
+    return "".join(chars)
+
+
+def _mend_marks(text: str) -> str:
+    """Vowel marks behind their letters, which PDFium puts before them; a space between scripts."""
+    return _GLUED.sub(" ", _STRAY_MARK.sub(r"\2\1", text))
 
 
 def _mend_hyphens(texts: list[str]) -> list[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+
+from app.domain.document import PageStart
 
 _WHITE = re.compile(r"[ \t\n\r\f\v]+")
 # at the start of a line these would read as a heading, a fence or a setext underline
@@ -27,6 +29,16 @@ def join(blocks: Iterable[str]) -> str:
         parts.append(block)
         previous = block
     return "".join(parts)
+
+
+def join_pages(texts: Iterable[tuple[int, str]]) -> tuple[str, tuple[PageStart, ...]]:
+    """Numbered pages (slides, sheets) one after the other, and where each begins."""
+    parts, pages, position = [], [], 0
+    for number, text in texts:
+        pages.append(PageStart(position, number))
+        parts.append(text)
+        position += len(text) + 2
+    return "\n\n".join(parts), tuple(pages)
 
 
 def item(depth: int, marker: str, text: str) -> Item:
@@ -53,18 +65,3 @@ def fence(code: str, language: str = "") -> str:
     longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
     ticks = "`" * (longest + 1)
     return f"{ticks}{language}\n{code.strip(chr(10))}\n{ticks}"
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Pipe rows, the first as header. Rows without any text are left out; short rows are not padded."""
-    kept = [[_cell(cell) for cell in row] for row in rows]
-    kept = [row for row in kept if any(row)]
-    if not kept:
-        return ""
-    lines = ["| " + " | ".join(row) + " |" for row in kept]
-    lines.insert(1, "|" + " --- |" * len(kept[0]))
-    return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    return collapse(text).strip().replace("|", "\\|")
