@@ -51,7 +51,7 @@ def code() -> str:
     return "\n\n\n".join(f"def task_{n}():\n" + "\n".join(body) for n, body in enumerate(bodies))
 
 
-LONG_TITLE = "Minutes of the municipal office of lost and found curiosities, " * 12
+LONG_TITLE = "Minutes of the municipal office of lost and found curiosities, " * 25
 
 CASES = {
     "tokens 512": ("\n\n".join(blocks(29)), "plain", "tokens", 512, None),
