@@ -123,6 +123,7 @@ def prepare(
         passages=tuple(passages),
         chunks=tuple(chunks),
         graph=graph,
+        notes=loaded.notes,
     )
 
 
