@@ -51,7 +51,7 @@ def code() -> str:
     return "\n\n\n".join(f"def task_{n}():\n" + "\n".join(body) for n, body in enumerate(bodies))
 
 
-LONG_TITLE = "Minutes of the municipal office of lost and found curiosities, " * 25
+LONG_TITLE = "Minutes of the municipal office of lost and found curiosities, " * 12
 
 CASES = {
     "tokens 512": ("\n\n".join(blocks(29)), "plain", "tokens", 512, None),
@@ -63,7 +63,7 @@ CASES = {
         "\n\n".join(f"id: {n}\nnotes: {text}" for n, text in enumerate(blocks(50))), "rows", "parent_child", 4000, "Log"
     ),
     "code": (code(), "code", "parent_child", 4000, None),
-    "a title that is longer than the model reads": ("\n\n".join(blocks(6)), "plain", "parent_child", 600, LONG_TITLE),
+    "a title that takes more than half": ("\n\n".join(blocks(9)), "plain", "parent_child", 800, LONG_TITLE),
 }  # fmt: skip
 
 
