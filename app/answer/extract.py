@@ -226,12 +226,6 @@ def drafted(chosen: Sequence[Candidate], passages: Sequence[Passage], first: int
 _WHITE = re.compile(r"\s+")
 
 
-def requoted(cited: Sequence[Citation]) -> tuple[str, tuple[Citation, ...]]:
-    """Quotations as running text, numbered anew from 1, and the citations with these numbers."""
-    renumbered = tuple(replace(item, n=n) for n, item in enumerate(cited, start=1))
-    return " ".join(f"{_WHITE.sub(' ', item.quote)} [{item.n}]" for item in renumbered), renumbered
-
-
 # --- answers to the parts of a question, made one ---------------------------------------------------------------------
 
 
