@@ -134,7 +134,9 @@ def topic_of(history: Sequence[Turn], language: str, names: Names, *, window: in
     topic: Topic | None = None
     for one in _since_alone(history, language, names, window):
         spoken = by_words(one.question) or language
-        if not one.aside:
+        if list_request(one.question):
+            topic = _topic(one.question, spoken, one.answer, names)
+        elif not one.aside:
             resolved = resolve(one.question, topic, spoken, names).text if topic else one.question
             if topic is None or content_words(resolved):
                 topic = _topic(resolved, spoken, one.answer, names)
@@ -183,6 +185,8 @@ def _newest_first(history: Sequence[Turn]) -> Iterator[tuple[int, _Exchange]]:
 
 
 def _aside(message: str) -> Intent | None:
+    if list_request(message):
+        return None
     match = hard_rules(message, has_history=True)
     return match.intent if match and match.intent not in ("question", "command") else None
 

@@ -6,12 +6,9 @@ from app.domain.ids import new_id
 from app.wiring import Services
 from tests.db.runs import HANDBOOK, answered, fill
 
-MANUAL = (
-    "# Pump manual\n\nThis manual is for operators of the small pump. Keep it near the machine.\n\n"
-    + "\n\n".join(
-        f"## Step {n}\n\nStep {n} begins with the red valve number {n}. Then wait until the light is green.\n"
-        for n in range(1, 31)
-    )
+MANUAL = "# Pump manual\n\nThis manual is for operators of the small pump. Keep it near the machine.\n\n" + "\n\n".join(
+    f"## Step {n}\n\nStep {n} begins with the red valve number {n}. Then wait until the light is green.\n"
+    for n in range(1, 31)
 )
 
 
