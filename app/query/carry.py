@@ -354,6 +354,8 @@ class _Rules:
     several: re.Pattern[str]
     documents: re.Pattern[str]
     ordinal: re.Pattern[str]
+    counted: re.Pattern[str]
+    """The same, whatever follows."""
 
 
 LAST: Final = -1
@@ -381,6 +383,11 @@ def _rules(code: str) -> _Rules:
         ordinal=re.compile(
             rf"(?:(?<!\w)(?:{articles})|^\W*)(?P<word>{words})(?!\w)"
             rf"(?:\s+(?:{items})(?!\w)(?!\s+\w+\s+\w+\s+\w)|(?=\s*(?:$|[?.!,;])))"
+            rf"|(?<!\w)(?:{items})\s*#?(?P<number>\d{{1,2}})(?!\w)"
+        ),
+        counted=re.compile(
+            rf"(?:(?<!\w)(?:{articles})|^\W*)(?P<word>{words})(?!\w)"
+            rf"(?:\s+(?:{items})(?!\w)|(?=\s*(?:$|[?.!,;])))"
             rf"|(?<!\w)(?:{items})\s*#?(?P<number>\d{{1,2}})(?!\w)"
         ),
     )
@@ -436,7 +443,7 @@ _NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?![\w.,]*\w)")
 
 def _item(found: _Message, topic: Topic) -> Carried | None:
     """ "the second one": of what the last answer lists, or the question names, or of the sources."""
-    match = found.ordinal()
+    match = found.rules.counted.search(found.folded) if topic.documents else found.ordinal()
     if match is None:
         return None
     number = int(match["number"]) if match["number"] else found.rules.ordinals[match["word"]]
