@@ -100,7 +100,15 @@ def parts_alone(parts: Sequence[str], language: str, names: Names) -> tuple[str,
     if not parts:
         return ()
     first = Topic(parts[0], _own_names(parts[0], language, names))
-    return (parts[0], *(resolve(part, first, language, names).text for part in parts[1:]))
+    # "Nomad" of "Kubernetes vs Nomad" is a subject, which leans on nothing
+    asks = [part.rstrip().endswith("?") for part in parts]
+    return (
+        parts[0],
+        *(
+            resolve(part, first, language, names).text if asking else part
+            for part, asking in zip(parts[1:], asks[1:], strict=True)
+        ),
+    )
 
 
 def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
