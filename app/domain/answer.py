@@ -112,7 +112,8 @@ def coverage_of(read: int, of: int, unit: str = "passages") -> Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The last event of a run that went well; /query returns it as it is. `grounding`: the check behind `grounded`."""
+    """The last event of a run that went well; /query returns it as it is. `grounding`: the check behind `grounded`. `drew_on`:
+    documents whose names or words may stand in it besides those it cites; clients do not see it, deletion goes by it."""
 
     answer: str
     citations: tuple[Citation, ...]
@@ -129,6 +130,7 @@ class Answer:
     timings_ms: Mapping[str, float]
     usage: Mapping[str, Any] = field(default_factory=dict)
     grounding: Grounding | None = None
+    drew_on: tuple[UUID, ...] = ()
 
 
 # --- Whether an answer is supported by its sources, sentence by sentence ---
