@@ -102,6 +102,15 @@ class SymbolPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeLines:
+    """Lines of a file of code, from 1, both inclusive."""
+
+    path: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbour:
     """The other end of a relation of a symbol. `incoming`: the relation leads to the symbol. `defined`: the collection
     holds its definition. `place`: what proves the relation, first place of the passage."""
