@@ -46,7 +46,7 @@ async def index(services: Services, files: dict[str, str]) -> None:
         ("Who calls `total` in shop/prices.py?", ["_client.py:19 [1]", "test_shop.py:7 [2]"], True, 2, 2),
         ("callers of shop.total", ["_client.py:19 [1]", "test_shop.py:7 [2]"], True, 2, 2),
         ("where is total() used?", ["_client.py:19 [1]"], True, 2, 2),
-        ("Who calls Client.send?", ["with_client", "test_shop.py:14 [1]", "test_shop.py:9 [2]: `thing.send([2])`"], False, 1, 2),
+        ("Who calls Client.send?", ["with_client", "test_shop.py:14 [1]", "test_shop.py:9 [3]: `thing.send([2])`"], False, 1, 2),
         ("usages of client.SEND", ["test_shop.py:14 [1]"], False, 1, 2),
         ("who calls Base.close", ["test_shop.py:15 [1]", "test_shop.py:10"], False, 1, 2),
         ("who calls unused?", ["tools/run.rb:2"], False, 0, 1),

@@ -28,8 +28,9 @@ from app.domain.code import (
 from app.domain.document import Collection
 from app.domain.graph import EntityKey, entity_id, relation_id
 from app.domain.principal import Principal
-from app.graph.code.callers import CONSTRUCTORS, called_name, lines_that_call, split_calls
-from app.graph.code.declaration import read_declaration
+from app.graph.code.callers import CONSTRUCTORS, called_name, lines_that_call, lines_that_name, split_calls
+from app.graph.code.declaration import hide, read_declaration
+from app.graph.code.languages import family_of
 from app.graph.code.links import CodeLinks, NamedDefinition, Tie
 from app.graph.code.rows import DEFINED, REFERRED
 from app.graph.code.select import assignments, lines_with, module_forms, near_names, select_definitions
@@ -79,9 +80,14 @@ async def ask_code(
     asker = _Asker(connection, principal, collection.id, links, query)
     chosen = select_definitions(query, links)
     finding = await asker.answer(chosen[:MOST_SUBJECTS], tuple(chosen[MOST_SUBJECTS:]))
-    if finding.subjects or query.marked:
+    if query.marked or (finding.subjects and _says_something(finding)):
         return finding
     return None
+
+
+def _says_something(finding: CodeFinding) -> bool:
+    """Whether anything was found: that nothing calls what a plain word happens to be called may not be what was asked."""
+    return finding.query.relation is None or any(one.known or one.unresolved for one in finding.subjects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +129,37 @@ class _Asker:
             calls = await self._calls_by(name)
             split = split_calls(normal, calls, self.links)
             unread = await self._unread(name)
+            near = sorted(split.unresolved, key=lambda one: _is_far(one.path, normal))
             made.append(
                 CodeSubject(
                     normal, self.links.kind(normal), None,
                     await self._facts((_caller(one), _spot_of(one)) for one in split.known),
-                    await self._facts([*((_caller(one), _spot_of(one)) for one in split.unresolved), *unread]),
+                    await self._facts([*((_caller(one), _spot_of(one)) for one in near), *unread]),
+                    await self._facts(("", spot) for spot in await self._named(normal, name)),
                     len(split.others),
                 )
             )  # fmt: skip
         return await self._placed(made)
+
+    async def _named(self, normal: str, name: str) -> list[Spot]:
+        """Where a function is passed on, in files that define or import it; where a method is read, in any of its language."""
+        kind, home = self.links.kind(normal), normal.partition(SEPARATOR)[0]
+        if kind not in ("function", "method"):
+            return []
+        importing = {
+            tie.source
+            for tie in self.links.ties
+            if tie.relation == "imports" and normal in self.links.meaning(tie.target, tie.source).definitions
+        }
+        files = await graph_code.find_texts_with(
+            self.connection, self.principal, self.collection_id, name, PROSE, MOST_FILES
+        )
+        return [
+            (document_id, path, *span)
+            for document_id, path, text in files
+            if family_of(path) == family_of(home) and (kind == "method" or path == home or path in importing)
+            for span in lines_that_name(name, hide(text, family_of(path)), member=kind == "method", most=MOST_FILES)
+        ]
 
     async def _callers_of_others(self) -> list[CodeSubject]:
         """Of something that files import from elsewhere."""
@@ -148,6 +176,7 @@ class _Asker:
                 known[0].call.target.removeprefix(BUILTIN), "", None,
                 await self._facts((_caller(one), _spot_of(one)) for one in known),
                 await self._facts([*((_caller(one), _spot_of(one)) for one in open_ if one not in known), *unread]),
+                (),
                 len(calls) - len(known) - len([one for one in open_ if one not in known]),
             )
         ]  # fmt: skip
@@ -418,13 +447,19 @@ class _Asker:
         )  # fmt: skip
 
 
+def _is_far(path: str, normal: str) -> tuple[bool, bool]:
+    """Lines of its own file come first, then those of its package."""
+    home = normal.partition(SEPARATOR)[0]
+    return path.partition("/")[0] != home.partition("/")[0], path != home
+
+
 def _caller(one: PlacedCall) -> str:
     return f"{one.path}{SEPARATOR}{one.call.source}" if one.call.source else one.path
 
 
 def _spot_of(one: PlacedCall) -> Spot:
     """Where the name stands: a call may begin lines before."""
-    return one.document_id, one.path, max(one.call.end - len(one.call.name), 0), one.call.end
+    return one.document_id, one.path, max(one.call.end - len(one.call.name), one.call.start), one.call.end
 
 
 def _spot(span: SymbolSpan) -> Spot:
