@@ -86,8 +86,10 @@ async def ask_code(
 
 
 def _says_something(finding: CodeFinding) -> bool:
-    """Whether anything was found: that nothing calls what a plain word happens to be called may not be what was asked."""
-    return finding.query.relation is None or any(one.known or one.unresolved for one in finding.subjects)
+    """Whether anything was found: that nothing calls a method that is called like a plain word may not be what was asked."""
+    if finding.query.relation is None:
+        return True
+    return any(one.known or one.unresolved or one.kind != "method" for one in finding.subjects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +114,14 @@ class _Asker:
         }
         how = answers.get((query.relation, query.incoming), self._declarations)
         subjects = tuple(await how(chosen))
+        if not subjects and (query.relation, query.incoming) == ("calls", True):  # a package is used by importing it
+            query = replace(query, relation="imports")
+            subjects = tuple(one for one in await replace(self, query=query)._importers(()) if one.known)
         if subjects:
             whole = sum(len(one.known) + len(one.unresolved) for one in subjects) < MOST_CALLS
             return CodeFinding(query, subjects, left_out, complete=whole)
         near = tuple(near_names(query.name, self.links))
-        return CodeFinding(query, (), near=near, seen=tuple(await self._seen()))
+        return CodeFinding(self.query, (), near=near, seen=tuple(await self._seen()))
 
     # --- calls ---
 
@@ -342,14 +347,11 @@ class _Asker:
             return CodeSubject(normal, kind, fact.place)
         read = read_declaration(text, (start, end), source.rpartition(SEPARATOR)[2].rpartition(".")[2], path)
         head = (document_id, path, *read.signature)
-        gives = [("", (document_id, path, *span)) for span in read.gives]
-        raises = [("", (document_id, path, *span)) for span in read.raises]
-        [first, *statements] = await self._facts([(source, head), *gives, *raises])
+        [first] = await self._facts([(source, head)])
+        gives = await self._facts(("", (document_id, path, *span)) for span in read.gives)
+        raises = await self._facts(("", (document_id, path, *span)) for span in read.raises)
         signature = " ".join(text[slice(*read.signature)].split())
-        declared = DeclarationText(
-            signature, read.parameters, read.returns, read.documented,
-            tuple(statements[: len(gives)]), tuple(statements[len(gives) :]),
-        )  # fmt: skip
+        declared = DeclarationText(signature, read.parameters, read.returns, read.documented, gives, raises)
         return CodeSubject(normal, kind, first.place, declaration=declared)
 
     async def _assigned(self) -> list[CodeSubject]:
@@ -425,7 +427,7 @@ class _Asker:
         return meaning.definitions[0] if meaning.certainty == "sure" else tie.target
 
     async def _facts(self, found: Iterable[tuple[str, Spot]]) -> tuple[CodeFact, ...]:
-        """With passages and lines, in the order given; without what no passage holds."""
+        """With passages and lines, in the order given, each line of a name once; without what no passage holds."""
         listed = list(found)
         points = [(spot[0], at) for _, spot in listed for at in (spot[2], max(spot[3] - 1, spot[2]))]
         if not points:
@@ -434,17 +436,14 @@ class _Asker:
         passages = await graph_code.find_passages_at(
             self.connection, self.principal, [(spot[0], spot[2]) for _, spot in listed]
         )
-        return tuple(
-            CodeFact(
-                name,
-                SymbolPlace(
-                    passages[document_id, start], document_id, path,
-                    lines[document_id, start], lines[document_id, max(end - 1, start)], start, end,
-                ),
-            )
-            for name, (document_id, path, start, end) in listed
-            if (document_id, start) in passages
-        )  # fmt: skip
+        made: dict[tuple[str, str, int], CodeFact] = {}
+        for name, (document_id, path, start, end) in listed:
+            if (document_id, start) not in passages:
+                continue
+            first, last = lines[document_id, start], lines[document_id, max(end - 1, start)]
+            place = SymbolPlace(passages[document_id, start], document_id, path, first, last, start, end)
+            made.setdefault((name, path, first), CodeFact(name, place))
+        return tuple(made.values())
 
 
 def _is_far(path: str, normal: str) -> tuple[bool, bool]:

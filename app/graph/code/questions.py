@@ -156,7 +156,7 @@ def _cued(text: str, bare: str) -> Iterator[tuple[_Cue, str, bool]]:
         for match in cue.pattern.finditer(searched):
             name = match[cue.group]
             marked = bool(_LOOKS.fullmatch(name) or _MARKED_BEFORE.search(searched[: match.start(cue.group)]))
-            marked |= bool(cue.relation == "imports" and _HOLDERS.search(match.group()))
+            marked |= bool(cue.relation and cue.incoming and _HOLDERS.search(match.group()))
             if marked or is_file(name) or _is_all(searched, match.start()) or not (cue.relation or cue.aspect):
                 yield cue, name, marked
 
