@@ -395,6 +395,28 @@ class Symbols(_Section):
     """Relation, whether it is asked from its end ("who calls x": in), and a pattern with <the>, <name> or <file>."""
 
 
+class Asked(_Section):
+    """What kind of thing a question asks for, and what shows in a text that it is there (app/answer/asked.py); as written."""
+
+    number: Patterns = ()
+    time: Patterns = ()
+    person: Patterns = ()
+    reason: Patterns = ()
+    definition: Patterns = ()
+    """Questions for these."""
+    times: Patterns = ()
+    """Words for spans and points of time, beside numbers."""
+    reasons: Patterns = ()
+    """Words that bring a reason or a purpose."""
+    defines: Patterns = ()
+    """Words that say what something is."""
+    measures: Words = NONE
+    """Say of a value only that it is one."""
+    most: Patterns = ()
+    least: Patterns = ()
+    """Ask for the row or column with the largest or the smallest value."""
+
+
 class Claims(_Section):
     """What turns a statement round (app/answer/ground)."""
 
@@ -437,6 +459,11 @@ class Replies(_Section):
     mentions: tuple[str, str] = ("", "")
     """For one document and for several."""
     more: str = ""
+    also: str = ""
+    """Before other places that say it."""
+    nothing_on: str = ""
+    """Of a part or subject of a question, `{name}`, that nothing answers."""
+    page: str = ""
     unready: str = ""
     pages: str = ""
     subject: str = ""
@@ -517,6 +544,7 @@ class Language(_Section):
     numbers: Numbers = Numbers()
     graph: Graph = Graph()
     symbols: Symbols = Symbols()
+    asked: Asked = Asked()
     claims: Claims = Claims()
     guards: Guards = Guards()
     replies: Replies = Replies()
