@@ -18,8 +18,9 @@ from functools import partial
 from typing import Any, Final
 
 from app.answer.advice import rephrase
+from app.answer.confidence import PRESENT_ENOUGH
 from app.answer.context import Context, assemble_with_graph
-from app.answer.extract import ENOUGH, AnsweredPart, extract, join_parts, repeats_only
+from app.answer.extract import AnsweredPart, extract, join_parts, repeats_only
 from app.answer.generate import generate
 from app.answer.refusal import not_mentioned
 from app.answering.absent import find_absent
@@ -64,7 +65,7 @@ class Material:
     visible: int
     parts: tuple[tuple[str, tuple[Passage, ...]], ...] = ()
     known: str = ""
-    enough: float = ENOUGH
+    enough: float = PRESENT_ENOUGH
     task: str = ""
     coverage: Coverage | None = None
     shown: tuple[Passage, ...] = ()
@@ -232,7 +233,11 @@ async def _extract(run: Run, material: Material, text: str, passages: tuple[Pass
         return not_mentioned(absent, run.plan.language)
     settings, embedder = run.settings.answer, run.deps.embedder
     asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
-    return await extract(asked, passages, embedder, settings, first=first, known=material.known, enough=material.enough)
+    calibration = await run.deps.library.calibration(run.question.collection)
+    return await extract(
+        asked, passages, embedder, settings, first=first, known=material.known, enough=material.enough,
+        calibration=calibration,
+    )  # fmt: skip
 
 
 # --- what to do when nothing answers --------------------------------------------------------------------------------

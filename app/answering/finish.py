@@ -59,6 +59,7 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         timings_ms=stage_timings(record),
         usage=record.usage,
         grounding=grounding,
+        evidence=draft.evidence if verbatim else None,
     )
 
 

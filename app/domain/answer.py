@@ -124,6 +124,7 @@ class Answer:
 
     `confidence` of a quotation is the calibrated probability that it answers (app/answer/confidence.py), and `answered` follows
     from it. `grounded` speaks of text that a model wrote, and is None of a quotation; `grounding` is the check behind it.
+    `evidence`: what speaks for the first quotation, shown or withheld.
     """
 
     answer: str
@@ -142,6 +143,7 @@ class Answer:
     timings_ms: Mapping[str, float]
     usage: Mapping[str, Any] = field(default_factory=dict)
     grounding: Grounding | None = None
+    evidence: SelectionFeatures | None = None
 
 
 # --- Whether an answer is supported by its sources, sentence by sentence ---
