@@ -4536,6 +4536,39 @@ ALTER SEQUENCE rag.cache_counters_tenant_id_seq OWNER TO owner;
 
 ALTER SEQUENCE rag.cache_counters_tenant_id_seq OWNED BY rag.cache_counters.tenant_id;
 
+CREATE TABLE rag.code_calls (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    document_id uuid NOT NULL,
+    names text[] NOT NULL,
+    sources text[] NOT NULL,
+    targets text[] NOT NULL,
+    starts integer[] NOT NULL,
+    ends integer[] NOT NULL
+);
+
+ALTER TABLE ONLY rag.code_calls FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.code_calls OWNER TO owner;
+
+COMMENT ON TABLE rag.code_calls IS 'Every call in files of code, resolved or not: what an answer on callers is complete by.';
+
+COMMENT ON COLUMN rag.code_calls.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.code_calls.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.code_calls.document_id IS 'A file of code that was read, whether it calls something or not.';
+
+COMMENT ON COLUMN rag.code_calls.names IS 'Of each call the name that is called, without what stands before it; in order of places.';
+
+COMMENT ON COLUMN rag.code_calls.sources IS 'Of each the definition of the file around it; empty: none.';
+
+COMMENT ON COLUMN rag.code_calls.targets IS 'Of each what it means as far as the file tells; see app/domain/code.py.';
+
+COMMENT ON COLUMN rag.code_calls.starts IS 'Of each the first code point in the document text.';
+
+COMMENT ON COLUMN rag.code_calls.ends IS 'Of each one past the last code point of the name.';
+
 CREATE TABLE rag.collection_models (
     tenant_id bigint NOT NULL,
     collection_id uuid NOT NULL,
@@ -5238,6 +5271,9 @@ ALTER TABLE ONLY rag.cache_counters
 ALTER TABLE ONLY rag.chunks
     ADD CONSTRAINT chunks_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY rag.code_calls
+    ADD CONSTRAINT code_calls_pkey PRIMARY KEY (tenant_id, document_id);
+
 ALTER TABLE ONLY rag.collection_models
     ADD CONSTRAINT collection_models_pkey PRIMARY KEY (tenant_id, collection_id, model_id);
 
@@ -5400,6 +5436,8 @@ CREATE INDEX chunks_tenant_id_document_id_idx ON rag.chunks USING btree (tenant_
 
 CREATE INDEX chunks_tenant_id_passage_id_idx ON rag.chunks USING btree (tenant_id, passage_id);
 
+CREATE INDEX code_calls_collection_idx ON rag.code_calls USING btree (tenant_id, collection_id);
+
 CREATE INDEX communities_collection_idx ON rag.communities USING btree (tenant_id, collection_id);
 
 CREATE INDEX community_members_entity_idx ON rag.community_members USING btree (tenant_id, entity_id);
@@ -5469,6 +5507,9 @@ ALTER TABLE ONLY rag.adjacency
 
 ALTER TABLE ONLY rag.chunks
     ADD CONSTRAINT chunks_tenant_id_passage_id_fkey FOREIGN KEY (tenant_id, passage_id) REFERENCES rag.passages(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.code_calls
+    ADD CONSTRAINT code_calls_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES rag.documents(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.collection_models
     ADD CONSTRAINT collection_models_tenant_id_collection_id_fkey FOREIGN KEY (tenant_id, collection_id) REFERENCES rag.collections(tenant_id, id) ON DELETE CASCADE;
@@ -5600,6 +5641,10 @@ COMMENT ON POLICY app ON rag.cache_counters IS 'TO cairn_app USING (tenant_id = 
 CREATE POLICY app ON rag.chunks TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.chunks IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.code_calls TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.code_calls IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.collection_models TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -5777,6 +5822,8 @@ ALTER TABLE rag.cache_counters ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.chunks ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.code_calls ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.collection_models ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.collections ENABLE ROW LEVEL SECURITY;
@@ -5804,6 +5851,10 @@ COMMENT ON POLICY definer ON rag.cache_counters IS 'TO cairn_definer USING (true
 CREATE POLICY definer ON rag.chunks TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.chunks IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.code_calls TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.code_calls IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.collection_models TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -6072,6 +6123,12 @@ CREATE POLICY views ON rag.chunks FOR SELECT TO cairn_views USING ((tenant_id IN
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.chunks IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.code_calls FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.code_calls IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.collection_models FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -6792,6 +6849,10 @@ GRANT SELECT ON TABLE rag.analyst_grant TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.cache_counters TO cairn_definer;
 GRANT SELECT ON TABLE rag.cache_counters TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.cache_counters TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.code_calls TO cairn_definer;
+GRANT SELECT ON TABLE rag.code_calls TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.code_calls TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collection_models TO cairn_definer;
 GRANT SELECT ON TABLE rag.collection_models TO cairn_views;

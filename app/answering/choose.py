@@ -4,7 +4,7 @@
     clarify_needed, ambiguous without words   a question back                                clarify
     followup, simplify, deepen                from the last answer and its sources           converse
     about the collection                      by SQL                                         aggregate
-    a relation of code                        from the graph                                 code
+    a relation, a declaration of code         by its symbols                                 code
     summaries                                 everything, in order                           summarize
     how two things are related                the way between them in the graph              related
     says how it is to be answered             by a plan, with a gate for the answer          planned
@@ -61,13 +61,13 @@ class Exchange:
 @dataclass(frozen=True, slots=True)
 class Means:
     """What a question can be answered with. `context`: last messages among which is the answer that is gone on from.
-    `symbols`: the question names symbols of code that the collection holds; `relation`: it asks for a relation of these.
+    `symbols`: the question names symbols of code that the collection holds; `code`: the symbols answer it.
     `chat`: there is a chat model. `agentic`: rag.agenticRetrieval.enabled, without which the corrective strategy does not
     run."""
 
     context: int = 4
     symbols: bool = False
-    relation: bool = False
+    code: bool = False
     chat: bool = False
     agentic: bool = False
 
@@ -76,8 +76,8 @@ def choose(question: Question, plan: QueryPlan, means: Means = Means()) -> Route
     """See the module."""
     if question.strategy != "auto":
         return _named(question, plan, means)
-    if means.symbols and means.relation:
-        return Route("code", "it asks for a relation of code, which the graph answers completely")
+    if means.code:
+        return Route("code", "it asks for a relation or a declaration of code, which its symbols tell")
     intent = plan.intent.intent
     if intent in REPLIED:
         return Route("reply", f"{intent}: {plan.intent.reason}")

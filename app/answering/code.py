@@ -1,20 +1,21 @@
-"""Questions about relations of code, answered from the graph: who calls, inherits from, imports; complete, with file and line."""
+"""Questions about code, answered by its symbols: who calls, imports, inherits; where something is defined, what it takes, returns
+and raises. Every line has its file, its number and its quotation; what could not be resolved is listed apart, and an answer is
+complete only where nothing is."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
 from app.answer.cite import citation
+from app.answering.code_words import write_finding
 from app.answering.context import Outcome, Run
 from app.domain.answer import Citation, Coverage, Draft
-from app.domain.code import Neighbour, Symbol, SymbolPlace, SymbolQuery
+from app.domain.code import CodeFinding, CodeSubject, SymbolPlace
 from app.domain.event import Progress, Token
 from app.domain.passage import Passage
-from app.graph.code.symbols import wanted_symbols
-from app.language.lexicon import replies
 
 NOUNS: Final[Mapping[tuple[str, bool], str]] = {
     ("calls", True): "callers",
@@ -26,39 +27,60 @@ NOUNS: Final[Mapping[tuple[str, bool], str]] = {
     ("contains", True): "holders",
     ("contains", False): "members",
 }
-
-
-def relation_asked(question: str) -> SymbolQuery | None:
-    """The relation that a question asks for, if that is what it does. Pure."""
-    return next((one for one in wanted_symbols(question) if one.relation), None)
+LONGEST_QUOTE: Final = 250
+"""Code points of a line that is quoted."""
+LISTED: Final = 50
+"""Known lines of a symbol that an answer names, and as many unresolved ones; the rest is counted."""
 
 
 async def code(run: Run) -> Outcome:
     """Raises CairnError."""
     run.emit(Progress("retrieve", 40))
     began = time.perf_counter()
-    query = relation_asked(run.plan.text)
-    assert query is not None  # choose() saw it
-    listed = [(symbol, _asked(symbol, query)) for symbol in run.symbols]
-    shown = [(symbol, found[:LISTED]) for symbol, found in listed]
-    places = [place for symbol, found in shown for place in (*symbol.definitions[:1], *(one.place for one in found))]
+    finding = run.code
+    assert finding is not None  # choose() saw it
+    places = list(dict.fromkeys(_shown(finding)))
     sources = await run.deps.library.passages([place.passage_id for place in places])
     cited = _citations(places, sources)
-    text = related_text(run.plan.language, query, shown, {symbol.name: len(found) for symbol, found in listed}, cited)
-    unsure = sum(symbol.unsure for symbol in run.symbols) if query.incoming else 0
-    told = (f"{unsure} more names in the collection may mean {query.name!r} or something else that is called so.",)
-    draft = Draft(text, tuple(cited.values()), True, 1.0, told if unsure else ())
+    text = write_finding(run.plan.language, finding, cited, LISTED)
+    share = _share_resolved(finding)
+    draft = Draft(text, tuple(cited.values()), bool(finding.subjects), share)
     run.record.spent("answer", began)
     run.emit(Progress("generate", 85))
     run.emit(Token(text))
-    more = {"symbols": [symbol.name for symbol in run.symbols], "relation": query.relation}
-    return Outcome(draft, "graph", tuple(sources), coverage=_coverage(listed, query), more=more)
+    asked = finding.query.relation or finding.query.aspect
+    more = {"symbols": [one.name for one in finding.subjects], "relation": asked}
+    return Outcome(draft, "graph", tuple(sources), confidence=share, coverage=_coverage(finding), more=more)
 
 
-def _asked(symbol: Symbol, query: SymbolQuery) -> list[Neighbour]:
-    """Each neighbour once, at its first place."""
-    found = [one for one in symbol.neighbours if (one.relation, one.incoming) == (query.relation, query.incoming)]
-    return list({one.name: one for one in reversed(found)}.values())[::-1]
+def _share_resolved(finding: CodeFinding) -> float:
+    """How much of what is listed is sure; 0 where there is nothing."""
+    known = sum(len(one.known) for one in finding.subjects)
+    unresolved = sum(len(one.unresolved) for one in finding.subjects)
+    if not finding.subjects:
+        return 0.0
+    return round(known / (known + unresolved), 4) if unresolved else 1.0
+
+
+def _shown(finding: CodeFinding) -> Iterator[SymbolPlace]:
+    """Places in the order in which the answer names them."""
+    declared = finding.query.relation is None
+    for subject in finding.subjects:
+        if declared and subject.place:
+            yield subject.place
+        yield from (one.place for one in subject.known[:LISTED])
+        yield from (one.place for one in subject.unresolved[:LISTED])
+        yield from _statements(finding, subject)
+        if not declared and subject.place:
+            yield subject.place
+    yield from (one.place for one in finding.seen)
+
+
+def _statements(finding: CodeFinding, subject: CodeSubject) -> Iterator[SymbolPlace]:
+    if subject.declaration and finding.query.aspect == "returns":
+        yield from (one.place for one in subject.declaration.gives)
+    if subject.declaration and finding.query.aspect == "raises":
+        yield from (one.place for one in subject.declaration.raises)
 
 
 def _citations(places: Sequence[SymbolPlace], sources: Sequence[Passage]) -> dict[SymbolPlace, Citation]:
@@ -68,53 +90,32 @@ def _citations(places: Sequence[SymbolPlace], sources: Sequence[Passage]) -> dic
     for place in places:
         passage = by_id.get(place.passage_id)
         at = place.start - passage.start if passage else -1
-        if passage is None or place in made or not 0 <= at < len(passage.content):
-            continue
-        start = passage.content.rfind("\n", 0, at) + 1
-        end = passage.content.find("\n", at)
-        line = passage.content[start : end if end >= 0 else len(passage.content)]
-        start += len(line) - len(line.lstrip())
-        made[place] = citation(len(made) + 1, passage, (start, start + max(1, len(line.strip()))))
+        if passage is not None and 0 <= at < len(passage.content):
+            made[place] = citation(len(made) + 1, passage, _quoted(passage.content, at, place.end - passage.start))
     return made
 
 
-def _coverage(listed: Sequence[tuple[Symbol, Sequence[Neighbour]]], query: SymbolQuery) -> Coverage:
-    count = sum(len(found) for _, found in listed)
-    noun = NOUNS[query.relation or "calls", query.incoming]
-    return Coverage(all(symbol.complete for symbol, _ in listed), count, count, noun)
+def _quoted(content: str, start: int, end: int) -> tuple[int, int]:
+    """The lines from start to end without what stands around them; of long ones what begins at `start`."""
+    first = content.rfind("\n", 0, start) + 1
+    last = content.find("\n", max(min(end, len(content)) - 1, start))
+    last = last if last >= 0 else len(content)
+    if last - first > LONGEST_QUOTE:
+        first, last = (
+            (start, min(last, start + LONGEST_QUOTE)) if start - first > 50 else (first, first + LONGEST_QUOTE)
+        )
+    line = content[first:last]
+    first += len(line) - len(line.lstrip())
+    return first, first + max(1, len(line.strip()))
 
 
-# --- in words ---------------------------------------------------------------------------------------------------------
-
-LISTED: Final = 50
-"""Neighbours of a symbol that an answer names; the rest is counted."""
-
-
-def related_text(
-    language: str,
-    query: SymbolQuery,
-    shown: Sequence[tuple[Symbol, Sequence[Neighbour]]],
-    counts: Mapping[str, int],
-    cited: Mapping[SymbolPlace, Citation],
-) -> str:
-    """A list for each symbol: what stands in the relation to it, with file and line. `counts`: how many there are in all."""
-    say = replies(language)
-    said = say.code[f"{query.relation or 'calls'}_{'in' if query.incoming else 'out'}"]
-    lines = []
-    for symbol, found in shown:
-        place = symbol.definitions[0] if symbol.definitions else None
-        name = f"`{symbol.name}`" + (f" ({_where(place)}){_mark(place, cited)}" if place else "")
-        count = counts[symbol.name]
-        lines.append(said.format(name=name, n=count) + (":" if found else "."))
-        lines += [f"- `{one.name}`, {_where(one.place)}{_mark(one.place, cited)}" for one in found]
-        if count > len(found):
-            lines.append(f"- {say.more.format(n=count - len(found))}")
-    return "\n".join(lines)
-
-
-def _where(place: SymbolPlace) -> str:
-    return f"{place.path}:{place.start_line}"
-
-
-def _mark(place: SymbolPlace, cited: Mapping[SymbolPlace, Citation]) -> str:
-    return f" [{cited[place].n}]" if place in cited else ""
+def _coverage(finding: CodeFinding) -> Coverage:
+    """Of the lines that may belong to what was asked those that do for sure; complete only where that is all."""
+    if finding.query.relation is None or not finding.subjects:
+        count = len(finding.subjects)
+        return Coverage(not finding.left_out, count, count + len(finding.left_out), "definitions")
+    known = sum(len(one.known) for one in finding.subjects)
+    unresolved = sum(len(one.unresolved) for one in finding.subjects)
+    noun = NOUNS[finding.query.relation, finding.query.incoming]
+    whole = not unresolved and finding.complete and not finding.left_out
+    return Coverage(whole, known, known + unresolved, noun)

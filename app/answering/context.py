@@ -16,7 +16,7 @@ from app.answering.budget import ANSWERING, Budget
 from app.answering.choose import Route
 from app.answering.library import Library, Searcher
 from app.domain.answer import NOTHING_TO_READ, Coverage, Draft, Grounding
-from app.domain.code import Symbol
+from app.domain.code import CodeFinding, Symbol
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Leg, Passage, SearchRequest, SearchResult
 from app.domain.plan import QueryPlan
@@ -141,6 +141,7 @@ class Run:
     record: Record
     report: Report
     symbols: tuple[Symbol, ...] = ()
+    code: CodeFinding | None = None
     reranks: bool = True
     silent: bool = False
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from app.answer.confidence import UNCALIBRATED, Calibration
-from app.domain.code import Symbol, SymbolQuery
+from app.domain.code import CodeFinding, Symbol, SymbolQuery
 from app.domain.document import Holdings, ListedDocument
 from app.domain.graph_view import CommunitySummary, Way
 from app.domain.passage import DocumentReading, Passage, SearchRequest, SearchResult
@@ -16,6 +16,7 @@ from app.domain.plan import Vocabulary
 from app.domain.principal import Principal
 from app.domain.question import Question, Turn
 from app.errors import NotFoundError
+from app.graph.code.ask import ask_code
 from app.graph.code.symbols import find_symbols
 from app.graph.overview import find_communities_about
 from app.graph.resolve import find_entity
@@ -36,6 +37,8 @@ from app.store.session import Database
 
 _QUICKLY: Final = {"statement_timeout": "2000"}
 """Milliseconds for the graph: the question can be answered without it."""
+_CODE: Final = {"statement_timeout": "10000"}
+"""Milliseconds for a statement on code, of which a large collection has many names."""
 
 HUB: Final = 50
 """Share of the passages, one in so many, from which on what they mention is too common to join two things;"""
@@ -155,6 +158,12 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             found = await collections.by_names(connection, self.principal, (collection,))
             return await find_symbols(connection, self.principal, [one.id for one in found], queries, partial=False)
+
+    async def ask_code(self, collection: str, query: SymbolQuery) -> CodeFinding | None:
+        """What the code of a collection says to a question; None where it is not about code that is there."""
+        async with self.database.transaction(self.principal, readonly=True, config=_CODE) as connection:
+            found = await collections.by_names(connection, self.principal, (collection,))
+            return await ask_code(connection, self.principal, found[0], query) if found else None
 
     async def filled_collections(self, limit: int) -> list[str]:
         """Names of collections with documents, the largest first."""

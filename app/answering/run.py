@@ -6,18 +6,17 @@ import time
 from dataclasses import replace
 
 from app.answering.choose import Means, choose
-from app.answering.code import relation_asked
 from app.answering.context import Deps, Record, Report, Run
 from app.answering.finish import make_answer
 from app.answering.gather import can_widen, widen
 from app.answering.library import Scope
 from app.domain.answer import Answer
-from app.domain.code import Symbol
+from app.domain.code import CodeFinding, Symbol
 from app.domain.event import Progress
 from app.domain.plan import QueryPlan
 from app.domain.question import Question
 from app.errors import CairnError
-from app.graph.code.symbols import wanted_symbols
+from app.graph.code.questions import asked_of_code, wanted_symbols
 from app.memory.recall import widest
 from app.query.understand import understand
 from app.retrieve.plan import default_legs
@@ -30,10 +29,11 @@ async def answer(question: Question, deps: Deps, record: Record, report: Report)
     question = await _recall_history(question, deps, record)
     plan = await understand_question(question, deps, record)
     record.spent("understand", began)
-    symbols = await _find_symbols(question, plan, deps, record)
-    route = choose(question, plan, _means(plan, deps, symbols))
+    code = await _ask_code(question, plan, deps, record)
+    symbols = () if code else await _find_symbols(question, plan, deps, record)
+    route = choose(question, plan, _means(deps, symbols, code))
     record.question, record.plan, record.route = question, plan, route
-    run = Run(question, plan, route, deps, record, report, symbols)
+    run = Run(question, plan, route, deps, record, report, symbols, code)
     if can_widen(run):
         run.emit(Progress("expand", 20))
         run = await widen(run)
@@ -54,11 +54,22 @@ async def understand_question(question: Question, deps: Deps, record: Record) ->
     )  # fmt: skip
 
 
+async def _ask_code(question: Question, plan: QueryPlan, deps: Deps, record: Record) -> CodeFinding | None:
+    """What the code says, where the question asks for that; None where the caller chose the way, or set conditions."""
+    query = asked_of_code(plan.text)
+    if query is None or not _may_look_up(question, deps):
+        return None
+    try:
+        return await deps.library.ask_code(question.collection, query)
+    except CairnError as error:
+        record.degraded.append(f"the code of the collection could not be asked: {error.detail}")
+        return None
+
+
 async def _find_symbols(question: Question, plan: QueryPlan, deps: Deps, record: Record) -> tuple[Symbol, ...]:
-    """Symbols that are asked about, those of a relation first of all; none where the caller chose the way, or set conditions."""
-    relation = relation_asked(plan.text)
-    queries = [relation] if relation else list(wanted_symbols(plan.text)) if deps.chat else []
-    if not queries or question.strategy != "auto" or question.filters or not deps.settings.graph.enabled:
+    """Symbols that the question names, for a model to read on from."""
+    queries = wanted_symbols(plan.text) if deps.chat else ()
+    if not queries or not _may_look_up(question, deps):
         return ()
     try:
         return tuple(await deps.library.symbols(question.collection, queries))
@@ -67,11 +78,15 @@ async def _find_symbols(question: Question, plan: QueryPlan, deps: Deps, record:
         return ()
 
 
-def _means(plan: QueryPlan, deps: Deps, symbols: tuple[Symbol, ...]) -> Means:
+def _may_look_up(question: Question, deps: Deps) -> bool:
+    return question.strategy == "auto" and not question.filters and deps.settings.graph.enabled
+
+
+def _means(deps: Deps, symbols: tuple[Symbol, ...], code: CodeFinding | None) -> Means:
     return Means(
         deps.settings.memory.context,
         symbols=bool(symbols),
-        relation=relation_asked(plan.text) is not None,
+        code=code is not None,
         chat=deps.chat is not None,
         agentic=deps.settings.rag.agentic_retrieval.enabled,
     )

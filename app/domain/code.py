@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 from uuid import UUID
+
+SEPARATOR: Final = "::"
+"""Between file and name of a symbol."""
 
 SymbolKind = Literal["module", "class", "function", "method"]
 """A class is whatever types are made of: struct, trait, interface, enum."""
 CodeRelation = Literal["contains", "imports", "calls", "inherits"]
+DeclarationAspect = Literal["defined", "returns", "takes", "raises"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +42,50 @@ class CodeReference:
     kind: SymbolKind = "function"
 
 
+BUILTIN: Final = "builtins."
+"""Before names that the language brings along."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeCall:
+    """A place where a file calls something. `name` is what is called, without what stands before it; `source` the definition
+    around it, "" the file. `target` is what it means as far as the file tells:
+
+        ::Client.send     a definition of this file
+        httpx.Client      a name of another file, in full; builtins.print what the language brings along
+        .send             a member of something unknown
+        (empty)           a name that the file neither defines nor imports
+    """
+
+    name: str
+    source: str
+    target: str
+    start: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A file of code: definitions in order, and references."""
+    """A file of code: definitions in order, references, and every call, also those of which nothing is known."""
 
     language: str
     definitions: tuple[Definition, ...] = ()
     references: tuple[CodeReference, ...] = ()
+    calls: tuple[CodeCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolQuery:
     """A symbol that a question names. `path`: file, or "" for any. `relation` with `incoming`: "who calls it" is
-    (calls, True), "what does it call" (calls, False); None where the question is about the symbol itself."""
+    (calls, True), "what does it call" (calls, False); None where the question is about the symbol itself, or about its
+    declaration: `aspect`. `marked`: it is written as nobody writes words, or called a function, so it is meant as a name."""
 
     name: str
     path: str = ""
     relation: CodeRelation | None = None
     incoming: bool = True
+    aspect: DeclarationAspect | None = None
+    marked: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,5 +133,51 @@ class Symbol:
     unsure: int = 0
 
 
-SEPARATOR: Final = "::"
-"""Between file and name of a symbol."""
+# --- What a collection says to a question about code ---
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFact:
+    """A line that answers: of what (a caller, an importer, a member), and where. `name` is "" where nothing tells."""
+
+    name: str
+    place: SymbolPlace
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSubject:
+    """A definition, or something that files only refer to, and what was asked of it. `known` is sure; `unresolved` are lines that
+    may belong to it and of which nothing tells; `elsewhere`: so many lines by its name mean something else."""
+
+    name: str
+    kind: str
+    place: SymbolPlace | None
+    known: tuple[CodeFact, ...] = ()
+    unresolved: tuple[CodeFact, ...] = ()
+    elsewhere: int = 0
+    declaration: DeclarationText | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclarationText:
+    """What the source of a definition says of it, in its words; places are those of the statements."""
+
+    signature: str
+    parameters: tuple[str, ...]
+    returns: str
+    summary: str
+    gives: tuple[CodeFact, ...]
+    raises: tuple[CodeFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFinding:
+    """`subjects` are empty where nothing is so called: `near` are names that may have been meant, `seen` lines in which the name
+    stands all the same. `left_out`: more definitions by the name than were looked at. `complete`: no limit cut anything."""
+
+    query: SymbolQuery
+    subjects: tuple[CodeSubject, ...]
+    left_out: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+    seen: tuple[CodeFact, ...] = ()
+    complete: bool = True

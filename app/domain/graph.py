@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
+from app.domain.code import CodeCall
+
 EntityKind = Literal[
     "person", "organisation", "place", "name", "term", "topic", "identifier", "module", "class", "function", "method",
 ]  # fmt: skip
@@ -117,10 +119,12 @@ class EvidenceRow:
 
 @dataclass(frozen=True, slots=True)
 class DocumentGraph:
-    """Rows unique in (passage, entity, name, kind) and in (passage, relation); see app/graph/rows.py."""
+    """Rows unique in (passage, entity, name, kind) and in (passage, relation); see app/graph/rows.py. `calls`: every call of a
+    file of code; None where its code was not read."""
 
     mentions: tuple[MentionRow, ...] = ()
     evidence: tuple[EvidenceRow, ...] = ()
+    calls: tuple[CodeCall, ...] | None = None
 
 
 NO_GRAPH: Final = DocumentGraph()

@@ -104,6 +104,7 @@ def _outline_code(request: Mapping[str, Any], content: bytes) -> _HeadAndBody:
     fields = outline and {
         "definitions": [astuple(one) for one in outline.definitions],
         "references": [astuple(one) for one in outline.references],
+        "calls": [astuple(one) for one in outline.calls],
     }
     return {}, json.dumps(fields).encode()
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import structlog
 
-from app.domain.code import CodeReference, Definition, Outline
+from app.domain.code import CodeCall, CodeReference, Definition, Outline
 from app.domain.document import LoadedDocument
 from app.errors import CairnError
 from app.graph.code.languages import FAMILIES
@@ -85,11 +85,15 @@ def _outline(answer: dict[str, Any], language: str, length: int) -> Outline:
         language,
         tuple(Definition(*one) for one in answer["definitions"]),
         tuple(CodeReference(*one) for one in answer["references"]),
+        tuple(CodeCall(*one) for one in answer["calls"]),
     )
     names = {one.name for one in found.definitions} | {""}
     spans = [(one.start, one.end) for one in found.definitions] + [(one.start, one.end) for one in found.references]
+    spans += [(one.start, one.end) for one in found.calls]
     if any(not 0 <= start <= end <= length for start, end in spans):
         raise ValueError("a span lies outside of the text")
+    if any(not isinstance(text, str) for one in found.calls for text in (one.name, one.source, one.target)):
+        raise ValueError("a call has no name")
     if any(one.source not in names or (one.local and one.target not in names) for one in found.references):
         raise ValueError("a reference leads from or to nothing")
     return found

@@ -17,7 +17,7 @@ from app.ingest.embed import Target, embed_documents, in_use
 from app.ingest.loaders import kind_of_media_type
 from app.ingest.outlines import OutlineReader
 from app.ingest.prepare import embed_text, prepare
-from app.store import documents, graph_stage, lexical
+from app.store import code_calls, documents, graph_stage, lexical
 from app.store.session import Database
 
 Redone = Literal["redone", "unchanged", "overtaken"]
@@ -36,12 +36,13 @@ async def reindex_document(
             text = await documents.text(connection, target.principal, stored.id)
             passages, chunks = await documents.load_pieces(connection, target.principal, stored.id, now.model.id)
             graph = await graph_stage.load_rows(connection, target.principal.tenant_id, stored.id)
+            calls = await code_calls.load_calls(connection, target.principal.tenant_id, stored.id)
             dominant = await lexical.find_dominant(connection, target.principal, target.collection_id)
         if text is None or text[0] != stored.version:
             return "overtaken"
         loaded = await outlines.outlined(recover(text[1], stored.media_type, passages), stored.external_id)
         ready = await asyncio.to_thread(_prepare, now, stored, loaded, chunks, dominant)
-        known = graph_stage.is_stored(target.collection_id, ready, graph)
+        known = graph_stage.is_stored(target.collection_id, ready, graph) and calls == ready.graph.calls
         if not force and known and _same(ready, passages, chunks):
             return "unchanged"
         [made] = await embed_documents(database, target.principal, used, [ready])

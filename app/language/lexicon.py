@@ -42,7 +42,7 @@ SHARED: Final[Mapping[str, str]] = {
     "relation": r"(?P<role>[\w-]+(?: [\w-]+)?)",
 }
 """Definitions that every file may use."""
-_LEFT_TO_ROOMS: Final = frozenset({"the", "kind", "name", "file"})
+_LEFT_TO_ROOMS: Final = frozenset({"the", "kind", "name", "file", "module", "path"})
 """Names that app/graph/code/questions.py fills."""
 _REFERENCE: Final = re.compile(r"(?<!\?P)<(\w+)>")
 
@@ -390,9 +390,17 @@ class Symbols(_Section):
     never: Words = NONE
     """Words beside such words that are no symbols."""
     asked: tuple[
-        tuple[Literal["calls", "inherits", "imports", "contains", "defined"], Literal["in", "out"], str], ...
+        tuple[
+            Literal["calls", "inherits", "imports", "contains", "defined", "returns", "takes", "raises"],
+            Literal["in", "out"],
+            str,
+        ],
+        ...,
     ] = ()
-    """Relation, whether it is asked from its end ("who calls x": in), and a pattern with <the>, <name> or <file>."""
+    """Relation or aspect, whether it is asked from its end ("who calls x": in), and a pattern with <the> and one of <name>,
+    <file> (or a name), <module> (also of another package) and <path> (a file alone)."""
+    holders: Patterns = ()
+    """Words for what holds code; beside one a plain word is meant as a name of code: "which files import x"."""
 
 
 class Asked(_Section):

@@ -15,7 +15,7 @@ from app.db.queries import load_queries
 from app.domain.document import Document, Indexed, PreparedChunk, PreparedDocument, PreparedPassage, Source, Status
 from app.domain.ids import new_id
 from app.domain.principal import Principal
-from app.store import graph_stage
+from app.store import code_calls, graph_stage
 
 SQL = load_queries("documents")
 
@@ -160,6 +160,7 @@ async def publish(
         document.text,
         source.content if keep_original else None,
     )
+    await code_calls.write_calls(connection, collection_id, known.id, document.graph.calls)
     return Indexed(
         external_id=source.external_id,
         name=source.name,
@@ -185,7 +186,10 @@ async def republish(
     """
     await _stage(connection, collection_id, model_id, document, vectors)
     arguments = (stored.id, collection_id, model_id, stored.version, document.language)
-    return bool(await _publish(connection, SQL["republish"], *arguments))
+    done = bool(await _publish(connection, SQL["republish"], *arguments))
+    if done:
+        await code_calls.write_calls(connection, collection_id, stored.id, document.graph.calls)
+    return done
 
 
 async def _publish(connection: Any, statement: str, *arguments: Any) -> Any:

@@ -109,3 +109,45 @@ async def line_numbers(
             line += row["text"].count("\n", before, place)
             found[row["document_id"], place], before = line, place
     return found
+
+
+# --- All of a collection at once ---
+
+
+async def load_names(connection: Any, principal: Principal, collection_id: UUID) -> tuple[list[Any], list[Any]]:
+    """Definitions (id, normal, kind), and what files import and classes inherit from (relation, source, target, defined)."""
+    return (
+        await connection.fetch(SQL["every_definition"], principal.tenant_id, collection_id),
+        await connection.fetch(SQL["every_tie"], principal.tenant_id, collection_id),
+    )
+
+
+async def find_proofs(
+    connection: Any, principal: Principal, relations: Sequence[UUID]
+) -> list[tuple[UUID, SymbolSpan]]:
+    """Where relations are proved: in each passage the first place, in order."""
+    rows = await connection.fetch(SQL["proofs"], principal.tenant_id, relations)
+    return [(row["relation_id"], SymbolSpan(*list(row.values())[1:])) for row in rows]
+
+
+async def find_passages_at(
+    connection: Any, principal: Principal, places: Sequence[tuple[UUID, int]]
+) -> dict[tuple[UUID, int], UUID]:
+    """Of each code point of a document the passage that holds it."""
+    documents, points = [one for one, _ in places], [at for _, at in places]
+    rows = await connection.fetch(SQL["passages_at"], principal.tenant_id, documents, points)
+    return {(row["document_id"], row["place"]): row["id"] for row in rows}
+
+
+async def load_texts(connection: Any, principal: Principal, documents: Sequence[UUID]) -> dict[UUID, str]:
+    """Texts of documents, whole."""
+    rows = await connection.fetch(SQL["texts"], principal.tenant_id, documents)
+    return {row["document_id"]: row["text"] for row in rows}
+
+
+async def find_texts_with(
+    connection: Any, principal: Principal, collection_id: UUID, name: str, prose: Sequence[str], limit: int
+) -> list[tuple[UUID, str, str]]:
+    """Files of code in whose text a name stands: id, path, text."""
+    rows = await connection.fetch(SQL["texts_with"], principal.tenant_id, collection_id, name, prose, limit)
+    return [tuple(row) for row in rows]

@@ -11,6 +11,19 @@ FROM unnest($2::uuid[]) AS c (id) CROSS JOIN unnest($3::text[]) AS f (form) CROS
   LIMIT $5
 ) AS a
 
+-- name: every_definition
+SELECT e.id, e.normal, e.kind FROM rag.entities e
+WHERE e.tenant_id = $1 AND e.collection_id = $2 AND e.family = 'code'
+
+-- name: every_tie
+-- What files import and classes inherit from, by names.
+SELECT r.kind AS relation, s.normal AS source, t.normal AS target, t.family = 'code' AS defined
+FROM rag.relations r
+JOIN rag.entities s ON s.tenant_id = $1 AND s.id = r.source_id AND s.family = 'code'
+JOIN rag.entities t ON t.tenant_id = $1 AND t.id = r.target_id
+WHERE r.tenant_id = $1 AND r.collection_id = $2 AND r.kind IN ('imports', 'inherits')
+ORDER BY s.normal, t.normal
+
 -- name: begin
 -- Definitions with a name that begins with $3; $4 is the end of the range.
 SELECT DISTINCT a.collection_id, e.id, e.family, e.normal, e.kind, a.form
@@ -74,3 +87,30 @@ SELECT s.id, a.relations FROM unnest($2::uuid[]) AS s (id) CROSS JOIN LATERAL (
 -- Texts of documents up to a code point of each.
 SELECT s.document_id, left(t.text, s.place) AS text FROM unnest($2::uuid[], $3::integer[]) AS s (document_id, place)
 JOIN rag.document_texts t ON t.tenant_id = $1 AND t.document_id = s.document_id
+
+-- name: texts
+SELECT t.document_id, t.text FROM rag.document_texts t WHERE t.tenant_id = $1 AND t.document_id = ANY ($2::uuid[])
+
+-- name: texts_with
+-- Files of code in whose text $3 stands.
+SELECT d.id, d.external_id, t.text FROM rag.documents d
+JOIN rag.document_texts t ON t.tenant_id = $1 AND t.document_id = d.id
+WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.status = 'indexed' AND d.media_type LIKE 'text/x-%'
+  AND d.media_type <> ALL ($4::text[]) AND strpos(t.text, $3) > 0
+ORDER BY d.external_id COLLATE "C" LIMIT $5
+
+-- name: proofs
+SELECT v.relation_id, v.passage_id, p.document_id, d.external_id, v.char_start, v.char_end
+FROM rag.evidence v
+JOIN rag.passages p ON p.tenant_id = $1 AND p.id = v.passage_id
+JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
+WHERE v.tenant_id = $1 AND v.relation_id = ANY ($2::uuid[])
+ORDER BY d.external_id COLLATE "C", v.char_start
+
+-- name: passages_at
+SELECT s.document_id, s.place, p.id FROM unnest($2::uuid[], $3::integer[]) AS s (document_id, place)
+CROSS JOIN LATERAL (
+  SELECT p.id FROM rag.passages p
+  WHERE p.tenant_id = $1 AND p.document_id = s.document_id AND p.char_start <= s.place AND p.char_end > s.place
+  ORDER BY p.ordinal LIMIT 1
+) AS p

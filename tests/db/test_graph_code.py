@@ -188,7 +188,7 @@ async def test_a_replaced_file_has_its_new_symbols(services: Services) -> None:
     [
         (
             "Who calls `total` in shop/prices.py?",
-            ["_client.py:10 [2]", "test_shop.py:8 [3]"],
+            ["_client.py:10 [1]", "test_shop.py:8 [2]"],
             Coverage(True, 2, 2, "callers"),
         ),
         ("What does Client inherit from?", ["src/shop/base.py::Base"], Coverage(True, 1, 1, "bases")),

@@ -118,10 +118,10 @@ def test_agents_run_where_there_is_a_model(strategy: str) -> None:
 
 
 def test_symbols_of_code_go_to_the_graph_or_are_read_around() -> None:
-    assert choose(asked(), PLAN, Means(symbols=True, relation=True)).strategy == "code"
+    assert choose(asked(), PLAN, Means(code=True)).strategy == "code"
     assert choose(asked(), PLAN, Means(symbols=True, chat=True)).strategy == "iterative"
     assert choose(asked(), PLAN, Means(symbols=True)).strategy == "fast"
-    assert choose(asked(), PLAN, Means(relation=True, chat=True)).strategy == "fast"
+    assert choose(asked(), PLAN, Means(chat=True)).strategy == "fast"
 
 
 def test_prompts_that_say_how_to_answer_are_planned() -> None:

@@ -38,10 +38,10 @@ from app.graph.code.questions import wanted_symbols
         ("Which files import app/domain/code.py?", SymbolQuery("app/domain/code.py", relation="imports")),
         ("What are the members of Client?", SymbolQuery("Client", relation="contains", incoming=False)),
         ("What methods does the class Client have?", SymbolQuery("Client", relation="contains", incoming=False)),
-        ("Where is load defined?", SymbolQuery("load")),
-        ("Où est définie la fonction charger ?", SymbolQuery("charger")),
-        ("¿Dónde está definida la función cargar?", SymbolQuery("cargar")),
-        ("Wo ist laden definiert?", SymbolQuery("laden")),
+        ("Where is load defined?", SymbolQuery("load", aspect="defined")),
+        ("Où est définie la fonction charger ?", SymbolQuery("charger", aspect="defined")),
+        ("¿Dónde está definida la función cargar?", SymbolQuery("cargar", aspect="defined")),
+        ("Wo ist laden definiert?", SymbolQuery("laden", aspect="defined")),
     ],
 )
 def test_what_a_question_names(question: str, expected: SymbolQuery) -> None:

@@ -331,3 +331,23 @@ extraction_usage = Table(
     PrimaryKeyConstraint("tenant_id", "day", "job_id", "model"),
     comment="What extraction with models has cost, for the caps of graph.model.",
 )
+
+
+code_calls = Table(
+    "code_calls",
+    metadata,
+    tenant_id(),
+    collection_id(),
+    col("document_id", UUID, "A file of code that was read, whether it calls something or not."),
+    col(
+        "names", ARRAY(Text), "Of each call the name that is called, without what stands before it; in order of places."
+    ),
+    col("sources", ARRAY(Text), "Of each the definition of the file around it; empty: none."),
+    col("targets", ARRAY(Text), "Of each what it means as far as the file tells; see app/domain/code.py."),
+    col("starts", ARRAY(Integer), "Of each the first code point in the document text."),
+    col("ends", ARRAY(Integer), "Of each one past the last code point of the name."),
+    PrimaryKeyConstraint("tenant_id", "document_id"),
+    document_key(),
+    Index("code_calls_collection_idx", "tenant_id", "collection_id"),
+    comment="Every call in files of code, resolved or not: what an answer on callers is complete by.",
+)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.code import CodeReference, SymbolKind
+from app.domain.code import BUILTIN, CodeReference, SymbolKind
 from app.graph.code.languages import UBIQUITOUS, CodeLanguage, Imported, words
 
 _CHAIN: Final = 5
@@ -98,6 +98,14 @@ class NameResolver:
             return self._class_name(".".join(rest), -1)
         target = self._name(parts, place)
         return target if target else _whoever(parts[-1])
+
+    def name_unmet(self, parts: tuple[str, ...], place: int) -> str:
+        """What is written for a call that `meet` knows no meaning of: what the language brings along, a member of something
+        unknown, or nothing."""
+        first = parts[0]
+        if first in self._language.known and first not in self._imports and not self._type(first, place):
+            return BUILTIN + ".".join(parts)
+        return f".{parts[-1]}" if len(parts) > 1 else ""
 
     def _name(self, parts: tuple[str, ...], place: int) -> Target | None:
         """A name as it stands: from the inside out, then imports, then what a file need not import."""

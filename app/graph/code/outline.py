@@ -19,8 +19,8 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from app.domain.code import CodeReference, Definition, Outline, SymbolKind
-from app.graph.code.languages import CodeLanguage, language_of, text_of
+from app.domain.code import SEPARATOR, CodeCall, CodeReference, Definition, Outline, SymbolKind
+from app.graph.code.languages import CodeLanguage, language_of, text_of, words
 from app.graph.code.names import CodeScope, NameResolver, parts_of
 
 MOST_DEFINITIONS: Final = 20_000
@@ -31,6 +31,9 @@ LONGEST_NAME: Final = 100
 """Code points of a name; what is longer was generated, or is none."""
 _CLEAN: Final = re.compile(r"^(?:module\.)?exports\.|^this\.|\.prototype(?=\.)")
 _RECEIVER: Final = re.compile(r"\(\s*(\w+)?\s*\*?\s*(\w+)")
+_CALLED: Final = re.compile(rb"(?<![\w.>])([A-Za-z_]\w{0,99})\s{0,9}\(")
+_KEYWORDS: Final = words("if for while switch return sizeof defined do else __attribute__ __typeof__ typeof alignof")
+"""Of C, before a bracket."""
 Match = dict[str, list[Any]]
 
 
@@ -54,9 +57,9 @@ def outline_of(text: str, language: str, path: str) -> Outline | None:
         elif "base" in match:
             base = match["base"][0]
             names.inherit(_inside(base.start_byte, scopes, starts), text_of(base), (base.start_byte, base.end_byte))
-    found = [*_find_containment(scopes, data), *_find_imports(matches, known, file), *names.bases()]
-    found += _find_calls(matches, scopes, starts, names)
-    return _in_code_points(text, data, language, _find_definitions(scopes), found)
+    calls, called = _find_calls(matches, scopes, starts, names)
+    found = [*_find_containment(scopes, data), *_find_imports(matches, known, file), *names.bases(), *called]
+    return _in_code_points(text, data, Outline(language, _find_definitions(scopes), tuple(found), tuple(calls)))
 
 
 def file_parts(path: str) -> tuple[str, ...]:
@@ -149,8 +152,8 @@ def _inside(at: int, scopes: Sequence[CodeScope], starts: Sequence[int]) -> int:
     return found
 
 
-def _find_definitions(scopes: Iterable[CodeScope]) -> list[Definition]:
-    return [Definition(scope.name, scope.kind, scope.start, scope.end) for scope in scopes if scope.defined]
+def _find_definitions(scopes: Iterable[CodeScope]) -> tuple[Definition, ...]:
+    return tuple(Definition(scope.name, scope.kind, scope.start, scope.end) for scope in scopes if scope.defined)
 
 
 def _find_containment(scopes: Sequence[CodeScope], data: bytes) -> Iterator[CodeReference]:
@@ -182,36 +185,71 @@ def _capital(target: str) -> bool:
 
 def _find_calls(
     matches: Iterable[Match], scopes: Sequence[CodeScope], starts: Sequence[int], names: NameResolver
-) -> Iterator[CodeReference]:
-    made = 0
+) -> tuple[list[CodeCall], list[CodeReference]]:
+    """Every call by its name, and of these what leads somewhere."""
+    calls: list[CodeCall] = []
+    references: list[CodeReference] = []
+    for parts, start, end, resolves in _called(matches):
+        if len(calls) >= MOST_REFERENCES:
+            break
+        place, name = _inside(end - 1, scopes, starts), parts[-1]
+        source = names.source(place)
+        target = names.meet(parts, place) if resolves else None
+        if target is None:
+            calls.append(CodeCall(name, source, names.name_unmet(parts, place) if resolves else f".{name}", start, end))
+            continue
+        full, local = target
+        calls.append(CodeCall(name, source, f"{SEPARATOR}{full}" if local else full, start, end))
+        kind: SymbolKind = "class" if _capital(full) else "method" if full.startswith(".") else "function"
+        references.append(CodeReference(source, "calls", full, start, end, local, kind))
+    return calls, references
+
+
+def _called(matches: Iterable[Match]) -> Iterator[tuple[tuple[str, ...], int, int, bool]]:
+    """The parts of what is called, where that stands in bytes, and whether it is written as a name of the file."""
     for match in matches:
-        if "call" not in match or made >= MOST_REFERENCES:
-            continue
-        callee = match["callee"][0]
-        spelled = text_of(callee)
-        if "object" in match:
-            spelled = f"{text_of(match['object'][0])}.{spelled}"
-        if not (parts := parts_of(spelled)):
-            continue
-        place = _inside(callee.start_byte, scopes, starts)
-        if target := names.meet(parts, place):
-            made += 1
-            name, local = target
-            kind: SymbolKind = "class" if _capital(name) else "method" if name.startswith(".") else "function"
-            call = match["call"][0]
-            yield CodeReference(names.source(place), "calls", name, call.start_byte, callee.end_byte, local, kind)
+        for node in match.get("text", ()):
+            for found in _CALLED.finditer(node.text or b""):
+                name = found[1].decode("ascii")
+                if name not in _KEYWORDS:
+                    yield (name,), node.start_byte + found.start(1), node.start_byte + found.end(1), True
+        if "call" in match:
+            callee = match["callee"][0]
+            parts = parts_of(_spelled(callee, match))
+            if parts and 0 < len(parts[-1]) <= LONGEST_NAME:
+                yield parts, match["call"][0].start_byte, callee.end_byte, "dynamic" not in match
 
 
-def _in_code_points(
-    text: str, data: bytes, language: str, definitions: list[Definition], references: list[CodeReference]
-) -> Outline:
-    if len(text) != len(data):
-        spans = [(one.start, one.end) for one in definitions] + [(one.start, one.end) for one in references]
-        spots = sorted({at for span in spans for at in span})
-        points, before, count = {}, 0, 0
-        for at in spots:
-            count += len(data[before:at].decode("utf-8", "ignore"))
-            points[at], before = count, at
-        definitions = [replace(one, start=points[one.start], end=points[one.end]) for one in definitions]
-        references = [replace(one, start=points[one.start], end=points[one.end]) for one in references]
-    return Outline(language, tuple(definitions), tuple(references))
+def _spelled(callee: Any, match: Match) -> str:
+    """What is called as it is written, with what stands before it."""
+    spelled = text_of(callee)
+    if "object" in match:
+        return f"{text_of(match['object'][0])}.{spelled}"
+    if "macro" in match:
+        token = callee.prev_sibling
+        for _ in range(2 * DEEPEST):
+            if token is None or token.type not in (".", "::", "identifier", "self", "crate", "super"):
+                break
+            joins = token.type in (".", "::")
+            if joins != (spelled[:1] not in (".", ":")):
+                break
+            spelled, token = f"{text_of(token)}{spelled}", token.prev_sibling
+    return spelled
+
+
+def _in_code_points(text: str, data: bytes, found: Outline) -> Outline:
+    """The spans of bytes in code points."""
+    if len(text) == len(data):
+        return found
+    spans = [(one.start, one.end) for one in found.definitions]
+    spans += [(one.start, one.end) for one in found.references] + [(one.start, one.end) for one in found.calls]
+    points, before, count = {}, 0, 0
+    for at in sorted({at for span in spans for at in span}):
+        count += len(data[before:at].decode("utf-8", "ignore"))
+        points[at], before = count, at
+    return Outline(
+        found.language,
+        tuple(replace(one, start=points[one.start], end=points[one.end]) for one in found.definitions),
+        tuple(replace(one, start=points[one.start], end=points[one.end]) for one in found.references),
+        tuple(replace(one, start=points[one.start], end=points[one.end]) for one in found.calls),
+    )

@@ -9,12 +9,12 @@ A plain word is a name only beside such words; whether it exists is for the coll
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, cast
 
-from app.domain.code import CodeRelation, SymbolQuery
+from app.domain.code import CodeRelation, DeclarationAspect, SymbolQuery
 from app.language.lexicon import any_of, every, languages
 from app.language.text import fold
 from app.language.tokens import ALL_STOP_WORDS
@@ -22,23 +22,49 @@ from app.language.tokens import ALL_STOP_WORDS
 MOST: Final = 5
 _ENDINGS: Final = "pyi?|[cm]?jsx?|tsx?|go|java|rs|cc?|cpp|cxx|hh?|hpp"
 _PATH: Final = re.compile(rf"(?<![\w/.\\-])(?:[\w.@-]+[/\\])*[\w.@-]+\.(?:{_ENDINGS})(?![\w/]|\.\w)")
-_N: Final = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)~?[A-Za-z_$][\w$]*)*(?:\(\))?"
+_N: Final = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)~?[A-Za-z_$][\w$]*)*(?:\([^()\n]{0,80}\))?"
 _NAME: Final = re.compile(_N)
 _Q: Final = rf"[`'\"“«‹]?\s?(?P<name>{_N})"
 _KIND: Final = any_of(lambda one: one.symbols.kinds)
 _ELIDED: Final = any_of(lambda one: one.words.elided)
 _THE: Final = rf"(?:{any_of(lambda one: one.symbols.articles)}\s+|{_ELIDED}')?(?:{_KIND}\s+)?"
-_FILE: Final = rf"(?P<file>{_PATH.pattern}|{_N})"
+_FILE: Final = rf"[`'\"“«‹]?\s?(?P<file>{_PATH.pattern}|{_N})"
+_MODULE: Final = rf"[`'\"“«‹<]?\s?(?P<module>{_PATH.pattern}|@?[A-Za-z_][\w-]*(?:(?:::|[./])[\w-]+)*)"
+_ASPECTS: Final[Mapping[str, DeclarationAspect]] = {
+    "defined": "defined",
+    "returns": "returns",
+    "takes": "takes",
+    "raises": "raises",
+}
 _ASKED: Final = (
-    ("calls", "in"), ("calls", "out"), ("inherits", "out"), ("inherits", "in"), ("imports", "in"), ("imports", "out"),
-    ("contains", "out"), ("contains", "in"), ("defined", "in"),
+    ("imports", "in"), ("calls", "in"), ("calls", "out"), ("inherits", "out"), ("inherits", "in"), ("imports", "out"),
+    ("contains", "out"), ("contains", "in"), ("returns", "in"), ("takes", "in"), ("raises", "in"), ("defined", "in"),
 )  # fmt: skip
 """In the order in which they are tried."""
 
 
-def _cues() -> Iterator[tuple[CodeRelation | None, bool, str]]:
-    """What a question asks of symbols: relation, whether from its end, and the pattern; last what only names one."""
-    filled = {"<the>": _THE, "<kind>": _KIND, "<name>": _Q, "<file>": _FILE}
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    """What a question asks of symbols where a pattern fits; neither relation nor aspect: it only names one."""
+
+    relation: CodeRelation | None
+    aspect: DeclarationAspect | None
+    incoming: bool
+    pattern: re.Pattern[str]
+    group: str
+    """What names the symbol: name, file (or a name), module, path."""
+
+
+def _cues() -> Iterator[_Cue]:
+    """Those that ask for something before those that only name it."""
+    filled = {
+        "<the>": _THE,
+        "<kind>": _KIND,
+        "<name>": _Q,
+        "<file>": _FILE,
+        "<module>": _MODULE,
+        "<path>": rf"[`'\"“«‹]?(?P<path>{_PATH.pattern})",
+    }
     for relation, direction in _ASKED:
         for one in languages():
             for asked, way, pattern in one.symbols.asked:
@@ -46,12 +72,21 @@ def _cues() -> Iterator[tuple[CodeRelation | None, bool, str]]:
                     text = pattern.replace(" ", r"\s+")
                     for name, meaning in filled.items():
                         text = text.replace(name, meaning)
-                    yield (None if asked == "defined" else asked), way == "in", text
-    yield None, True, rf"\b(?i:{_KIND})\s+{_Q}"
-    yield None, True, rf"{_Q}[`'\"”]?\s+(?i:function|class|method|struct|trait|interface|enum)\b"
+                    aspect = _ASPECTS.get(asked)
+                    yield _cue(None if aspect else cast(CodeRelation, asked), aspect, way == "in", text)
+    yield _cue(None, None, True, rf"\b(?i:{_KIND})\s+{_Q}")
+    yield _cue(None, None, True, rf"{_Q}[`'\"”]?\s+(?i:function|class|method|struct|trait|interface|enum)\b")
 
 
-_PATTERNS: Final = tuple((kind, incoming, re.compile(text, re.IGNORECASE)) for kind, incoming, text in _cues())
+def _cue(relation: CodeRelation | None, aspect: DeclarationAspect | None, incoming: bool, text: str) -> _Cue:
+    pattern = re.compile(text, re.IGNORECASE)
+    group = next(one for one in ("name", "file", "module", "path") if one in pattern.groupindex)
+    return _Cue(relation, aspect, incoming, pattern, group)
+
+
+_CUES: Final = tuple(_cues())
+_HOLDERS: Final = re.compile(rf"\b(?:{any_of(lambda one: one.symbols.holders)})\b", re.IGNORECASE)
+_MARKED_BEFORE: Final = re.compile(rf"(?:`|\b{_KIND}\s+[`'\"“«‹]?)\s?$", re.IGNORECASE)
 _TICKED: Final = re.compile(r"`([^`\n]{1,120})`")
 _LOOKS: Final = re.compile(
     r"(?=.*[A-Za-z])(?:\w+\(\)|.*\w::~?\w.*|_*[A-Za-z0-9]+_\w+|_+[A-Za-z]\w*|[a-z$]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|"
@@ -77,11 +112,12 @@ def wanted_symbols(question: str) -> tuple[SymbolQuery, ...]:
     bare = _PATH.sub(" ", text)
     path = paths[0] if paths else ""
     found: dict[str, SymbolQuery] = {}
-    for kind, incoming, name, start in _cued(text, bare):
+    for cue, name, marked in _cued(text, bare):
         file = is_file(name)
-        if file or _may_be(name, start):
-            clean = name.replace("\\", "/") if file else _clean(name)
-            found.setdefault(clean, SymbolQuery(clean, "" if file else path, kind, incoming))
+        if file or _may_be(name, cue.relation is not None or cue.aspect is not None):
+            clean = name.replace("\\", "/") if file else _clean(name) if cue.group != "module" else name
+            own = "" if file or clean == path else path
+            found.setdefault(clean, SymbolQuery(clean, own, cue.relation, cue.incoming, cue.aspect, marked or file))
     for match in _IN.finditer(text) if "." in text else ():  # a path has one; the pattern is dear
         if _may_be(match["name"], True):
             found.setdefault(_clean(match["name"]), SymbolQuery(_clean(match["name"]), path))
@@ -92,6 +128,11 @@ def wanted_symbols(question: str) -> tuple[SymbolQuery, ...]:
     if not found:
         found = {one: SymbolQuery(one) for one in paths}
     return tuple(found.values())[:MOST]
+
+
+def asked_of_code(question: str) -> SymbolQuery | None:
+    """The relation, or the part of a declaration, that a question asks for, if that is what it does."""
+    return next((one for one in wanted_symbols(question) if one.relation or one.aspect), None)
 
 
 def is_file(name: str) -> bool:
@@ -106,12 +147,14 @@ def _joined(found: dict[str, SymbolQuery], member: str, owner: str) -> dict[str,
     return {whole.name: whole} | {name: one for name, one in found.items() if name not in (member, owner)}
 
 
-def _cued(text: str, bare: str) -> Iterator[tuple[CodeRelation | None, bool, str, bool]]:
-    """What the cues name; relations first, as a question asks one thing."""
-    for kind, incoming, pattern in _PATTERNS:
-        for match in pattern.finditer(text if "file" in pattern.groupindex else bare):
-            group = "file" if "file" in pattern.groupindex else "name"
-            yield kind, incoming, match[group], kind is not None
+def _cued(text: str, bare: str) -> Iterator[tuple[_Cue, str, bool]]:
+    """What the cues name, and whether that is written as a name of code; relations first, as a question asks one thing."""
+    for cue in _CUES:
+        searched = bare if cue.group == "name" else text
+        for match in cue.pattern.finditer(searched):
+            name = match[cue.group]
+            marked = bool(_LOOKS.fullmatch(name) or _MARKED_BEFORE.search(searched[: match.start(cue.group)]))
+            yield cue, name, marked or bool(cue.relation == "imports" and _HOLDERS.search(match.group()))
 
 
 def _spelled(text: str) -> Iterator[str]:
@@ -134,4 +177,4 @@ def _may_be(name: str, related: bool) -> bool:
 
 def _clean(name: str) -> str:
     """Dotted, without brackets."""
-    return name.removesuffix("()").replace("::", ".").replace("->", ".").replace("#", ".").strip(".")
+    return name.partition("(")[0].replace("::", ".").replace("->", ".").replace("#", ".").strip(".")

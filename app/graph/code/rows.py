@@ -59,7 +59,7 @@ def code_graph(outline: Outline, passages: Sequence[PreparedPassage], path: str)
         key = (passage_id, source, one.relation, target)
         known = evidence.get(key)
         evidence[key] = replace(known, strength=known.strength + 1) if known else EvidenceRow(*key, one.start, one.end)
-    return DocumentGraph(tuple(found.values()), tuple(evidence.values()))
+    return DocumentGraph(tuple(found.values()), tuple(evidence.values()), outline.calls)
 
 
 def symbol_key(path: str, name: str) -> EntityKey:

@@ -3,7 +3,9 @@
 Captures of a query, which app/graph/code/outline.py reads:
 
     @class @function   a definition, @scope what only names what is in it (namespace, impl); with @name, and @receiver (Go)
-    @call              a call, with @callee, what is called as it is written, and @object where that stands apart (Java)
+    @call              a call, with @callee, what is called as it is written, and @object where that stands apart (Java);
+                       @dynamic: the name stands in quotes, @macro: among tokens that are not parsed (Rust)
+    @text              code that the parser leaves as it is (C): what looks like a call in it is one
     @base              what the class around it inherits from
     @variable @type    a variable (parameter, field) and its type
     @import            a statement for `imports`
@@ -29,6 +31,21 @@ FAMILIES: Final = {
     "cpp": "c",
 }
 """Languages of app/ingest/loaders/code.py to the module here."""
+
+_SUFFIXES: Final = {
+    "python": "py pyi",
+    "javascript": "js jsx mjs cjs ts tsx mts cts",
+    "go": "go",
+    "java": "java",
+    "rust": "rs",
+    "c": "c h cc cpp cxx hh hpp",
+}
+_FAMILY_OF: Final = {suffix: family for family, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
+
+
+def family_of(path: str) -> str:
+    """The family of languages of a file, by its suffix: names of one never mean definitions of another; "" where none is read."""
+    return _FAMILY_OF.get(path.rpartition(".")[2].lower(), "")
 
 
 class Imported(NamedTuple):

@@ -18,6 +18,9 @@ _COMMON = """
 (union_specifier name: (_) @name body: (_)) @class
 (enum_specifier name: (_) @name body: (_)) @class
 (type_definition type: (struct_specifier !name body: (_)) declarator: (type_identifier) @name) @class
+(preproc_function_def name: (_) @name) @function
+(preproc_function_def value: (preproc_arg) @text)
+(preproc_def value: (preproc_arg) @text)
 (call_expression function: (_) @callee) @call
 (preproc_include) @import
 """

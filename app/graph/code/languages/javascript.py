@@ -17,12 +17,19 @@ _COMMON = """
 (pair key: (property_identifier) @name value: [(arrow_function) (function_expression)]) @function
 (assignment_expression left: (member_expression) @name right: [(arrow_function) (function_expression) (class)]) @function
 (call_expression function: [(identifier) (member_expression)] @callee) @call
+(call_expression function: (subscript_expression index: (string (string_fragment) @callee))) @call @dynamic
 (new_expression constructor: (_) @callee) @call
 (variable_declarator name: (identifier) @variable value: (new_expression constructor: (_) @type))
 (assignment_expression left: (member_expression) @variable right: (new_expression constructor: (_) @type))
 (import_statement) @import
 (export_statement source: (string)) @import
 (variable_declarator value: (call_expression function: (identifier) @_require (#eq? @_require "require"))) @import
+(call_expression function: (identifier) @_required arguments: (arguments (string)) (#eq? @_required "require")) @import
+(call_expression function: (import) arguments: (arguments (string))) @import
+"""
+_ELEMENTS = """
+(jsx_opening_element name: (_) @callee) @call
+(jsx_self_closing_element name: (_) @callee) @call
 """
 _JAVASCRIPT = """
 (class_declaration name: (_) @name) @class
@@ -55,7 +62,7 @@ _ENDING = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$|\.vue$")
 def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
     """`import a, {b as c} from "./m"`, `import * as a`, `export {b} from`, `const {a, b: c} = require("./m")`."""
     statement = text_of(node)
-    source = re.search(r"""(?:from|import|require\s*\()\s*["'`]([^"'`\n]+)["'`]""", statement)
+    source = re.search(r"""(?:from|import(?:\s*\()?|require\s*\()\s*["'`]([^"'`\n]+)["'`]""", statement)
     if not source:
         return
     module = _module(source[1], here)
@@ -71,8 +78,10 @@ def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
 
 
 def _module(source: str, here: tuple[str, ...]) -> str:
-    """Relative to the folder of the file; packages keep their names."""
+    """Relative to the folder of the file; packages keep their names, and "@/a" and "~/a" are a, wherever the sources lie."""
     parts = _ENDING.sub("", source).split("/")
+    if parts[0] in ("@", "~"):
+        parts = parts[1:]
     if parts[0] not in (".", ".."):
         return ".".join(part for part in parts if part)
     folder = list(here[:-1])
@@ -86,7 +95,7 @@ def _module(source: str, here: tuple[str, ...]) -> str:
 
 _LANGUAGE = CodeLanguage(
     grammar=("tree_sitter_javascript", "language"),
-    query=_COMMON + _JAVASCRIPT,
+    query=_COMMON + _JAVASCRIPT + _ELEMENTS,
     imports=imports,
     own=frozenset({"this", "super"}),
     bare=False,
@@ -99,7 +108,7 @@ _LANGUAGE = CodeLanguage(
     ),
 )
 _TYPED = replace(_LANGUAGE, grammar=("tree_sitter_typescript", "language_typescript"), query=_COMMON + _TYPESCRIPT)
-_TSX = replace(_TYPED, grammar=("tree_sitter_typescript", "language_tsx"))
+_TSX = replace(_TYPED, grammar=("tree_sitter_typescript", "language_tsx"), query=_COMMON + _TYPESCRIPT + _ELEMENTS)
 
 
 def variant(name: str, path: str, text: str) -> CodeLanguage:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from app.graph.code.languages import CodeLanguage, Imported, text_of
 
@@ -13,6 +14,11 @@ QUERY = """
 (function_definition name: (identifier) @name) @function
 (class_definition superclasses: (argument_list [(identifier) (attribute) (subscript)] @base))
 (call function: (_) @callee) @call
+(decorator [(identifier) (attribute)] @callee) @call
+(call function: (_) @_by_name arguments: (argument_list (string (string_content) @callee))
+  (#match? @_by_name "^(getattr|(operator[.])?(methodcaller|attrgetter))$")) @call @dynamic
+(call function: (_) @_importer arguments: (argument_list . (string))
+  (#match? @_importer "^((importlib[.])?import_module|__import__)$")) @import
 (typed_parameter . (identifier) @variable type: (type) @type)
 (typed_default_parameter name: (identifier) @variable type: (type) @type)
 (assignment left: [(identifier) (attribute)] @variable type: (type) @type)
@@ -21,10 +27,16 @@ QUERY = """
   alias: (as_pattern_target (identifier) @variable)))
 [(import_statement) (import_from_statement)] @import
 """
+_DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 
 
 def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:
-    """`import a.b`, `import a.b as c`, `from .a import b as c`; * whatever is not known otherwise."""
+    """`import a.b`, `import a.b as c`, `from .a import b as c`; * whatever is not known otherwise; `import_module("a.b")`."""
+    if node.type == "call":
+        name = text_of(node.child_by_field_name("arguments").named_children[0]).strip("rbuRBU\"'")
+        if _DOTTED.fullmatch(name):
+            yield Imported("", name, module=True)
+        return
     if node.type == "import_statement":
         for name in node.children_by_field_name("name"):
             target, alias = _aliased(name)

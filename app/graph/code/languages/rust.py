@@ -20,6 +20,7 @@ QUERY = """
 (impl_item trait: (_) @base)
 (trait_bounds [(type_identifier) (scoped_type_identifier) (generic_type)] @base)
 (call_expression function: (_) @callee) @call
+(token_tree (identifier) @callee @call @macro . (token_tree) @_arguments (#match? @_arguments "^[(]"))
 (parameter pattern: (identifier) @variable type: (_) @type)
 (field_declaration name: (_) @variable type: (_) @type)
 (let_declaration pattern: (identifier) @variable type: (_) @type)
