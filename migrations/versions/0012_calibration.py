@@ -6,8 +6,8 @@ confidence that it was shipped with.
 
 from alembic import op
 
-revision = "0011"
-down_revision = "0010"
+revision = "0012"
+down_revision = "0011"
 branch_labels = None
 depends_on = None
 BREAKING = False
