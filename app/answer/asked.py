@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from app.language.lexicon import Asked as Words
-from app.language.lexicon import every, languages, patterns
+from app.language.lexicon import AskedKinds, every, languages, patterns
 
-Pick = Callable[[Words], Iterable[str]]
+Pick = Callable[[AskedKinds], Iterable[str]]
 
 
 def _words(pick: Pick) -> re.Pattern[str]:

@@ -23,7 +23,8 @@ NEAR_WEIGHTS: Final = (1.0, 0.6, 0.5, 0.3)
 """Worth of a question word in the candidate, its headings or headers, the unit before, and the rest of the passage."""
 
 FEATURES: Final = (
-    "idf_direct", "idf_around", "fits", "misfits", "defines", "reasons", "label", "cell", "row", "row_fits", "retrieval", "matched",
+    "idf_direct", "idf_around", "fits", "misfits", "defines", "reasons", "label", "cell", "row", "row_fits", "retrieval",
+    "matched",
 )  # fmt: skip
 """Columns of the matrix that `measure` makes; app/answer/select.py has the weight of each. Tried and left out, for they
 changed nothing: place of the passage, place in the passage, length, names and numbers apart, words in a row, cosine of the

@@ -29,7 +29,7 @@ from app.answer.evidence import (
     words_inside,
 )
 from app.answer.missing import subjects, unmentioned
-from app.answer.quotation import Quotation, label_place, quote, says_the_same, without_white
+from app.answer.quotation import Excerpt, label_place, quote, says_the_same, without_white
 from app.answer.refusal import refusal
 from app.answer.select import score_all
 from app.domain.answer import Citation, Draft, SelectionFeatures
@@ -67,7 +67,7 @@ async def extract(
         return not_found(question, passages, terms)
     measured = measure(terms, found, passages)
     scores = score_all(measured)
-    order = [int(at) for at in scores.argsort()[::-1]]
+    order = [int(at) for at in np.argsort(-scores, kind="stable")]
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
     features = _features(terms, passages, found, measured, scores, order, float(vectors[1] @ vectors[0]))
@@ -172,9 +172,9 @@ def not_found(
 
 
 def _also(
-    best: Quotation, order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms,
+    best: Excerpt, order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms,
     passages: Sequence[Passage], limit: int,
-) -> list[Quotation]:  # fmt: skip
+) -> list[Excerpt]:  # fmt: skip
     """Other places near the best in score that say something else; none of the words of what is quoted already."""
     chosen = [best]
     floor = scores[order[0]] - NEAR
@@ -189,7 +189,7 @@ def _also(
     return chosen[1:]
 
 
-def _overlap(one: Quotation, other: Quotation, passages: Sequence[Passage]) -> bool:
+def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
     ours, theirs = passages[one.rank], passages[other.rank]
     if ours.document_id != theirs.document_id:
         return False
@@ -200,9 +200,7 @@ def _overlap(one: Quotation, other: Quotation, passages: Sequence[Passage]) -> b
 # --- writing ------------------------------------------------------------------------------------------------------------
 
 
-def _draft(
-    best: Quotation, further: Sequence[Quotation], passages: Sequence[Passage], first: int, language: str
-) -> Draft:
+def _draft(best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str) -> Draft:
     cited = tuple(citation(n, passages[one.rank], one.span) for n, one in enumerate((best, *further), start=first))
     text = best.cited(first)
     if further:
@@ -218,7 +216,7 @@ def _draft(
 def drafted(chosen: Sequence[Candidate], passages: Sequence[Passage], first: int = 1) -> Draft:
     """Candidates as a text, in the order of the passages, each quoted; the number of the first citation is `first`."""
     ordered = sorted(chosen, key=lambda c: (c.rank, c.unit.start))
-    quoted = [Quotation.whole(at, candidate) for at, candidate in enumerate(ordered)]
+    quoted = [Excerpt.whole(at, candidate) for at, candidate in enumerate(ordered)]
     cited = tuple(citation(n, passages[one.rank], one.span) for n, one in enumerate(quoted, start=first))
     text = ""
     for at, one in enumerate(quoted):

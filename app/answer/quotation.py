@@ -25,12 +25,14 @@ MOST_CODE: Final = 600
 """Of a block of code, which says little in part."""
 SAME: Final = 0.7
 """Share of the words of two candidates that both have, from which on they say the same."""
+ADDS: Final = 0.4
+"""By how much better a neighbour must hold a word of the question to be quoted for it."""
 TOGETHER: Final = 0.5
 """By how much less (in log odds) a neighbouring sentence may score to be quoted with the best."""
 
 
 @dataclass(frozen=True, slots=True)
-class Quotation:
+class Excerpt:
     """`at`: place of its candidate; `span` in the content of passage `rank`; `shown`: how it reads."""
 
     at: int
@@ -40,7 +42,7 @@ class Quotation:
     shown: str
 
     @classmethod
-    def whole(cls, at: int, candidate: Candidate) -> Quotation:
+    def whole(cls, at: int, candidate: Candidate) -> Excerpt:
         """A candidate from its beginning to its end."""
         unit = candidate.unit
         shown = describe_row(candidate.cells.table, candidate.cells.row) if candidate.cells else candidate.text
@@ -66,33 +68,33 @@ class Quotation:
 
 def quote(
     at: int, found: Sequence[Candidate], scores: Measured, terms: QuestionTerms, passages: Sequence[Passage]
-) -> Quotation:
-    """The quotation that candidate `at` is best shown by."""
+) -> Excerpt:
+    """The excerpt that candidate `at` is best shown by."""
     candidate = found[at]
     content, unit = passages[candidate.rank].content, candidate.unit
     if candidate.cells is not None:
         return _quote_row(at, candidate, candidate.cells, terms)
     if unit.kind == "code":
         span = _code_span(content, (unit.start, unit.end), terms)
-        return Quotation(at, candidate.rank, span, "code", content[slice(*span)])
+        return Excerpt(at, candidate.rank, span, "code", content[slice(*span)])
     span = (unit.start, unit.end)
     if unit.kind == "prose":
-        span = _with_neighbours(at, found, scores, content)
+        span = _with_neighbour(at, found, scores, terms, content)
     if span[1] - span[0] > MOST_CHARS:
         span = _best_clauses(content, span, terms)
-    return Quotation(at, candidate.rank, span, unit.kind, without_markup(content[slice(*span)]))
+    return Excerpt(at, candidate.rank, span, unit.kind, without_markup(content[slice(*span)]))
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-def _quote_row(at: int, candidate: Candidate, cells: TableRow, terms: QuestionTerms) -> Quotation:
+def _quote_row(at: int, candidate: Candidate, cells: TableRow, terms: QuestionTerms) -> Excerpt:
     columns, _ = asked_columns(cells, terms)
     shown = without_markup(describe_row(cells.table, cells.row, columns))
     span = (cells.row.start, cells.row.end)
     if span[1] - span[0] > MOST_CHARS and columns:
         span = _around(span, cells.row.cell_spans[columns[0]])
-    return Quotation(at, candidate.rank, span, "row", shown[: 2 * MOST_CHARS])
+    return Excerpt(at, candidate.rank, span, "row", shown[: 2 * MOST_CHARS])
 
 
 def _around(span: Span, cell: Span) -> Span:
@@ -107,19 +109,21 @@ def _around(span: Span, cell: Span) -> Span:
 _ANAPHORA: Final = every(lambda one: one.carry.pronouns) | every(lambda one: one.carry.demonstratives)
 
 
-def _with_neighbours(at: int, found: Sequence[Candidate], scores: Measured, content: str) -> Span:
-    """A sentence with the one before it, where it begins with a pronoun, or with a neighbour that is nearly as good; as far
-    as the quotation does not get too long."""
+def _with_neighbour(at: int, found: Sequence[Candidate], scores: Measured, terms: QuestionTerms, content: str) -> Span:
+    """A sentence with the one before it, where it begins with a pronoun, or with a neighbour that is nearly as good or has a
+    word of the question that it lacks; as far as the quotation does not get too long."""
     unit = found[at].unit
     span = (unit.start, unit.end)
     first = content[unit.start : unit.end].split(maxsplit=1)
     leans = bool(first) and fold(first[0]) in _ANAPHORA
-    for other in (at - 1, at + 1):
+    held = terms.held(found[at].words)
+    for other in sorted((at - 1, at + 1), key=lambda place: -scores[place] if 0 <= place < len(found) else 0.0):
         if not 0 <= other < len(found) or not _touch(found[at], found[other], content):
             continue
-        near = scores[other] >= scores[at] - TOGETHER
+        adds = bool((terms.held(found[other].words) > held + ADDS).any())
         joined = (min(span[0], found[other].unit.start), max(span[1], found[other].unit.end))
-        if (near or (leans and other < at)) and joined[1] - joined[0] <= MOST_CHARS:
+        near = scores[other] >= scores[at] - TOGETHER
+        if (near or adds or (leans and other < at)) and joined[1] - joined[0] <= MOST_CHARS:
             return joined
     return span
 

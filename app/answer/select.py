@@ -16,18 +16,18 @@ import numpy as np
 from app.answer.evidence import FEATURES, Measured
 
 WEIGHTS: Final[Mapping[str, float]] = {
-    "idf_direct": 3.60,
-    "idf_around": 3.96,
-    "fits": 0.54,
-    "misfits": 1.13,
-    "defines": 0.14,
-    "reasons": -0.50,
-    "label": -0.44,
-    "cell": 0.98,
-    "row": -0.98,
-    "row_fits": 2.01,
-    "retrieval": 1.56,
-    "matched": 2.13,
+    "idf_direct": 4.15,
+    "idf_around": 4.52,
+    "fits": 0.91,
+    "misfits": -0.91,
+    "defines": 2.03,
+    "reasons": 1.42,
+    "label": 2.11,
+    "cell": 1.09,
+    "row": -2.57,
+    "row_fits": 2.66,
+    "retrieval": 3.35,
+    "matched": 0.63,
 }
 _WEIGHTS: Final = np.array([WEIGHTS[name] for name in FEATURES])
 

@@ -140,7 +140,7 @@ def _understood(plan: QueryPlan) -> Mapping[str, Any]:
         "subquestions": list(plan.subquestions),
         "expansions": list(plan.expansions),
         "filters": dict(plan.filters),
-        "about_collection": plan.about_collection,
+        "about_collection": plan.listing is not None,
     }
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from app.answer.confidence import UNCALIBRATED, Calibration
 from app.domain.code import CodeFinding, Symbol, SymbolQuery
-from app.domain.document import Holdings, ListedDocument
+from app.domain.document import DateFound, Holdings, ListedDocument, NameFound, Volume
 from app.domain.graph_view import CommunitySummary, Way
 from app.domain.passage import DocumentReading, Passage, SearchRequest, SearchResult
-from app.domain.plan import Vocabulary
+from app.domain.plan import ListRequest, Vocabulary
 from app.domain.principal import Principal
 from app.domain.question import Question, Turn
 from app.errors import NotFoundError
@@ -30,7 +30,7 @@ from app.retrieve.embed import query_vectors
 from app.retrieve.rerank import Reranked, rerank, wants_reranking
 from app.retrieve.search import nothing_found
 from app.settings import Settings
-from app.store import collections, holdings, passages, tools
+from app.store import collections, holdings, listing, passages, tools
 from app.store.holdings import look_up_words
 from app.store.passages import ChunkVector
 from app.store.session import Database
@@ -118,11 +118,42 @@ class Library:
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
     async def documents(
-        self, collection: str, *, filters: Mapping[str, Any] | None = None, limit: int = 2000
+        self, collection: str, *, filters: Mapping[str, Any] | None = None, limit: int | None = None
     ) -> list[ListedDocument]:
-        """Indexed documents by external id; `filters` match metadata by containment."""
+        """Indexed documents by external id, at most `limit`; `filters` match metadata by containment."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)
+
+    async def find_listed(
+        self, collection: str, request: ListRequest, filters: Mapping[str, Any], *,
+        spelling: Literal["phrase", "words"] = "phrase", kinds: Sequence[str], titles: bool, among: Sequence[UUID] | None,
+    ) -> list[ListedDocument]:  # fmt: skip
+        """All documents that meet a request; see app/store/listing.py."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.find_documents(
+                connection, self.principal, collection, request, filters,
+                spelling=spelling, kinds=kinds, titles=titles, among=among,
+            )  # fmt: skip
+
+    async def knows_kind(self, collection: str, kinds: Sequence[str], *, titles: bool) -> bool:
+        """Whether any document says of itself that it is of a kind which is called so."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.knows_kind(connection, self.principal, collection, kinds, titles=titles)
+
+    async def measure(self, documents: Sequence[UUID]) -> Volume:
+        """Pages and words of these documents."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.measure(connection, self.principal, documents)
+
+    async def find_names(self, documents: Sequence[UUID], kind: str, limit: int) -> tuple[list[NameFound], int]:
+        """Entities of a kind that these documents name, and how many there are in all."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.find_names(connection, self.principal, documents, kind, limit)
+
+    async def find_dates(self, documents: Sequence[UUID], pattern: str) -> list[DateFound]:
+        """What is written in the form of a date in these documents."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.find_dates(connection, self.principal, documents, pattern)
 
     async def titles(self, collection: str, limit: int) -> list[str]:
         """Titles of some documents."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from uuid import UUID
 
 from app.domain.document import (
@@ -22,6 +24,7 @@ from app.graph.rows import document_graph
 from app.ingest.chunkers import chunk
 from app.language.identifiers import identifier_terms
 from app.language.identify import detect_language, passage_configuration
+from app.language.tables import Table, describe_row, tables_in
 from app.providers.protocols import TokenCounter
 from app.settings import Settings
 
@@ -32,15 +35,44 @@ def source_hash(source: Source) -> bytes:
 
 
 def embed_text(title: str | None, headings: tuple[str, ...], content: str) -> str:
-    """What the embedding model sees: the chunk under its title and innermost heading."""
+    """What the embedding model sees: the chunk, its rows in words (`describe_tables`), under its title and innermost heading."""
     context = [part for part in (title, headings[-1] if headings else None) if part]
     return "\n".join(dict.fromkeys([*context, content]))
 
 
-def search_terms(title: str | None, headings: tuple[str, ...], content: str) -> str:
-    """Lexemes that the passage's own words lack: title, headings, whole and split identifiers."""
-    context = " ".join(dict.fromkeys(part for part in (title, *headings) if part))
+def search_terms(title: str | None, headings: tuple[str, ...], content: str, above: str = "") -> str:
+    """Lexemes that the passage's own words lack: title, headings, `above` (`names_above`), whole and split identifiers."""
+    context = " ".join(dict.fromkeys(part for part in (title, *headings, above) if part))
     return f"{context} {identifier_terms(f'{context} {content}')}".strip()
+
+
+def names_above(tables: Sequence[Table], start: int) -> str:
+    """Header and group of the row that a passage begins with, where they stand before it; else ""."""
+    at = bisect_left(tables, start, key=lambda table: table.span[0]) - 1
+    if at < 0 or start >= tables[at].span[1]:
+        return ""
+    table = tables[at]
+    row = bisect_right(table.rows, start, key=lambda row: row.end)
+    return " ".join([*table.header, table.rows[row].group if row < len(table.rows) else ""]).strip()
+
+
+def describe_tables(text: str, tables: Sequence[Table], span: tuple[int, int]) -> str:
+    """The text of a span with each row in words: group, label, header and value together, and no header line. Of a row that
+    reaches over the span, the cells in it."""
+    start, end = span
+    parts: list[str] = []
+    position = start
+    for table in tables[bisect_right(tables, start, key=lambda table: table.span[1]) :]:
+        if table.span[0] >= end:
+            break
+        parts.append(text[position : table.span[0]])
+        first, last = (bisect_right(table.rows, place, key=lambda row: row.end) for place in span)
+        for row in table.rows[first : last + 1]:
+            if row.start < end and not row.is_group:
+                columns = [at for at, cell in enumerate(row.cell_spans) if cell[0] < end and cell[1] > start and at]
+                parts.append(describe_row(table, row, columns) + "\n")
+        position = min(table.span[1], end)
+    return "".join((*parts, text[position:end])).strip() or text[start:end]
 
 
 def prepare(
@@ -58,15 +90,16 @@ def prepare(
     default = settings.ingest.language
     detect = settings.ingest.detect_language and loaded.markup != "code"
     language, config = detect_language(loaded.text, dominant or default) if detect else (None, default)
+    tables = () if loaded.markup == "code" else tables_in(loaded.text)
     passages: list[PreparedPassage] = []
     chunks: list[PreparedChunk] = []
     for draft in drafts:
         content = loaded.text[draft.start : draft.end]
-        terms = search_terms(title, draft.headings, content)
+        terms = search_terms(title, draft.headings, content, names_above(tables, draft.start))
         spoken = passage_configuration(content, config) if detect else config
         passage = PreparedPassage(new_id(), draft, content, terms, spoken)
         passages.append(passage)
-        chunks.extend(_chunks(loaded.text, title, passage.id, draft, len(chunks)))
+        chunks.extend(_chunks(loaded.text, tables, title, passage.id, draft, len(chunks)))
     graph = NO_GRAPH
     if settings.graph.enabled and loaded.markup != "code":
         graph = document_graph(loaded.text, passages, title=title or "", language=language, settings=settings.graph)
@@ -83,15 +116,19 @@ def prepare(
         passages=tuple(passages),
         chunks=tuple(chunks),
         graph=graph,
+        notes=loaded.notes,
     )
 
 
-def _chunks(text: str, title: str | None, passage_id: UUID, draft: PassageDraft, first: int) -> list[PreparedChunk]:
+def _chunks(
+    text: str, tables: Sequence[Table], title: str | None, passage_id: UUID, draft: PassageDraft, first: int
+) -> list[PreparedChunk]:
     prepared = []
     for number, piece in enumerate(draft.chunks):
         content = text[piece.start : piece.end]
         landmark = landmark_at(draft.landmarks, piece.start)
-        embedded = embed_text(title, landmark.headings, content)
+        described = describe_tables(text, tables, (piece.start, piece.end)) if tables else content
+        embedded = embed_text(title, landmark.headings, described)
         prepared.append(
             PreparedChunk(
                 id=new_id(),

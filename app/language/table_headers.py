@@ -57,7 +57,7 @@ def arrange(rows: Sequence[Sequence[str]], header_rows: int | None = None) -> tu
     grid = _rectangle(rows)
     if not grid:
         return [], []
-    count = find_header_rows(grid) if header_rows is None else min(header_rows, len(grid))
+    count = find_header_rows(grid) if header_rows is None else len(_rectangle(rows[:header_rows]))
     if count == len(grid):
         count = min(count, 1)  # a table of nothing but words
     head, body = grid[:count], grid[count:]

@@ -169,6 +169,7 @@ async def publish(
         passage_count=len(document.passages),
         chunk_count=len(document.chunks),
         duplicate=False,
+        notes=document.notes,
     )
 
 

@@ -19,7 +19,7 @@ SQL = load_queries("holdings")
 
 
 async def list_documents(
-    connection: Any, principal: Principal, collection: str, filters: Mapping[str, Any], limit: int
+    connection: Any, principal: Principal, collection: str, filters: Mapping[str, Any], limit: int | None
 ) -> list[ListedDocument]:
     """Indexed documents in order of external id."""
     rows = await connection.fetch(SQL["documents"], principal.tenant_id, collection, filters, limit)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.language.tables import COVERED, PIECE_CHARS, describe_row, is_value, render_table, tables_in
+from tests.waiting import patience
 
 SALES = [
     ["", "", "Years Ended September 30,", ""],
@@ -91,6 +92,11 @@ def test_rows_have_spans_without_bars_and_belong_to_groups() -> None:
     assert text[slice(*table.header_span)] == "|  | 2019 |\n| --- | --- |"
 
 
+def test_many_labels_below_each_other_are_rows() -> None:
+    [table] = tables_in(render_table([["name", "mail"], *([f"n{n}", ""] for n in range(9)), ["Ada", "a@b.c"]]))
+    assert table.rows[-1].group == ""
+
+
 def test_a_row_says_what_its_cells_mean() -> None:
     [table] = tables_in(
         render_table([["", "2019", "2018"], ["Debts:", "", ""], ["Total sales", "$ 1,496.5", "$ 1,202.9"]])
@@ -100,6 +106,10 @@ def test_a_row_says_what_its_cells_mean() -> None:
     assert describe_row(table, row, [1]) == "Debts / Total sales | 2019 | $ 1,496.5"
     assert describe_row(table, row, [2, 1]) == "Debts / Total sales: 2018 $ 1,202.9; 2019 $ 1,496.5"
     assert describe_row(table, table.rows[0]) == "Debts:"
+    [sales] = tables_in(render_table(SALES))
+    assert describe_row(sales, sales.rows[1]) == (
+        "Total sales: Years Ended September 30, / 2019 $1,496.5; 2018 $1,202.9; 2017 $1,107.7"
+    )
 
 
 def test_a_long_table_repeats_header_and_group() -> None:
@@ -188,4 +198,4 @@ def test_time_is_linear(text: str) -> None:
     begun = time.perf_counter()
     tables_in(text)
     render_table([["a", "5" + " " * 1000 + "x"]] * 200 + [text.split("|")] + [[text]])
-    assert time.perf_counter() - begun < 5
+    assert time.perf_counter() - begun < patience(6, least=0)

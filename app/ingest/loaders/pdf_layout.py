@@ -21,7 +21,7 @@ _BACK: Final = 0.3
 """Share of the height by which what is drawn further left is something else, printed over what was there."""
 _NUMBER_ENDS = re.compile(r"(?:\d{3}|[.,]\d+|\d%|\d\)|—)$")
 _NUMBER_BEGINS = re.compile(r"[$€£(—]|\d{4}|\d{1,3}[.,]\d")
-_TWO_NUMBERS = re.compile(r",\d{3}\d|.{3}[\d%)][$€£]")
+_TWO_NUMBERS = re.compile(r",\d{3}\d|.{2}\d%\d|.{3}[\d%)][$€£]")
 """What cannot be one number: "29,601102,242", "$22,506$40,362". The last character is the first of the second."""
 _MOST_OBJECTS: Final = 20_000
 _MOST_EDGES: Final = 4_000
@@ -141,7 +141,7 @@ def _is_apart(text: str, start: int, at: int, gap: float) -> bool:
     """Whether another word begins at `at` without white space: printed over the one before, or a number close behind another."""
     if gap < -_BACK or gap > CELL_GAP:
         return True
-    if _TWO_NUMBERS.match(text, at - 4, at + 1) and at - start > 3:
+    if _TWO_NUMBERS.match(text, at - 4, at + 1) and at > start + 1:
         return True
     if -_TOUCHING < gap < _TOUCHING:
         return False
