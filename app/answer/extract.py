@@ -107,7 +107,7 @@ def _features(
     inside = words_inside(terms, found)
     named = subjects(terms.text, by_words(terms.text) or likely_language(terms.text))
     around = words_around(terms, best, direct, lead, inside[best.rank])
-    passage, anywhere, ahead = _coverage(terms, inside, best.rank)
+    anywhere, ahead = _coverage(terms, inside)
     told = np.maximum(direct, lead) if best.cells else direct  # a row is read with its headers
     return SelectionFeatures(
         kind=best.unit.kind,
@@ -129,7 +129,6 @@ def _features(
         score=float(scores[order[0]]),
         margin=float(scores[order[0]] - scores[other]) if other is not None else 0.0,
         cosine=cosine,
-        passage=passage,
         anywhere=anywhere,
         lead=ahead,
     )
@@ -142,13 +141,12 @@ def _mean(held: Measured, places: Sequence[int]) -> float:
 # --- does it answer? ------------------------------------------------------------------------------------------------
 
 
-def _coverage(terms: QuestionTerms, inside: Mapping[int, Measured], rank: int) -> tuple[float, float, float]:
-    """How much of the question's rarity stands in the passage of that rank, in any passage, and how far the passage that holds
-    most is ahead of the third: a topic that several passages share leaves open which of them answers."""
-    shares = {at: share(terms.idf, held) for at, held in inside.items()}
-    ordered = sorted(shares.values(), reverse=True)
+def _coverage(terms: QuestionTerms, inside: Mapping[int, Measured]) -> tuple[float, float]:
+    """How much of the question's rarity stands in any passage, and how far the passage that holds most of it is ahead of the
+    third: a topic that several passages share leaves open which of them answers."""
+    shares = sorted((share(terms.idf, held) for held in inside.values()), reverse=True)
     anywhere = share(terms.idf, np.max(list(inside.values()), axis=0))
-    return shares[rank], anywhere, ordered[0] - ordered[min(2, len(ordered) - 1)]
+    return anywhere, shares[0] - shares[min(2, len(shares) - 1)]
 
 
 def not_found(

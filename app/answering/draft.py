@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Final
 
 from app.answer.advice import rephrase
-from app.answer.confidence import PRESENT_ENOUGH
+from app.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH
 from app.answer.context import Context, assemble_with_graph
 from app.answer.extract import AnsweredPart, extract, join_parts, repeats_only
 from app.answer.generate import generate
@@ -234,8 +234,9 @@ async def _extract(run: Run, material: Material, text: str, passages: tuple[Pass
     settings, embedder = run.settings.answer, run.deps.embedder
     asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
     calibration = await run.deps.library.calibration(run.question.collection)
+    enough = min(material.enough, NAMED_ENOUGH) if run.plan.documents else material.enough
     return await extract(
-        asked, passages, embedder, settings, first=first, known=material.known, enough=material.enough,
+        asked, passages, embedder, settings, first=first, known=material.known, enough=enough,
         calibration=calibration,
     )  # fmt: skip
 

@@ -44,9 +44,8 @@ class SelectionFeatures:
     `retrieval`: score of its passage as a share of the best one's. `matched`: it stands in the chunk that is nearest to the
     question. `score`: what the selection gave it; `margin`: by how much more than the best of what says something else.
     `question_words`: words of content. `missing`: names and numbers of the question that stand in no passage.
-    `cosine`: of question and quotation; None where it was not embedded. `passage`, `anywhere`: share of the question's
-    rarity (idf) that stands in the passage quoted, and in any passage; `lead`: by how much the passage that holds most of it
-    is ahead of the third.
+    `cosine`: of question and quotation; None where it was not embedded. `anywhere`: share of the question's rarity (idf)
+    that stands in any passage; `lead`: by how much the passage that holds most of it is ahead of the third.
     """
 
     kind: Literal["prose", "item", "row", "code", "heading"]
@@ -68,7 +67,6 @@ class SelectionFeatures:
     score: float
     margin: float
     cosine: float | None = None
-    passage: float = 0.0
     anywhere: float = 0.0
     lead: float = 0.0
 
