@@ -243,8 +243,8 @@ class AnsweredPart:
     draft: Draft
 
 
-def join_parts(parts: Sequence[AnsweredPart]) -> Draft:
-    """One paragraph for each part that is answered; the others stand in `insufficiencies`.
+def join_parts(parts: Sequence[AnsweredPart], language: str) -> Draft:
+    """A paragraph for each part: its quotation, or that nothing was found on it, which stands in `insufficiencies` too.
 
     `confidence` is the mean over all parts, an unanswered one counting 0. At least one part is answered.
     """
@@ -252,13 +252,21 @@ def join_parts(parts: Sequence[AnsweredPart]) -> Draft:
     missing = [part for part in parts if not part.draft.found]
     reasons = dict.fromkeys(reason for part in answered for reason in part.draft.insufficiencies)
     return Draft(
-        text="\n\n".join(part.draft.text for part in answered),
+        text="\n\n".join(_paragraph(part, language) for part in parts),
         citations=tuple(citation for part in answered for citation in part.draft.citations),
         found=True,
         confidence=fmean(part.draft.confidence if part.draft.found else 0.0 for part in parts),
         insufficiencies=(*(f"Not answered by the documents: {part.question}" for part in missing), *reasons),
         evidence=answered[0].draft.evidence,
     )
+
+
+def _paragraph(part: AnsweredPart, language: str) -> str:
+    """Of a subject ("Nomad", not a question) with its name before it."""
+    name = part.question.strip()
+    if not part.draft.found:
+        return replies(language).nothing_on.format(name=name)
+    return part.draft.text if name.endswith("?") else f"{name}: {part.draft.text}"
 
 
 def repeats_only(draft: Draft, said: Sequence[Citation]) -> bool:

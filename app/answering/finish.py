@@ -11,6 +11,7 @@ from uuid import UUID
 from app.answer.confidence import decide
 from app.answering.choose import Route
 from app.answering.context import DoneSearch, Outcome, Record, Run
+from app.answering.drawn import drawn_on
 from app.domain.answer import Answer, AnswerStatus, Citation, Draft, Grounding
 from app.domain.event import Answered, Event, Failed
 from app.domain.plan import QueryPlan
@@ -60,6 +61,7 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         usage=record.usage,
         grounding=grounding,
         evidence=draft.evidence if verbatim else None,
+        drew_on=drawn_on(run, outcome, _route(run, outcome)),
     )
 
 
@@ -189,10 +191,13 @@ def run_trace(
 
 
 def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
-    """Those that are cited; of an agent all that it found, since its thoughts and queries may have words of them."""
-    cited = [citation.document_id for citation in (answer.citations if answer else ())]
-    found = [p.document_id for item in record.searches for p in item.result.passages] if record.steps else []
-    return tuple(dict.fromkeys((*cited, *found, *(record.read if record.steps else ()))))
+    """Those that are cited, named or drawn on; of an agent, or where there is no answer, all that was found, since thoughts,
+    queries and errors may have words of them."""
+    told = [citation.document_id for citation in answer.citations] + list(answer.drew_on) if answer else []
+    if record.steps or answer is None:
+        told += [p.document_id for item in record.searches for p in item.result.passages]
+        told += record.read
+    return tuple(dict.fromkeys(told))
 
 
 def _plan(record: Record, answer: Answer | None) -> dict[str, Any]:

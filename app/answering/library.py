@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -95,10 +95,18 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Reads for one caller; a collection that is gone holds nothing."""
+    """Reads for one run; a collection that is gone holds nothing. `names`: external id and title of the documents that it has
+    told of; `opened`: those of them whose words it has told."""
 
     database: Database
     principal: Principal
+    names: dict[UUID, tuple[str, str]] = field(default_factory=dict)
+    opened: set[UUID] = field(default_factory=set)
+
+    def _note(self, told: Iterable[Passage]) -> None:
+        for passage in told:
+            self.names[passage.document_id] = (passage.external_id, passage.title)
+            self.opened.add(passage.document_id)
 
     async def recall(self, session_id: str, limit: int) -> tuple[Turn, ...]:
         """The last messages of a conversation, oldest first."""
@@ -108,6 +116,7 @@ class Library:
         """In the order of the ids, without those that are gone."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             found = await passages.fetch(connection, self.principal, dict.fromkeys(ids))
+        self._note(found.values())
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
     async def within(self, collection: str, ids: Sequence[UUID], *, filters: Mapping[str, Any] | None) -> list[Passage]:
@@ -115,6 +124,7 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             scope = await tools.in_scope(connection, self.principal, collection, dict(filters or {}), ids)
             found = await passages.fetch(connection, self.principal, dict.fromkeys(key for key in ids if key in scope))
+        self._note(found.values())
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
     async def documents(
@@ -122,7 +132,9 @@ class Library:
     ) -> list[ListedDocument]:
         """Indexed documents by external id, at most `limit`; `filters` match metadata by containment."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)
+            found = await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)
+        self.names.update({one.id: (one.external_id, one.title) for one in found})
+        return found
 
     async def find_listed(
         self, collection: str, request: ListRequest, filters: Mapping[str, Any], *,
@@ -130,10 +142,12 @@ class Library:
     ) -> list[ListedDocument]:  # fmt: skip
         """All documents that meet a request; see app/store/listing.py."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await listing.find_documents(
+            found = await listing.find_documents(
                 connection, self.principal, collection, request, filters,
                 spelling=spelling, kinds=kinds, titles=titles, among=among,
             )  # fmt: skip
+        self.names.update({one.id: (one.external_id, one.title) for one in found})
+        return found
 
     async def knows_kind(self, collection: str, kinds: Sequence[str], *, titles: bool) -> bool:
         """Whether any document says of itself that it is of a kind which is called so."""
@@ -147,11 +161,13 @@ class Library:
 
     async def find_names(self, documents: Sequence[UUID], kind: str, limit: int) -> tuple[list[NameFound], int]:
         """Entities of a kind that these documents name, and how many there are in all."""
+        self.opened.update(documents)
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await listing.find_names(connection, self.principal, documents, kind, limit)
 
     async def find_dates(self, documents: Sequence[UUID], pattern: str) -> list[DateFound]:
         """What is written in the form of a date in these documents."""
+        self.opened.update(documents)
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await listing.find_dates(connection, self.principal, documents, pattern)
 
@@ -171,6 +187,7 @@ class Library:
             if len(found) < limit:
                 known = await tools.entities(connection, self.principal, collection, {}, "", limit)
                 found += [entity.name for entity in known[0] if entity.name not in found]
+            self.opened.update(await holdings.having(connection, self.principal, collection, found[:limit]))
         return found[:limit]
 
     async def calibration(self, collection: str) -> Calibration:
@@ -207,7 +224,11 @@ class Library:
         """Passages in order of documents and places in them, all or evenly spread over what does not fit into
         `max_tokens`."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await passages.in_order(connection, self.principal, collection, documents, max_tokens, dict(filters))
+            found = await passages.in_order(
+                connection, self.principal, collection, documents, max_tokens, dict(filters)
+            )
+        self._note(found.passages)
+        return found
 
     async def largest_communities(self, collection: str, *, limit: int) -> list[CommunitySummary]:
         """The largest first; none where there are none."""

@@ -122,7 +122,8 @@ class Answer:
 
     `confidence` of a quotation is the calibrated probability that it answers (app/answer/confidence.py), and `answered` follows
     from it. `grounded` speaks of text that a model wrote, and is None of a quotation; `grounding` is the check behind it.
-    `evidence`: what speaks for the first quotation, shown or withheld.
+    `evidence`: what speaks for the first quotation, shown or withheld. `drew_on`: documents whose names or words may stand in
+    it besides those it cites; clients do not see it, deletion goes by it.
     """
 
     answer: str
@@ -142,6 +143,7 @@ class Answer:
     usage: Mapping[str, Any] = field(default_factory=dict)
     grounding: Grounding | None = None
     evidence: SelectionFeatures | None = None
+    drew_on: tuple[UUID, ...] = ()
 
 
 # --- Whether an answer is supported by its sources, sentence by sentence ---

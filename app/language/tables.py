@@ -337,8 +337,9 @@ def describe_row(table: Table, row: Row, columns: Sequence[int] | None = None) -
     with the one before it.
     """
     wanted = range(1, len(row.cells)) if columns is None else columns
-    label = " / ".join(part for part in (row.group, row.label) if part)
     values = [(table.header[at] if at < len(table.header) else "", row.cells[at]) for at in wanted if row.cells[at]]
+    own = _group_name(row.label) if values else row.label
+    label = " / ".join(part for part in (row.group, own) if part)
     if columns is not None and len(values) == 1:
         return " | ".join(part for part in (label, *values[0]) if part)
     names = _without_shared_parts([name for name, _ in values])

@@ -413,10 +413,14 @@ class IterativeSettings(SettingsSection):
 
 
 class ProviderSettings(SettingsSection):
-    """When calls of a model that keeps failing are not tried any more for a while."""
+    """Hosted models: when calls of one that keeps failing are not tried any more for a while, and what one reads."""
 
     circuit_failures: int = Field(5, ge=1, description="Consecutive failed calls that open the circuit of a model.")
     circuit_seconds: float = Field(20, gt=0, description="So long it stays open; then one call tries again, seconds.")
+    embedding_tokens: int = Field(
+        0, ge=0, le=1_000_000,
+        description="Tokens of one text that a hosted embedding model reads; 0: 8191. Set it where a server cuts off silently.",
+    )  # fmt: skip
 
 
 class JobsSettings(SettingsSection):

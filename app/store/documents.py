@@ -270,6 +270,12 @@ async def delete(connection: Any, collection_id: UUID, document_id: UUID) -> boo
     return bool(await connection.fetchval(SQL["remove"], document_id, collection_id))
 
 
+async def find_versions(connection: Any, principal: Principal, documents: Collection[UUID]) -> dict[UUID, int]:
+    """Of those that are there, the version that they have now."""
+    rows = await connection.fetch(SQL["versions"], principal.tenant_id, list(documents))
+    return {row["id"]: row["version"] for row in rows}
+
+
 async def hold(connection: Any, principal: Principal, documents: Collection[UUID]) -> set[UUID]:
     """Those of them that are there; none can be deleted before the transaction ends."""
     if not documents:

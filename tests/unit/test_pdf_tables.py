@@ -235,3 +235,27 @@ async def test_a_page_of_any_size_is_read() -> None:
     sheet.rows(90, SALES, (320, 400))
     huge = pdf_file(sheet, media_box="0 0 14400000 14400000")
     assert "1,496.5" in (await parse(Source("a.pdf", "a.pdf", huge), LIMITS)).text
+
+
+# --- rulings that are no rows ---------------------------------------------------------------------------------------
+
+
+def test_rulings_around_groups_of_rows_do_not_make_one_row_of_a_group() -> None:
+    sheet = Sheet()
+    sheet.grid((45, 150, 250, 350), (50, 70, 110, 150))
+    sheet.rows(64, (("State", "Permits", "Checks"),), (240, 340))
+    sheet.rows(84, (("Alabama", "18,870", "23,022"), ("Alaska", "209", "3,062")), (240, 340), pitch=14)
+    sheet.rows(124, (("Arizona", "2,303", "12,382"), ("Arkansas", "3,298", "6,359")), (240, 340), pitch=14)
+    [table] = tables_of(sheet)
+    assert [row.label for row in table.rows] == ["Alabama", "Alaska", "Arizona", "Arkansas"]
+
+
+def test_the_frame_of_a_page_is_no_table() -> None:
+    sheet = Sheet()
+    sheet.grid((40, 60, 560), (40, 60, 700))
+    sheet.text(45, 55, "A")
+    sheet.text(65, 55, "Heading")
+    sheet.text(45, 90, "1")
+    for at in range(20):
+        sheet.text(65, 90 + 14 * at, f"{PROSE} so on")
+    assert "|" not in read(sheet).text

@@ -125,8 +125,8 @@ def test_words_about_documents_as_such_are_no_topic(message: str, about: list[st
 def test_parts_make_one_answer_that_names_what_is_missing() -> None:
     yes = Draft("Yes. [1]", (cited("Yes."),), True, 0.8)
     no = Draft("I don't know.", (), False, 0.0)
-    made = join_parts([AnsweredPart("Is it?", yes), AnsweredPart("And why?", no)])
-    assert (made.text, made.found, made.confidence) == ("Yes. [1]", True, 0.4)
+    made = join_parts([AnsweredPart("Is it?", yes), AnsweredPart("And why?", no)], "en")
+    assert (made.text, made.found, made.confidence) == ("Yes. [1]\n\nNothing found on “And why?”.", True, 0.4)
     assert made.insufficiencies == ("Not answered by the documents: And why?",)
     assert repeats_only(yes, yes.citations)
     assert not repeats_only(yes, ())

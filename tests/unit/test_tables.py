@@ -106,6 +106,8 @@ def test_a_row_says_what_its_cells_mean() -> None:
     assert describe_row(table, row, [1]) == "Debts / Total sales | 2019 | $ 1,496.5"
     assert describe_row(table, row, [2, 1]) == "Debts / Total sales: 2018 $ 1,202.9; 2019 $ 1,496.5"
     assert describe_row(table, table.rows[0]) == "Debts:"
+    [box] = tables_in(render_table([["Born:", "1815"], ["Died:", "1852"]], header_rows=0))
+    assert describe_row(box, box.rows[0]) == "Born: 1815"
     [sales] = tables_in(render_table(SALES))
     assert describe_row(sales, sales.rows[1]) == (
         "Total sales: Years Ended September 30, / 2019 $1,496.5; 2018 $1,202.9; 2017 $1,107.7"

@@ -41,6 +41,7 @@ _LONG: Final = 60
 """Characters of a cell that reads like a sentence."""
 _LEADER = re.compile(r"[.…_·]+")
 """A word of the dots between a label and its number."""
+_CHAPTER = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.?")
 _ORDINAL = re.compile(r"[(\[]\d{1,3}[)\].]?|\d{1,3}[.)\]]")
 _NONE: Final = {*"-–—−*", "--", "- -", "n/a"}
 _SIGN = re.compile(r"[$€£¥%()]+|[A-Z]{2,3}\$?")
@@ -138,7 +139,7 @@ def _aligned_tables(words: Sequence[PlacedWord], before: PlacedTable | None) -> 
         if not table:
             continue
         led = [word for word in leaders if table.start < word.start < table.end]
-        if not (2 * len(led) >= len(table.rows) and _names_pages(table)):
+        if not (_names_pages(table) and (2 * len(led) >= len(table.rows) or _counts_chapters(table))):
             yield replace(table, taken=tuple(sorted([*table.taken, *((word.start, word.end) for word in led)])))
 
 
@@ -147,6 +148,11 @@ def _names_pages(table: PlacedTable) -> bool:
     last = [row[-1] for row in table.rows if row[-1]]
     numbers = [int(cell) for cell in last if cell.isdecimal() and len(cell) < 5]
     return 5 * len(numbers) >= 4 * len(last) and numbers == sorted(numbers)
+
+
+def _counts_chapters(table: PlacedTable) -> bool:
+    first = [row[0] for row in table.rows if row[0]]
+    return len(table.rows[0]) < 4 and 5 * sum(bool(_CHAPTER.fullmatch(cell)) for cell in first) >= 4 * len(table.rows)
 
 
 def _segments(words: Sequence[PlacedWord]) -> Iterator[_Segment]:
@@ -529,7 +535,7 @@ def _is_table(grid: Sequence[Sequence[str]], rows: Sequence[_Row], *, continues:
     if continues and multiple:
         return True
     filled = [cell for row in grid for cell in row if cell]
-    if multiple < 2 or (multiple < 3 and len(grid[0]) < 3):
+    if multiple < 2 or (multiple < 3 and len(grid[0]) < 3) or 2 * multiple < len(rows):
         return False
     if sum(len(cell) > 2 * _LONG for cell in filled) > len(filled) / 10:
         return False
@@ -538,7 +544,8 @@ def _is_table(grid: Sequence[Sequence[str]], rows: Sequence[_Row], *, continues:
 
 def _is_column_of_numbers(cells: Sequence[str]) -> bool:
     values = [cell for cell in cells if _is_number(cell)]
-    return len(values) >= 2 and 2 * len(values) >= len([cell for cell in cells if not _SIGN.fullmatch(cell)])
+    numbers = sum(any(map(str.isdigit, cell)) or cell in "*✓" for cell in values)
+    return numbers >= 2 and 2 * len(values) >= len([cell for cell in cells if not _SIGN.fullmatch(cell)])
 
 
 def _is_number(cell: str) -> bool:
