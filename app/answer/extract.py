@@ -39,8 +39,10 @@ from app.language.lexicon import DEFAULT, replies
 from app.providers.protocols import Embedder
 from app.settings import AnswerSettings
 
-NEAR: Final = 1.0
+NEAR: Final = 0.7
 """By how much less than the best (in the selection's log odds) another place may score and still be named."""
+AS_MUCH: Final = 0.9
+"""Share of what the best holds of the question that it must hold."""
 
 
 async def extract(
@@ -175,11 +177,13 @@ def _also(
 ) -> list[Excerpt]:  # fmt: skip
     """Other places near the best in score that say something else; none of the words of what is quoted already."""
     chosen = [best]
-    floor = scores[order[0]] - NEAR
+    floor, held = scores[order[0]] - NEAR, share(terms.idf, terms.held(found[order[0]].words))
     for at in order[1:]:
         if len(chosen) > limit or scores[at] < floor:
             break
-        if any(says_the_same(found[at], found[other.at]) for other in chosen):
+        if found[at].unit.kind == "code" or any(says_the_same(found[at], found[other.at]) for other in chosen):
+            continue
+        if share(terms.idf, terms.held(found[at].words)) < AS_MUCH * held:
             continue
         made = quote(at, found, scores, terms, passages)
         if not any(_overlap(made, other, passages) for other in chosen):
@@ -191,45 +195,44 @@ def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
     ours, theirs = passages[one.rank], passages[other.rank]
     if ours.document_id != theirs.document_id:
         return False
-    start, end = ours.start + one.span[0], ours.start + one.span[1]
-    return start < theirs.start + other.span[1] and theirs.start + other.span[0] < end
+    moved = theirs.start - ours.start
+    return any(span[0] < moved + known[1] and moved + known[0] < span[1] for span in one.spans for known in other.spans)
 
 
 # --- writing ------------------------------------------------------------------------------------------------------------
 
 
 def _draft(best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str) -> Draft:
-    cited = tuple(citation(n, passages[one.rank], one.span) for n, one in enumerate((best, *further), start=first))
+    cited = _citations((best, *further), passages, first)
     text = best.cited(first)
     if further:
         say = replies(language)
-        places = (
-            f"- {label_place(made, say)}: {one.in_line} [{made.n}]"
-            for one, made in zip(further, cited[1:], strict=True)
-        )
-        text += "\n\n" + "\n".join((say.also, *places))
+        lines = [say.also]
+        n = first + len(best.spans)
+        for one in further:
+            lines.append(f"- {label_place(cited[n - first], say)}: {one.shown} {one.marks(n)}")
+            n += len(one.spans)
+        text += "\n\n" + "\n".join(lines)
     return Draft(text, cited, True, 1.0)
+
+
+def _citations(excerpts: Sequence[Excerpt], passages: Sequence[Passage], first: int) -> tuple[Citation, ...]:
+    places = [(one.rank, span) for one in excerpts for span in one.spans]
+    return tuple(citation(n, passages[rank], span) for n, (rank, span) in enumerate(places, start=first))
 
 
 def drafted(chosen: Sequence[Candidate], passages: Sequence[Passage], first: int = 1) -> Draft:
     """Candidates as a text, in the order of the passages, each quoted; the number of the first citation is `first`."""
     ordered = sorted(chosen, key=lambda c: (c.rank, c.unit.start))
     quoted = [Excerpt.whole(at, candidate) for at, candidate in enumerate(ordered)]
-    cited = tuple(citation(n, passages[one.rank], one.span) for n, one in enumerate(quoted, start=first))
     text = ""
     for at, one in enumerate(quoted):
         gap = " " if at and one.kind == quoted[at - 1].kind == "prose" else "\n"
         text += (gap if text else "") + one.cited(first + at)
-    return Draft(text, cited, True, 1.0)
+    return Draft(text, _citations(quoted, passages, first), True, 1.0)
 
 
 _WHITE = re.compile(r"\s+")
-
-
-def requoted(cited: Sequence[Citation]) -> tuple[str, tuple[Citation, ...]]:
-    """Quotations as running text, numbered anew from 1, and the citations with these numbers."""
-    renumbered = tuple(replace(item, n=n) for n, item in enumerate(cited, start=1))
-    return " ".join(f"{_WHITE.sub(' ', item.quote)} [{item.n}]" for item in renumbered), renumbered
 
 
 # --- answers to the parts of a question, made one ---------------------------------------------------------------------
@@ -266,7 +269,9 @@ def _paragraph(part: AnsweredPart, language: str) -> str:
     name = part.question.strip()
     if not part.draft.found:
         return replies(language).nothing_on.format(name=name)
-    return part.draft.text if name.endswith("?") else f"{name}: {part.draft.text}"
+    if name.endswith("?"):
+        return part.draft.text
+    return f"{name}:{chr(10) if part.draft.text.startswith('```') else ' '}{part.draft.text}"
 
 
 def repeats_only(draft: Draft, said: Sequence[Citation]) -> bool:

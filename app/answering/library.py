@@ -119,13 +119,18 @@ class Library:
         self._note(found.values())
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
-    async def within(self, collection: str, ids: Sequence[UUID], *, filters: Mapping[str, Any] | None) -> list[Passage]:
-        """The same, without those of other collections, and of documents that do not meet the filters."""
+    async def within(
+        self, collection: str, wanted: Mapping[UUID, UUID | None], *, filters: Mapping[str, Any] | None
+    ) -> list[Passage]:
+        """The same, each with the chunk that it is wanted with, if any; without those of other collections, and of documents
+        that do not meet the filters."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            scope = await tools.in_scope(connection, self.principal, collection, dict(filters or {}), ids)
-            found = await passages.fetch(connection, self.principal, dict.fromkeys(key for key in ids if key in scope))
+            scope = await tools.in_scope(connection, self.principal, collection, dict(filters or {}), list(wanted))
+            found = await passages.fetch(
+                connection, self.principal, {key: chunk for key, chunk in wanted.items() if key in scope}
+            )
         self._note(found.values())
-        return [found[key] for key in dict.fromkeys(ids) if key in found]
+        return [found[key] for key in wanted if key in found]
 
     async def documents(
         self, collection: str, *, filters: Mapping[str, Any] | None = None, limit: int | None = None
