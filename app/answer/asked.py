@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.language.lexicon import AskedKinds, every, languages, patterns
+from app.language.text import fold_line
 
 Pick = Callable[[AskedKinds], Iterable[str]]
 
@@ -24,6 +25,7 @@ _ASKS_TIME: Final = _words(lambda asked: asked.time)
 _ASKS_PERSON: Final = _words(lambda asked: asked.person)
 _ASKS_REASON: Final = _words(lambda asked: asked.reason)
 _ASKS_DEFINITION: Final = _words(lambda asked: asked.definition)
+_ASKS_WAY: Final = tuple(one.compiled(*one.questions.procedural, *one.asked.commands) for one in languages())
 _TIMES: Final = _words(lambda asked: asked.times)
 _REASONS: Final = _words(lambda asked: asked.reasons)
 _DEFINES: Final = _words(lambda asked: asked.defines)
@@ -40,14 +42,15 @@ _NAME: Final = re.compile(r"(?<=\S\s)[^\W\d_a-zà-öø-ÿ]\w+|\b[^\W\d_a-zà-ö�
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question asks for; several may be. `extreme`: for the row or column with the largest (1) or smallest (-1)
-    value; 0 for neither."""
+    """What a question asks for; several may be. `way`: how something is done, which a command may say. `extreme`: for the
+    column with the largest (1) or smallest (-1) value; 0 for neither."""
 
     number: bool
     time: bool
     person: bool
     reason: bool
     definition: bool
+    way: bool
     extreme: int
 
     @property
@@ -64,6 +67,7 @@ def read_asked(question: str) -> Asked:
         person=bool(_ASKS_PERSON.search(question)),
         reason=bool(_ASKS_REASON.search(question)),
         definition=bool(_ASKS_DEFINITION.search(question)),
+        way=any(pattern.search(fold_line(question)) for pattern in _ASKS_WAY),
         extreme=1 if _MOST.search(question) else -1 if _LEAST.search(question) else 0,
     )
 

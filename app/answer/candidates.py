@@ -141,8 +141,14 @@ def _leads(unit: Unit, text: str, content: str) -> int:
         return line.count("#") or DEEPEST
     if unit.kind in ("row", "code"):
         return 0
+    if len(text) <= LONGEST_RUN_IN and _RUN_IN.fullmatch(text):
+        return DEEPEST
     return DEEPEST if text.rstrip("\"'”’»)*_ ").endswith(("?", "？", ":")) else 0
 
+
+LONGEST_RUN_IN: Final = 80
+_RUN_IN: Final = re.compile(r"(\*\*|__)[^*_\n]+\1[.:]?")
+"""A heading that stands at the beginning of its paragraph: "**Passages and chunks.** A passage is ..."."""
 
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？:;][\"'”’“»)\]*_\d\[]*\Z")
 

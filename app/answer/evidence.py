@@ -6,6 +6,7 @@ candidate, and less where it stands only around it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -24,7 +25,7 @@ NEAR_WEIGHTS: Final = (1.0, 0.6, 0.5, 0.3)
 
 FEATURES: Final = (
     "idf_direct", "idf_around", "fits", "misfits", "defines", "reasons", "label", "cell", "row", "row_fits", "retrieval",
-    "matched",
+    "matched", "code",
 )  # fmt: skip
 """Columns of the matrix that `measure` makes; app/answer/select.py has the weight of each. Tried and left out, for they
 changed nothing: place of the passage, place in the passage, length, names and numbers apart, words in a row, cosine of the
@@ -151,6 +152,7 @@ def _measure_one(
         float(row and fits is True),
         passage.score / best if best else 0.0,
         float(_in_chunk(passage, candidate)),
+        float(candidate.unit.kind == "code" and not terms.asked.way and not passage.media_type.startswith("text/x-")),
     )
 
 
@@ -192,11 +194,39 @@ def _row(terms: QuestionTerms, candidate: Candidate) -> tuple[float, float]:
     return (2 * coverage * precision / both if both else 0.0), float(columns is not None)
 
 
+def asks_for_column(terms: QuestionTerms) -> bool:
+    """Whether the answer is a header: "in which year was it the largest?"."""
+    return terms.asked.time and terms.asked.extreme != 0
+
+
+def _extreme(cells: TableRow, values: Sequence[int], sign: int) -> int | None:
+    """The column of a year or date with the largest (1) or smallest (-1) value; None where there are not two to compare."""
+    header = cells.table.header
+    dated = {at: _number(cells.row.cells[at]) for at in values if at < len(header) and _DATED.search(header[at])}
+    read = {at: number for at, number in dated.items() if number is not None}
+    return max(read, key=lambda at: sign * read[at]) if len(read) > 1 else None
+
+
+_DATED: Final = re.compile(r"\d")
+_VALUE: Final = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+
+
+def _number(cell: str) -> float | None:
+    """A value as reports write it: "$ 1,452.4", "(12.5)" for a negative one."""
+    found = _VALUE.search(cell)
+    if found is None:
+        return None
+    value = float(found.group().replace(",", ""))
+    return -value if "(" in cell[: found.start()] or "-" in cell[: found.start()] else value
+
+
 def asked_columns(cells: TableRow, terms: QuestionTerms) -> tuple[list[int] | None, Measured]:
     """The columns that the question names (a year, a quarter, a region) with a value in this row, and the words by which; None
     where it names none, or all alike."""
     row, header = cells.row, cells.table.header
     values = [at for at in range(1, len(row.cells)) if row.cells[at]]
+    if asks_for_column(terms) and (extreme := _extreme(cells, values, terms.asked.extreme)) is not None:
+        return [extreme], np.zeros(len(terms.words))
     in_label = terms.held(words_of(f"{row.group} {row.label}"))
     nothing = np.zeros(len(terms.words))
     held = {at: terms.held(words_of(header[at])) if at < len(header) else nothing for at in values}

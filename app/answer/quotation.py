@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from app.answer.candidates import Candidate, TableRow
-from app.answer.evidence import Measured, QuestionTerms, asked_columns
+from app.answer.evidence import Measured, QuestionTerms, asked_columns, asks_for_column
 from app.domain.answer import Citation
 from app.domain.passage import Passage
 from app.language.lexicon import Replies, every
@@ -33,13 +33,18 @@ TOGETHER: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """`at`: place of its candidate; `span` in the content of passage `rank`; `shown`: how it reads."""
+    """`at`: place of its candidate; `spans` in the content of passage `rank`, each of which is cited: nearly always one, two
+    where a row answers by a header that stands far above it; `shown`: how it reads."""
 
     at: int
     rank: int
-    span: Span
+    spans: tuple[Span, ...]
     kind: Kind
     shown: str
+
+    def marks(self, n: int) -> str:
+        """`[n]` for each span."""
+        return "".join(f"[{number}]" for number in range(n, n + len(self.spans)))
 
     @classmethod
     def whole(cls, at: int, candidate: Candidate) -> Excerpt:
@@ -49,7 +54,7 @@ class Excerpt:
         return cls(
             at,
             candidate.rank,
-            (unit.start, unit.end),
+            ((unit.start, unit.end),),
             unit.kind,
             shown if unit.kind == "code" else without_markup(shown),
         )
@@ -57,13 +62,8 @@ class Excerpt:
     def cited(self, n: int) -> str:
         """As a paragraph of an answer."""
         if self.kind == "code":
-            return f"```\n{self.shown}\n```\n[{n}]"
-        return f"{'- ' if self.kind == 'item' else ''}{self.shown} [{n}]"
-
-    @property
-    def in_line(self) -> str:
-        """In one line, as the item of a list."""
-        return f"`{without_white(self.shown)}`" if self.kind == "code" else self.shown
+            return f"```\n{self.shown}\n```\n{self.marks(n)}"
+        return f"{self.shown} {self.marks(n)}"
 
 
 def quote(
@@ -73,28 +73,42 @@ def quote(
     candidate = found[at]
     content, unit = passages[candidate.rank].content, candidate.unit
     if candidate.cells is not None:
-        return _quote_row(at, candidate, candidate.cells, terms)
+        return _quote_row(at, candidate, candidate.cells, terms, content)
     if unit.kind == "code":
         span = _code_span(content, (unit.start, unit.end), terms)
-        return Excerpt(at, candidate.rank, span, "code", content[slice(*span)])
+        return Excerpt(at, candidate.rank, (span,), "code", content[slice(*span)])
     span = (unit.start, unit.end)
     if unit.kind == "prose":
         span = _with_neighbour(at, found, scores, terms, content)
     if span[1] - span[0] > MOST_CHARS:
         span = _best_clauses(content, span, terms)
-    return Excerpt(at, candidate.rank, span, unit.kind, without_markup(content[slice(*span)]))
+    return Excerpt(at, candidate.rank, (span,), unit.kind, without_markup(content[slice(*span)]))
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-def _quote_row(at: int, candidate: Candidate, cells: TableRow, terms: QuestionTerms) -> Excerpt:
+def _quote_row(at: int, candidate: Candidate, cells: TableRow, terms: QuestionTerms, content: str) -> Excerpt:
     columns, _ = asked_columns(cells, terms)
-    shown = without_markup(describe_row(cells.table, cells.row, columns))
+    shown = without_markup(describe_row(cells.table, cells.row, columns))[: 2 * MOST_CHARS]
     span = (cells.row.start, cells.row.end)
     if span[1] - span[0] > MOST_CHARS and columns:
         span = _around(span, cells.row.cell_spans[columns[0]])
-    return Excerpt(at, candidate.rank, span, "row", shown[: 2 * MOST_CHARS])
+    spans: tuple[Span, ...] = (span,)
+    if columns and asks_for_column(terms):
+        spans = _with_header(cells, span, content)
+    return Excerpt(at, candidate.rank, spans, "row", shown)
+
+
+def _with_header(cells: TableRow, row: Span, content: str) -> tuple[Span, ...]:
+    """The row and the header, which is the answer: as one quotation, or where that is too long the header first."""
+    start, end = cells.table.header_span
+    line = content[start : content.find("\n", start, end)].rstrip(" |")
+    begins = start + len(line) - len(line.lstrip(" |"))
+    if row[1] - begins <= MOST_CHARS:
+        return ((begins, row[1]),)
+    header = (begins, min(start + len(line), begins + MOST_CHARS))
+    return (header, row) if header[0] < header[1] else (row,)
 
 
 def _around(span: Span, cell: Span) -> Span:

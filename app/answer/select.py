@@ -16,18 +16,19 @@ import numpy as np
 from app.answer.evidence import FEATURES, Measured
 
 WEIGHTS: Final[Mapping[str, float]] = {
-    "idf_direct": 4.15,
-    "idf_around": 4.52,
+    "idf_direct": 4.10,
+    "idf_around": 4.58,
     "fits": 0.91,
     "misfits": -0.91,
     "defines": 2.03,
     "reasons": 1.42,
     "label": 2.11,
-    "cell": 1.09,
-    "row": -2.57,
-    "row_fits": 2.66,
-    "retrieval": 3.35,
-    "matched": 0.63,
+    "cell": 0.61,
+    "row": -2.47,
+    "row_fits": 2.73,
+    "retrieval": 3.34,
+    "matched": 0.62,
+    "code": -3.00,
 }
 _WEIGHTS: Final = np.array([WEIGHTS[name] for name in FEATURES])
 

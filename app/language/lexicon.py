@@ -487,6 +487,8 @@ class AskedKinds(_Section):
     reason: Patterns = ()
     definition: Patterns = ()
     """Questions for these."""
+    commands: Patterns = ()
+    """Folded: questions for what is typed or written in code."""
     times: Patterns = ()
     """Words for spans and points of time, beside numbers."""
     reasons: Patterns = ()

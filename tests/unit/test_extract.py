@@ -94,7 +94,7 @@ async def test_headings_questions_and_contents_are_no_answers() -> None:
 
 async def test_list_items_and_code_are_shown_as_such() -> None:
     items = await ask("How high is the tallest cairn?", passage(TRAIL))
-    assert "- The tallest cairn is 8.5 metres high [" in items.text
+    assert items.text.startswith("The tallest cairn is 8.5 metres high [1]")
     source = passage("def tallest_cairn():\n    return 8.5  # metres\n", media_type="text/x-python")
     code = await ask("What does tallest_cairn return?", source)
     assert code.text == "```\ndef tallest_cairn():\n    return 8.5  # metres\n```\n[1]"
