@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from uuid import UUID
 
+from app.answer.confidence import UNCALIBRATED, Calibration
 from app.domain.code import CodeFinding, Symbol, SymbolQuery
 from app.domain.document import DateFound, Holdings, ListedDocument, NameFound, Volume
 from app.domain.graph_view import CommunitySummary, Way
@@ -193,6 +194,12 @@ class Library:
                 found += [entity.name for entity in known[0] if entity.name not in found]
             self.opened.update(await holdings.having(connection, self.principal, collection, found[:limit]))
         return found[:limit]
+
+    async def calibration(self, collection: str) -> Calibration:
+        """Of the confidence of quotations: the collection's own, or as shipped."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            kept = await collections.calibration(connection, self.principal, collection)
+        return Calibration.from_json(kept) if kept else UNCALIBRATED
 
     async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
         """How many documents of which kinds there are."""
