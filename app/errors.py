@@ -101,6 +101,12 @@ class ProviderResponseError(ProviderError):
     code, title = "provider-bad-response", "Model provider sent a malformed response"
 
 
+class InputTooLongError(ProviderError):
+    """A text, or all texts of one request together, are longer than the model takes."""
+
+    code, title = "provider-input-too-long", "Text too long for the model"
+
+
 class CircuitOpenError(ProviderError):
     """The model failed so often in a row that it is not called for some seconds; `retry_after` says how many."""
 

@@ -143,7 +143,7 @@ async def open_services(
         owner_dsn = environment.database_url or await _embedded(environment, stack)
         await migrate(owner_dsn)
         circuits = Circuits(lambda: _limits(settings.current))
-        embedders = ConfiguredEmbedders(environment, circuits)
+        embedders = ConfiguredEmbedders(environment, circuits, settings.current.providers.embedding_tokens)
         stack.push_async_callback(embedders.close)
         name = embedding_model_name(settings.current)
         embedder = embedders.get(name)
@@ -210,7 +210,8 @@ async def open_models(environment: Environment, settings: Settings) -> AsyncIter
     """The models alone, for what needs no database. Raises ProviderError, SettingsError."""
     async with AsyncExitStack() as stack:
         circuits = Circuits(lambda: _limits(settings))
-        embedders, chats = ConfiguredEmbedders(environment, circuits), ConfiguredChatModels(environment, circuits)
+        embedders = ConfiguredEmbedders(environment, circuits, settings.providers.embedding_tokens)
+        chats = ConfiguredChatModels(environment, circuits)
         stack.push_async_callback(embedders.close)
         stack.push_async_callback(chats.close)
         yield embedders.get(embedding_model_name(settings)), chats.get(settings)

@@ -258,6 +258,44 @@ ALTER FUNCTION rag.association(strength bigint, source_passages integer, target_
 
 COMMENT ON FUNCTION rag.association(strength bigint, source_passages integer, target_passages integer) IS 'Weight of a relation, above 0 and below 1: from the strength of its evidence and the passages of its ends.';
 
+CREATE FUNCTION rag.blank_jobs(documents uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  names text[] := ARRAY(
+    SELECT left(d.external_id, 200) FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (blank_jobs.documents));
+BEGIN
+  DELETE FROM uploads u USING rag.documents d
+  WHERE d.tenant_id = tenant AND d.id = ANY (blank_jobs.documents)
+    AND u.tenant_id = tenant AND u.collection_id = d.collection_id AND u.external_id = d.external_id;
+  WITH told AS (
+    SELECT j.id,
+      (SELECT jsonb_agg(CASE WHEN item ->> 'id' = ANY (blank_jobs.documents::text[]) THEN item || '{"name": "", "deleted": true}'
+                             ELSE item END ORDER BY n)
+       FROM jsonb_array_elements(j.result -> 'uploaded') WITH ORDINALITY AS u (item, n)) AS uploaded,
+      (SELECT jsonb_agg(CASE WHEN item ->> 'name' = ANY (names) THEN item || '{"name": "", "error": "", "deleted": true}'
+                             ELSE item END ORDER BY n)
+       FROM jsonb_array_elements(j.result -> 'failed') WITH ORDINALITY AS f (item, n)) AS failed
+    FROM jobs j WHERE j.tenant_id = tenant AND j.result ? 'uploaded' AND j.result ? 'failed'
+      AND (EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'uploaded') AS item
+                   WHERE item ->> 'id' = ANY (blank_jobs.documents::text[]))
+        OR EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'name' = ANY (names)))
+    ORDER BY j.id FOR UPDATE
+  )
+  UPDATE jobs j SET result = j.result || jsonb_build_object(
+    'uploaded', coalesce(told.uploaded, '[]'), 'failed', coalesce(told.failed, '[]'))
+  FROM told WHERE j.tenant_id = tenant AND j.id = told.id;
+  UPDATE jobs j SET progress = j.progress || '{"message": ""}'
+  WHERE j.tenant_id = tenant AND j.progress ->> 'message' = ANY (names);
+END
+$$;
+
+ALTER FUNCTION rag.blank_jobs(documents uuid[]) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.blank_jobs(documents uuid[]) IS 'Blanks names of documents of the current tenant in results and progress of jobs, and removes their waiting files.';
+
 CREATE FUNCTION rag.blank_messages(documents uuid[], among uuid[] DEFAULT NULL::uuid[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -275,9 +313,10 @@ BEGIN
       'source_deleted_at', coalesce(m.metadata -> 'source_deleted_at', to_jsonb(now())), 'sources', blanked.sources)
   FROM messages o
   CROSS JOIN LATERAL (
-    SELECT bool_or(gone AND (source -> 'cited')::boolean) AS cited,
-           jsonb_agg(CASE WHEN gone THEN source || '{"deleted": true, "preview": "", "title": "", "filename": ""}'
-                          ELSE source END ORDER BY n) AS sources
+    SELECT coalesce(bool_or(gone AND (source -> 'cited')::boolean), false)
+             OR coalesce(o.metadata -> 'drew_on' ?| documents::text[], false) AS cited,
+           coalesce(jsonb_agg(CASE WHEN gone THEN source || '{"deleted": true, "preview": "", "title": "", "filename": ""}'
+                                   ELSE source END ORDER BY n), '[]') AS sources
     FROM jsonb_array_elements(o.metadata -> 'sources') WITH ORDINALITY AS s (source, n)
     CROSS JOIN LATERAL (SELECT (source ->> 'document_id')::uuid = ANY (documents) AS gone) AS g
   ) AS blanked
@@ -916,8 +955,8 @@ BEGIN
   PERFORM FROM runs r
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET plan = wordless_plan(r.plan)
-  WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told))
-    AND (r.plan ->> 'rewritten_by' IS NOT NULL OR r.plan ? 'agent_steps');
+  WHERE r.tenant_id = tenant AND (r.document_ids && documents
+    OR r.session_id = ANY (told) AND (r.plan ->> 'rewritten_by' IS NOT NULL OR r.plan ? 'agent_steps'));
   UPDATE runs r
   SET answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
   WHERE r.tenant_id = tenant AND r.document_ids && documents AND NOT r.answer ? 'source_deleted_at';
@@ -930,6 +969,7 @@ BEGIN
     SELECT r.id FROM runs r WHERE r.tenant_id = tenant AND r.document_ids && documents
     UNION ALL SELECT r.id FROM resumable_runs r WHERE r.tenant_id = tenant AND r.document_ids && documents);
   PERFORM blank_run_events(documents, told);
+  PERFORM blank_jobs(documents);
   RETURN touched;
 END
 $$;
@@ -1925,6 +1965,7 @@ BEGIN
     JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
     WHERE l.tenant_id = tenant AND l.document_id = document AND l.average_length <> s.average_length));
   PERFORM forget_cached(collection);
+  DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = collection;
   RETURN published;
 END
 $_$;
@@ -2835,7 +2876,8 @@ CREATE TABLE rag.collections (
     passage_count integer DEFAULT 0 NOT NULL,
     chunk_count integer DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    model_id smallint
+    model_id smallint,
+    calibration jsonb
 );
 
 ALTER TABLE ONLY rag.collections FORCE ROW LEVEL SECURITY;
@@ -2863,6 +2905,8 @@ COMMENT ON COLUMN rag.collections.chunk_count IS 'Chunks of indexed documents.';
 COMMENT ON COLUMN rag.collections.created_at IS 'When it was created.';
 
 COMMENT ON COLUMN rag.collections.model_id IS 'Embedding model that serves it; null: that of the settings.';
+
+COMMENT ON COLUMN rag.collections.calibration IS 'Of confidence, by cairn eval calibrate; null: as shipped.';
 
 CREATE TABLE rag.retrieval_cache (
     tenant_id bigint NOT NULL,
@@ -4000,7 +4044,11 @@ CREATE VIEW analyst.messages AS
     (m.metadata ->> 'outcome'::text) AS outcome,
     (m.metadata #>> '{error,code}'::text[]) AS error,
     ((m.metadata ->> 'source_deleted_at'::text))::timestamp with time zone AS source_deleted_at,
-    m.created_at
+    m.created_at,
+    (EXISTS ( SELECT
+           FROM (jsonb_array_elements((m.metadata -> 'sources'::text)) source(value)
+             JOIN rag.documents d ON (((d.tenant_id = m.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
+          WHERE (((source.value -> 'cited'::text))::boolean AND (d.version > ((source.value ->> 'version'::text))::integer)))) AS source_changed
    FROM (rag.messages m
      JOIN rag.tenants t ON ((t.id = m.tenant_id)));
 
@@ -4037,6 +4085,8 @@ COMMENT ON COLUMN analyst.messages.error IS 'Of a question whose run failed: the
 COMMENT ON COLUMN analyst.messages.source_deleted_at IS 'When a document among the sources was deleted, and its quotes with it; null otherwise.';
 
 COMMENT ON COLUMN analyst.messages.created_at IS 'When the message was saved.';
+
+COMMENT ON COLUMN analyst.messages.source_changed IS 'Whether the answer cites a document that has other content by now.';
 
 CREATE VIEW analyst.passages AS
  SELECT t.name AS tenant,
@@ -4419,7 +4469,11 @@ CREATE VIEW analyst.retrieval_runs AS
     r.usage,
     r.settings_revision,
     r.epochs,
-    r.session_id
+    r.session_id,
+    (EXISTS ( SELECT
+           FROM (jsonb_array_elements((r.answer -> 'citations'::text)) source(value)
+             JOIN rag.documents d ON (((d.tenant_id = r.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
+          WHERE (d.version > ((source.value ->> 'version'::text))::integer))) AS source_changed
    FROM (rag.runs r
      JOIN rag.tenants t ON ((t.id = r.tenant_id)));
 
@@ -4476,6 +4530,8 @@ COMMENT ON COLUMN analyst.retrieval_runs.settings_revision IS 'Which settings we
 COMMENT ON COLUMN analyst.retrieval_runs.epochs IS 'State of each collection that was read (JSON object): grows with every change of its content.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.session_id IS 'The conversation that the question was asked in; null outside of conversations.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.source_changed IS 'Whether the answer cites a document that has other content by now.';
 
 CREATE TABLE rag.alembic_version (
     version_num character varying(32) NOT NULL
@@ -6415,6 +6471,9 @@ REVOKE ALL ON FUNCTION rag.association(strength bigint, source_passages integer,
 GRANT ALL ON FUNCTION rag.association(strength bigint, source_passages integer, target_passages integer) TO cairn_app;
 GRANT ALL ON FUNCTION rag.association(strength bigint, source_passages integer, target_passages integer) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.association(strength bigint, source_passages integer, target_passages integer) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.blank_jobs(documents uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.blank_jobs(documents uuid[]) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.blank_messages(documents uuid[], among uuid[]) TO cairn_app;

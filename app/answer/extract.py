@@ -1,4 +1,4 @@
-"""The answerer without a model: it picks sentences of the passages, orders them, and says when none answers.
+"""The answerer without a model: the one best quotation, where else it is said, or that nothing answers.
 
 Whatever it says is quoted verbatim, so its answers need no check for groundedness; what can go wrong is the choice, and
 that is what `confidence` is about.
@@ -6,59 +6,43 @@ that is what `confidence` is about.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
 
 import numpy as np
 
-from app.answer.candidates import (
-    Candidate,
-    Evidence,
-    Terms,
-    candidates,
-    evidence,
-    question_terms,
-)
+from app.answer.candidates import Candidate, candidates
 from app.answer.cite import citation
+from app.answer.confidence import PRESENT_ENOUGH, UNCALIBRATED, Calibration, estimate_confidence
+from app.answer.evidence import (
+    FEATURES,
+    Measured,
+    QuestionTerms,
+    adjacent,
+    measure,
+    question_terms,
+    share,
+    words_around,
+    words_inside,
+)
+from app.answer.missing import subjects, unmentioned
+from app.answer.quotation import Excerpt, label_place, quote, says_the_same, without_white
 from app.answer.refusal import refusal
-from app.domain.answer import Citation, Draft
+from app.answer.select import score_all
+from app.domain.answer import Citation, Draft, SelectionFeatures
 from app.domain.passage import Passage
-from app.language.identify import likely_language
-from app.language.lexicon import DEFAULT
-from app.language.sentences import Kind, Span
-from app.providers.protocols import Embedder, Vectors
+from app.language.identify import by_words, likely_language
+from app.language.lexicon import DEFAULT, replies
+from app.providers.protocols import Embedder
 from app.settings import AnswerSettings
 
-EMBEDDED: Final = 16
-"""Sentences embedded at most, best by words first. Measured: 16 chosen from 43 rank the answer as well as all 43 do;
-each costs about 8 ms of CPU."""
-
-SCORE_WEIGHTS: Final = (0.6, 0.5, 0.5, 0.1, 0.1)
-"""Cosine, idf share in the sentence, idf share with surroundings, kind asked for, prior of the passage's rank."""
-
-ENOUGH: Final = 0.35
-"""Probability from which the documents are taken to answer."""
-
-RELATIVE: Final = 0.75
-"""Share of the best sentence's score that a further one must reach."""
-
-DIVERSITY: Final = 0.3
-"""Weight of unlikeness to what is chosen already, in maximal marginal relevance (Carbonell and Goldstein 1998)."""
-
-REPEATS: Final = 0.93
-"""Cosine from which a sentence says what another one said."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    candidate: Candidate
-    evidence: Evidence
-    cosine: float
-    score: float
+NEAR: Final = 0.7
+"""By how much less than the best (in the selection's log odds) another place may score and still be named."""
+AS_MUCH: Final = 0.9
+"""Share of what the best holds of the question that it must hold."""
 
 
 async def extract(
@@ -69,70 +53,107 @@ async def extract(
     *,
     first: int = 1,
     known: str = "",
-    enough: float = ENOUGH,
+    enough: float = PRESENT_ENOUGH,
+    calibration: Calibration = UNCALIBRATED,
 ) -> Draft:
-    """An answer of at most `settings.max_sentences` sentences, `Text. [1] Text. [2]`, each quoted at its span.
+    """The best quotation `[1]`, and up to `settings.max_sentences` - 1 other places that say something near to it.
 
-    Where nothing answers, `found` is False and `insufficiencies` say what was missing. `confidence` is the probability,
-    calibrated on public question sets with MiniLM, that the passages hold the answer; below `enough` they do not.
-    `first` is the number of the first citation. `known` was said before: sentences that stand in it are not said again.
-    Raises ProviderError.
+    Where nothing answers, `found` is False and `insufficiencies` say what was missing. `confidence` is the probability that
+    the quotation answers, with the `calibration` of the collection; it is withheld where the passages answer with a
+    probability below `enough`. `first` is the number of the first citation. `known` was said
+    before, and is not said again. Raises ProviderError.
     """
     found = _unsaid(candidates(passages), known)
     terms = question_terms(question, found)
-    if not found or not terms.idf:
+    if not found or not terms.words:
         return not_found(question, passages, terms)
-    shortlist = _shortlist(found, evidence(question, terms, found))
-    vectors = await embedder.embed([question, *(c.in_context for c, _ in shortlist)])
-    cosines = vectors[1:] @ vectors[0]
-    scored = [_score(c, e, float(cosine)) for (c, e), cosine in zip(shortlist, cosines, strict=True)]
-    best = max(scored, key=lambda s: s.score)
-    confidence = probability(best.evidence, best.cosine, terms, english=likely_language(question) == DEFAULT)
-    if confidence < enough:
-        return not_found(question, passages, terms, confidence)
-    chosen = _choose(scored, vectors[1:], settings.max_sentences)
-    return _draft([s.candidate for s in chosen], passages, terms, confidence, first)
+    measured = measure(terms, found, passages)
+    scores = score_all(measured)
+    order = [int(at) for at in np.argsort(-scores, kind="stable")]
+    best = quote(order[0], found, scores, terms, passages)
+    vectors = await embedder.embed([question, found[order[0]].in_context])
+    features = _features(terms, passages, found, measured, scores, order, float(vectors[1] @ vectors[0]))
+    confidence = calibration.apply(estimate_confidence(features))
+    if confidence.present < enough:
+        return replace(not_found(question, passages, terms, confidence.value), evidence=features)
+    further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
+    missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
+    language = by_words(question) or likely_language(question)
+    return replace(
+        _draft(best, further, passages, first, language),
+        confidence=confidence.value,
+        insufficiencies=missing,
+        evidence=features,
+    )
 
 
 def has_unsaid(passages: Sequence[Passage], known: str) -> bool:
-    """Whether there is a sentence in the passages that does not stand in `known`."""
+    """Whether there is a candidate in the passages that does not stand in `known`."""
     return bool(_unsaid(candidates(passages), known))
 
 
 def _unsaid(found: list[Candidate], known: str) -> list[Candidate]:
-    said = _WHITE.sub(" ", known)
-    return [candidate for candidate in found if _WHITE.sub(" ", candidate.text) not in said] if said else found
+    said = without_white(known)
+    return [candidate for candidate in found if without_white(candidate.text) not in said] if said else found
 
 
-def _shortlist(found: Sequence[Candidate], spoken: Sequence[Evidence]) -> list[tuple[Candidate, Evidence]]:
-    pairs = list(zip(found, spoken, strict=True))
-    pairs.sort(key=lambda pair: -(pair[1].idf_around + 0.2 * pair[1].idf_direct + 0.05 / (1 + pair[0].rank)))
-    return pairs[:EMBEDDED]
+def _features(
+    terms: QuestionTerms, passages: Sequence[Passage], found: Sequence[Candidate], measured: Measured, scores: Measured,
+    order: Sequence[int], cosine: float,
+) -> SelectionFeatures:  # fmt: skip
+    """Of the best candidate."""
+    best = found[order[0]]
+    other = next((at for at in order[1:] if not says_the_same(best, found[at])), None)
+    value = dict(zip(FEATURES, map(float, measured[order[0]]), strict=True))
+    direct, lead = terms.held(best.words), terms.held(best.lead)
+    inside = words_inside(terms, found)
+    named = subjects(terms.text, by_words(terms.text) or likely_language(terms.text))
+    around = words_around(terms, best, direct, lead, inside[best.rank])
+    anywhere, ahead = _coverage(terms, inside)
+    told = np.maximum(direct, lead) if best.cells else direct  # a row is read with its headers
+    return SelectionFeatures(
+        kind=best.unit.kind,
+        english=likely_language(terms.text) == DEFAULT,
+        question_words=len(terms.words),
+        missing=len(unmentioned(named, passages)),
+        idf_direct=value["idf_direct"],
+        idf_around=value["idf_around"],
+        topic_direct=share(terms.worth, direct),
+        topic_around=share(terms.worth, around),
+        adjacent=adjacent(terms, best.sequence),
+        numbers=_mean(told, terms.numbers),
+        names=_mean(told, terms.names),
+        fits=True if value["fits"] else False if value["misfits"] else None,
+        label=value["label"],
+        rank=1 / (1 + best.rank),
+        retrieval=value["retrieval"],
+        matched=bool(value["matched"]),
+        score=float(scores[order[0]]),
+        margin=float(scores[order[0]] - scores[other]) if other is not None else 0.0,
+        cosine=cosine,
+        anywhere=anywhere,
+        lead=ahead,
+    )
 
 
-def _score(candidate: Candidate, spoken: Evidence, cosine: float) -> _Scored:
-    fits = 0.5 if spoken.fits is None else float(spoken.fits)
-    features = (cosine, spoken.idf_direct, spoken.idf_around, fits, 1 / (1 + candidate.rank))
-    return _Scored(candidate, spoken, cosine, sum(w * f for w, f in zip(SCORE_WEIGHTS, features, strict=True)))
+def _mean(held: Measured, places: Sequence[int]) -> float:
+    return float(held[list(places)].mean()) if places else 1.0
 
 
 # --- does it answer? ------------------------------------------------------------------------------------------------
 
 
-def probability(spoken: Evidence, cosine: float, terms: Terms, *, english: bool) -> float:
-    """Logistic regression: how probably the best sentence belongs to an answer.
-
-    Fitted to questions with their own paragraph among five (answerable) and to questions of other sets, other domains
-    and the same domain without the paragraph (unanswerable), in four languages. MiniLM's cosine counts for less where
-    the question is not English.
-    """
-    length = min(len(terms.idf), 12)
-    logit = -8.1 - 3.6 * english + (11.0 if english else 3.0) * cosine + 7.9 * spoken.around
-    logit += 0.44 * length - 0.75 * min(len(terms.missing), 3)
-    return 1 / (1 + math.exp(-logit))
+def _coverage(terms: QuestionTerms, inside: Mapping[int, Measured]) -> tuple[float, float]:
+    """How much of the question's rarity stands in any passage, and how far the passage that holds most of it is ahead of the
+    third: a topic that several passages share leaves open which of them answers."""
+    shares = sorted((share(terms.idf, held) for held in inside.values()), reverse=True)
+    anywhere = share(terms.idf, np.max(list(inside.values()), axis=0))
+    return anywhere, shares[0] - shares[min(2, len(shares) - 1)]
 
 
-def not_found(question: str, passages: Sequence[Passage], terms: Terms | None = None, confidence: float = 0.0) -> Draft:
+def not_found(
+    question: str, passages: Sequence[Passage], terms: QuestionTerms | None = None, confidence: float = 0.0
+) -> Draft:
     """The draft that says plainly that the passages do not answer, and what is missing in them."""
     if not passages:
         reasons = ["No passage was found for this question."]
@@ -147,82 +168,71 @@ def not_found(question: str, passages: Sequence[Passage], terms: Terms | None = 
     return Draft(refusal(question), (), False, confidence, tuple(reasons))
 
 
-# --- choosing and writing -------------------------------------------------------------------------------------------
+# --- where else it is said --------------------------------------------------------------------------------------------
 
 
-def _choose(scored: Sequence[_Scored], vectors: Vectors, limit: int) -> list[_Scored]:
-    """Maximal marginal relevance among the sentences that come near the best one."""
-    floor = RELATIVE * max(s.score for s in scored)
-    open_ = [i for i, s in enumerate(scored) if s.score >= floor]
-    likeness = np.clip(vectors @ vectors.T, 0, 1)
-    chosen: list[int] = []
-    while open_ and len(chosen) < limit:
-
-        def marginal(i: int) -> float:
-            return scored[i].score - DIVERSITY * max((float(likeness[i, j]) for j in chosen), default=0.0)
-
-        chosen.append(max(open_, key=marginal))
-        open_ = [i for i in open_ if i not in chosen and likeness[i, chosen[-1]] < REPEATS]
-    return [scored[i] for i in chosen]
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """One quotation: a sentence, or neighbouring sentences."""
-
-    rank: int
-    span: Span
-    kind: Kind
+def _also(
+    best: Excerpt, order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms,
+    passages: Sequence[Passage], limit: int,
+) -> list[Excerpt]:  # fmt: skip
+    """Other places near the best in score that say something else; none of the words of what is quoted already."""
+    chosen = [best]
+    floor, held = scores[order[0]] - NEAR, share(terms.idf, terms.held(found[order[0]].words))
+    for at in order[1:]:
+        if len(chosen) > limit or scores[at] < floor:
+            break
+        if found[at].unit.kind == "code" or any(says_the_same(found[at], found[other.at]) for other in chosen):
+            continue
+        if share(terms.idf, terms.held(found[at].words)) < AS_MUCH * held:
+            continue
+        made = quote(at, found, scores, terms, passages)
+        if not any(_overlap(made, other, passages) for other in chosen):
+            chosen.append(made)
+    return chosen[1:]
 
 
-def _pieces(chosen: Sequence[Candidate], passages: Sequence[Passage]) -> list[_Piece]:
-    """By rank of the passage, then position; sentences with nothing but white space between them become one."""
-    pieces: list[_Piece] = []
-    for candidate in sorted(chosen, key=lambda c: (c.rank, c.unit.start)):
-        unit = candidate.unit
-        last = pieces[-1] if pieces else None
-        if last and last.rank == candidate.rank and last.kind == unit.kind == "prose":
-            gap = passages[last.rank].content[last.span[1] : unit.start]
-            if gap.isspace() and "\n\n" not in gap:
-                pieces[-1] = _Piece(last.rank, (last.span[0], unit.end), "prose")
-                continue
-        pieces.append(_Piece(candidate.rank, (unit.start, unit.end), unit.kind))
-    return pieces
+def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
+    ours, theirs = passages[one.rank], passages[other.rank]
+    if ours.document_id != theirs.document_id:
+        return False
+    moved = theirs.start - ours.start
+    return any(span[0] < moved + known[1] and moved + known[0] < span[1] for span in one.spans for known in other.spans)
 
 
-_WHITE = re.compile(r"\s+")
+# --- writing ------------------------------------------------------------------------------------------------------------
 
 
-def _shown(quote: str, kind: Kind, n: int) -> str:
-    """The quote as it reads in the answer: hard line breaks of prose undone, code kept as it is."""
-    if kind == "code":
-        return f"```\n{quote}\n```\n[{n}]"
-    return f"{'- ' if kind == 'item' else ''}{_WHITE.sub(' ', quote)} [{n}]"
+def _draft(best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str) -> Draft:
+    cited = _citations((best, *further), passages, first)
+    text = best.cited(first)
+    if further:
+        say = replies(language)
+        lines = [say.also]
+        n = first + len(best.spans)
+        for one in further:
+            lines.append(f"- {label_place(cited[n - first], say)}: {one.shown} {one.marks(n)}")
+            n += len(one.spans)
+        text += "\n\n" + "\n".join(lines)
+    return Draft(text, cited, True, 1.0)
 
 
-def requoted(cited: Sequence[Citation]) -> tuple[str, tuple[Citation, ...]]:
-    """Quotations as running text, numbered anew from 1, and the citations with these numbers."""
-    renumbered = tuple(replace(item, n=n) for n, item in enumerate(cited, start=1))
-    return " ".join(f"{_WHITE.sub(' ', item.quote)} [{item.n}]" for item in renumbered), renumbered
-
-
-def _draft(
-    chosen: Sequence[Candidate], passages: Sequence[Passage], terms: Terms, confidence: float, first: int
-) -> Draft:
-    missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
-    return replace(drafted(chosen, passages, first), confidence=confidence, insufficiencies=missing)
+def _citations(excerpts: Sequence[Excerpt], passages: Sequence[Passage], first: int) -> tuple[Citation, ...]:
+    places = [(one.rank, span) for one in excerpts for span in one.spans]
+    return tuple(citation(n, passages[rank], span) for n, (rank, span) in enumerate(places, start=first))
 
 
 def drafted(chosen: Sequence[Candidate], passages: Sequence[Passage], first: int = 1) -> Draft:
-    """Sentences of the passages as an answer, in the order of the passages; the number of the first citation is `first`."""
-    pieces = _pieces(chosen, passages)
-    cited = tuple(citation(n, passages[piece.rank], piece.span) for n, piece in enumerate(pieces, start=first))
+    """Candidates as a text, in the order of the passages, each quoted; the number of the first citation is `first`."""
+    ordered = sorted(chosen, key=lambda c: (c.rank, c.unit.start))
+    quoted = [Excerpt.whole(at, candidate) for at, candidate in enumerate(ordered)]
     text = ""
-    for piece, made in zip(pieces, cited, strict=True):
-        before = "prose" if made.n == first else pieces[made.n - first - 1].kind
-        gap = " " if piece.kind == before == "prose" else "\n"
-        text += (gap if text else "") + _shown(made.quote, piece.kind, made.n)
-    return Draft(text, cited, True, 1.0)
+    for at, one in enumerate(quoted):
+        gap = " " if at and one.kind == quoted[at - 1].kind == "prose" else "\n"
+        text += (gap if text else "") + one.cited(first + at)
+    return Draft(text, _citations(quoted, passages, first), True, 1.0)
+
+
+_WHITE = re.compile(r"\s+")
 
 
 # --- answers to the parts of a question, made one ---------------------------------------------------------------------
@@ -236,8 +246,8 @@ class AnsweredPart:
     draft: Draft
 
 
-def join_parts(parts: Sequence[AnsweredPart]) -> Draft:
-    """One paragraph for each part that is answered; the others stand in `insufficiencies`.
+def join_parts(parts: Sequence[AnsweredPart], language: str) -> Draft:
+    """A paragraph for each part: its quotation, or that nothing was found on it, which stands in `insufficiencies` too.
 
     `confidence` is the mean over all parts, an unanswered one counting 0. At least one part is answered.
     """
@@ -245,12 +255,23 @@ def join_parts(parts: Sequence[AnsweredPart]) -> Draft:
     missing = [part for part in parts if not part.draft.found]
     reasons = dict.fromkeys(reason for part in answered for reason in part.draft.insufficiencies)
     return Draft(
-        text="\n\n".join(part.draft.text for part in answered),
+        text="\n\n".join(_paragraph(part, language) for part in parts),
         citations=tuple(citation for part in answered for citation in part.draft.citations),
         found=True,
         confidence=fmean(part.draft.confidence if part.draft.found else 0.0 for part in parts),
         insufficiencies=(*(f"Not answered by the documents: {part.question}" for part in missing), *reasons),
+        evidence=answered[0].draft.evidence,
     )
+
+
+def _paragraph(part: AnsweredPart, language: str) -> str:
+    """Of a subject ("Nomad", not a question) with its name before it."""
+    name = part.question.strip()
+    if not part.draft.found:
+        return replies(language).nothing_on.format(name=name)
+    if name.endswith("?"):
+        return part.draft.text
+    return f"{name}:{chr(10) if part.draft.text.startswith('```') else ' '}{part.draft.text}"
 
 
 def repeats_only(draft: Draft, said: Sequence[Citation]) -> bool:

@@ -85,7 +85,7 @@ def choose(question: Question, plan: QueryPlan, means: Means = Means()) -> Route
         return Route("clarify", f"it cannot be told what is asked: {plan.intent.reason}")
     if intent in CONTINUED and last_exchange(question.history, means.context):
         return Route("converse", f"{intent} of the last answer: {plan.intent.reason}")
-    if plan.about_collection:
+    if plan.listing:
         return Route("aggregate", "it asks about the documents as such, which SQL answers completely")
     if plan.summarize or asks_summary(plan.text):
         return Route("summarize", "it asks for a summary, which reads everything in order")

@@ -18,8 +18,9 @@ from functools import partial
 from typing import Any, Final
 
 from app.answer.advice import rephrase
+from app.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH
 from app.answer.context import Context, assemble_with_graph
-from app.answer.extract import ENOUGH, AnsweredPart, extract, join_parts, repeats_only
+from app.answer.extract import AnsweredPart, extract, join_parts, repeats_only
 from app.answer.generate import generate
 from app.answer.refusal import not_mentioned
 from app.answering.absent import find_absent
@@ -64,7 +65,7 @@ class Material:
     visible: int
     parts: tuple[tuple[str, tuple[Passage, ...]], ...] = ()
     known: str = ""
-    enough: float = ENOUGH
+    enough: float = PRESENT_ENOUGH
     task: str = ""
     coverage: Coverage | None = None
     shown: tuple[Passage, ...] = ()
@@ -213,26 +214,37 @@ async def quote_from(run: Run, material: Material) -> Outcome:
 
 
 async def _extracted(run: Run, material: Material) -> Draft:
-    """Each sub-question from its own passages; the question as a whole where there are none, or none is answered."""
+    """Each sub-question from its own passages, one quotation for each; the question as a whole where there are none, or none
+    is answered."""
     parts: list[AnsweredPart] = []
     cited: list[Citation] = []
     for text, passages in material.parts:
-        draft = await _extract(run, material, text, passages, len(cited) + 1)
+        draft = await _extract(run, material, text, passages, len(cited) + 1, most=1)
         if draft.found and repeats_only(draft, cited):
             continue
         parts.append(AnsweredPart(text, draft))
         cited += draft.citations
     if any(part.draft.found for part in parts):
-        return join_parts(parts)
+        return join_parts(parts, run.plan.language)
     return await _extract(run, material, material.question, material.passages, 1)
 
 
-async def _extract(run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int) -> Draft:
+async def _extract(
+    run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int, *, most: int | None = None
+) -> Draft:
+    """`most`: quotations, where not as many as the settings say."""
     if absent := await find_absent(run, text, passages):
         return not_mentioned(absent, run.plan.language)
     settings, embedder = run.settings.answer, run.deps.embedder
+    if most is not None:
+        settings = settings.model_copy(update={"max_sentences": most})
     asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
-    return await extract(asked, passages, embedder, settings, first=first, known=material.known, enough=material.enough)
+    calibration = await run.deps.library.calibration(run.question.collection)
+    enough = min(material.enough, NAMED_ENOUGH) if run.plan.documents else material.enough
+    return await extract(
+        asked, passages, embedder, settings, first=first, known=material.known, enough=enough,
+        calibration=calibration,
+    )  # fmt: skip
 
 
 # --- what to do when nothing answers --------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Searching for an answer: one search, or several whose results are merged.
 
-Enhanced reads more, and searches for each sub-question and other phrasing besides the question itself.
+Without a chat model each sub-question is searched for; enhanced reads more, and searches for other phrasings too.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from app.errors import CairnError, ProviderError
 from app.providers.protocols import ChatModel
 from app.query.by_model import expand_by_model, split_by_model
 from app.query.filters import scoped
+from app.retrieve.operators import parse_operators
 from app.settings import RewriteSettings
 
 WIDE: Final = frozenset({"enhanced", "corrective"})
@@ -70,7 +71,7 @@ async def gather(
         return Gathered(passages, best_confidence(main), main.visible_passages, top_k, parts, degraded, main.graph)
     done, failed = await _more(run, asked, top_k)
     parts = tuple(
-        SubquestionPassages(text, result.passages[: run.settings.rag.top_k])
+        SubquestionPassages(parse_operators(text).text, result.passages[: run.settings.rag.top_k])
         for (purpose, text), result in done if purpose == "subquestion"
     )  # fmt: skip
     sure = [best_confidence(result) for (purpose, _), result in done if purpose == "subquestion"]
@@ -81,12 +82,13 @@ async def gather(
 
 
 def _further(run: Run) -> list[tuple[str, str]]:
-    """What is searched for besides the question, and why: parts and other phrasings of an enhanced one, and each of
-    several documents that the message names."""
+    """What is searched for besides the question, and why: its parts, other phrasings of an enhanced one, and each of several
+    documents that the message names."""
     named = run.plan.documents if 1 < len(run.plan.documents) <= MOST_NAMED else ()
     asked = [("document", scoped(run.plan.text, (name,))) for name in named]
+    if run.route.strategy in WIDE or run.deps.chat is None:  # without a model each part is quoted for itself
+        asked += [("subquestion", scoped(text, run.plan.documents)) for text in run.plan.subquestions]
     if run.route.strategy in WIDE:
-        asked += [("subquestion", text) for text in run.plan.subquestions]
         asked += [("expansion", text) for text in run.plan.expansions]
     return asked
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 from uuid import UUID
 
+from app.answer.confidence import UNCALIBRATED, Calibration
 from app.domain.code import CodeFinding, Symbol, SymbolQuery
-from app.domain.document import Holdings, ListedDocument
+from app.domain.document import DateFound, Holdings, ListedDocument, NameFound, Volume
 from app.domain.graph_view import CommunitySummary, Way
 from app.domain.passage import DocumentReading, Passage, SearchRequest, SearchResult
-from app.domain.plan import Vocabulary
+from app.domain.plan import ListRequest, Vocabulary
 from app.domain.principal import Principal
 from app.domain.question import Question, Turn
 from app.errors import NotFoundError
@@ -30,7 +31,7 @@ from app.retrieve.embed import query_vectors
 from app.retrieve.rerank import Reranked, rerank, wants_reranking
 from app.retrieve.search import nothing_found
 from app.settings import Settings
-from app.store import collections, holdings, passages, tools
+from app.store import collections, holdings, listing, passages, tools
 from app.store.holdings import look_up_words
 from app.store.passages import ChunkVector
 from app.store.session import Database
@@ -95,10 +96,18 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Reads for one caller; a collection that is gone holds nothing."""
+    """Reads for one run; a collection that is gone holds nothing. `names`: external id and title of the documents that it has
+    told of; `opened`: those of them whose words it has told."""
 
     database: Database
     principal: Principal
+    names: dict[UUID, tuple[str, str]] = field(default_factory=dict)
+    opened: set[UUID] = field(default_factory=set)
+
+    def _note(self, told: Iterable[Passage]) -> None:
+        for passage in told:
+            self.names[passage.document_id] = (passage.external_id, passage.title)
+            self.opened.add(passage.document_id)
 
     async def recall(self, session_id: str, limit: int) -> tuple[Turn, ...]:
         """The last messages of a conversation, oldest first."""
@@ -108,21 +117,65 @@ class Library:
         """In the order of the ids, without those that are gone."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             found = await passages.fetch(connection, self.principal, dict.fromkeys(ids))
+        self._note(found.values())
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
-    async def within(self, collection: str, ids: Sequence[UUID], *, filters: Mapping[str, Any] | None) -> list[Passage]:
-        """The same, without those of other collections, and of documents that do not meet the filters."""
+    async def within(
+        self, collection: str, wanted: Mapping[UUID, UUID | None], *, filters: Mapping[str, Any] | None
+    ) -> list[Passage]:
+        """The same, each with the chunk that it is wanted with, if any; without those of other collections, and of documents
+        that do not meet the filters."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            scope = await tools.in_scope(connection, self.principal, collection, dict(filters or {}), ids)
-            found = await passages.fetch(connection, self.principal, dict.fromkeys(key for key in ids if key in scope))
-        return [found[key] for key in dict.fromkeys(ids) if key in found]
+            scope = await tools.in_scope(connection, self.principal, collection, dict(filters or {}), list(wanted))
+            found = await passages.fetch(
+                connection, self.principal, {key: chunk for key, chunk in wanted.items() if key in scope}
+            )
+        self._note(found.values())
+        return [found[key] for key in wanted if key in found]
 
     async def documents(
-        self, collection: str, *, filters: Mapping[str, Any] | None = None, limit: int = 2000
+        self, collection: str, *, filters: Mapping[str, Any] | None = None, limit: int | None = None
     ) -> list[ListedDocument]:
-        """Indexed documents by external id; `filters` match metadata by containment."""
+        """Indexed documents by external id, at most `limit`; `filters` match metadata by containment."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)
+            found = await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)
+        self.names.update({one.id: (one.external_id, one.title) for one in found})
+        return found
+
+    async def find_listed(
+        self, collection: str, request: ListRequest, filters: Mapping[str, Any], *,
+        spelling: Literal["phrase", "words"] = "phrase", kinds: Sequence[str], titles: bool, among: Sequence[UUID] | None,
+    ) -> list[ListedDocument]:  # fmt: skip
+        """All documents that meet a request; see app/store/listing.py."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await listing.find_documents(
+                connection, self.principal, collection, request, filters,
+                spelling=spelling, kinds=kinds, titles=titles, among=among,
+            )  # fmt: skip
+        self.names.update({one.id: (one.external_id, one.title) for one in found})
+        return found
+
+    async def knows_kind(self, collection: str, kinds: Sequence[str], *, titles: bool) -> bool:
+        """Whether any document says of itself that it is of a kind which is called so."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.knows_kind(connection, self.principal, collection, kinds, titles=titles)
+
+    async def measure(self, documents: Sequence[UUID]) -> Volume:
+        """Pages and words of these documents."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.measure(connection, self.principal, documents)
+
+    async def find_names(self, documents: Sequence[UUID], kind: str, limit: int) -> tuple[list[NameFound], int]:
+        """Entities of a kind that these documents name, and how many there are in all."""
+        self.opened.update(documents)
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.find_names(connection, self.principal, documents, kind, limit)
+
+    async def find_dates(self, documents: Sequence[UUID], pattern: str) -> list[DateFound]:
+        """What is written in the form of a date in these documents."""
+        self.opened.update(documents)
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.find_dates(connection, self.principal, documents, pattern)
 
     async def titles(self, collection: str, limit: int) -> list[str]:
         """Titles of some documents."""
@@ -140,7 +193,14 @@ class Library:
             if len(found) < limit:
                 known = await tools.entities(connection, self.principal, collection, {}, "", limit)
                 found += [entity.name for entity in known[0] if entity.name not in found]
+            self.opened.update(await holdings.having(connection, self.principal, collection, found[:limit]))
         return found[:limit]
+
+    async def calibration(self, collection: str) -> Calibration:
+        """Of the confidence of quotations: the collection's own, or as shipped."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            kept = await collections.calibration(connection, self.principal, collection)
+        return Calibration.from_json(kept) if kept else UNCALIBRATED
 
     async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
         """How many documents of which kinds there are."""
@@ -170,7 +230,11 @@ class Library:
         """Passages in order of documents and places in them, all or evenly spread over what does not fit into
         `max_tokens`."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            return await passages.in_order(connection, self.principal, collection, documents, max_tokens, dict(filters))
+            found = await passages.in_order(
+                connection, self.principal, collection, documents, max_tokens, dict(filters)
+            )
+        self._note(found.passages)
+        return found
 
     async def largest_communities(self, collection: str, *, limit: int) -> list[CommunitySummary]:
         """The largest first; none where there are none."""

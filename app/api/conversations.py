@@ -45,7 +45,8 @@ _MESSAGES = [
 class MessageOut(BaseModel):
     """`metadata`: of an answer its `sources`, `confidence` and `grounded`; of a question that got none `outcome`
     (error or cancelled) and the `error`; `source_deleted_at` once a source is deleted. An answer that cites a deleted
-    document is empty."""
+    document is empty. `source_changed`: the answer cites a document that has other content by now; `changed_sources` are
+    the numbers of all such sources."""
 
     id: UUID
     role: Literal["user", "assistant"]
@@ -84,7 +85,11 @@ def message_out(message: SavedMessage) -> MessageOut:
     """As history shows it; sources as answers show them."""
     turn = message.turn
     sources: list[ChatSource] = [chat_source(source) for source in turn.sources]
-    shown = {"sources": [source.model_dump() for source in sources]} if turn.role == "assistant" else {}
+    shown: dict[str, Any] = {}
+    if turn.role == "assistant":
+        changed = [source.n for source in turn.sources if source.changed]
+        shown = {"source_changed": message.source_changed, "changed_sources": changed} if changed else {}
+        shown["sources"] = [source.model_dump() for source in sources]
     return MessageOut(
         id=turn.id,
         role=turn.role,

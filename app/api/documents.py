@@ -52,6 +52,7 @@ class Uploaded(BaseModel):
     name: str
     chunk_count: int
     duplicate: bool = Field(description="The collection had this file with this content already.")
+    notes: list[str] = Field([], description="What of the file was not read, such as scanned pages.")
     change: Change = Field(description="replaced: the collection had this file with other content.")
 
 

@@ -40,7 +40,7 @@ class RunOut(BaseModel):
         {
             "run_id": ID_EXAMPLE, "status": "running", "resumable": True, "started_at": "2026-11-22T10:00:00Z",
             "ended_at": None, "step": "generate", "percent": 85, "cancel_requested": False, "last_event_id": 7,
-            "events_url": f"/runs/{ID_EXAMPLE}/events",
+            "events_url": f"/runs/{ID_EXAMPLE}/events", "source_changed": False,
         }
     )  # fmt: skip
 
@@ -54,6 +54,7 @@ class RunOut(BaseModel):
     cancel_requested: bool
     last_event_id: int | None = Field(description="Events stored so far; null for a run that is not resumable.")
     events_url: str | None = Field(description="Where to read its events; null for a run that is not resumable.")
+    source_changed: bool = Field(description="The answer cites a document that has other content by now.")
 
 
 def _out(run: RunView) -> RunOut:
@@ -61,7 +62,7 @@ def _out(run: RunView) -> RunOut:
         run_id=run.id, status=run.status, resumable=run.resumable, started_at=run.started_at, ended_at=run.ended_at,
         step=run.progress.step if run.progress else None, percent=run.progress.percent if run.progress else None,
         cancel_requested=run.cancel_requested, last_event_id=run.last_seq,
-        events_url=f"/runs/{run.id}/events" if run.resumable else None,
+        events_url=f"/runs/{run.id}/events" if run.resumable else None, source_changed=run.source_changed,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 from app.commands.ask import answer_question, show_sources
 from app.commands.search import require_documents, where
-from app.commands.terminal import STDOUT, note, say, say_json, services
+from app.commands.terminal import STDOUT, count, note, say, say_json, services
 from app.domain.question import SavedMessage, SourceRef
 from app.errors import CairnError, NotFoundError
 from app.service import conversations as conversation_service
@@ -32,6 +32,7 @@ async def chat(session: str | None, collection: str | None) -> int:
         )
         found = await require_documents(opened, collection)
         note(f"Session {named}, collection {found.name}. {QUIT} ends; cairn history {named} shows what was said.")
+        await _note_changed(opened, named)
         interactive = sys.stdin.isatty()
         failed = False
         async for line in _lines("\n> " if interactive and STDOUT.is_terminal else ""):
@@ -40,6 +41,14 @@ async def chat(session: str | None, collection: str | None) -> int:
             if line:
                 failed |= not await _exchange(opened, line, found.name, named)
     return int(failed and not interactive)
+
+
+async def _note_changed(opened: Services, session: str) -> None:
+    changed = sum([message.source_changed async for message in _messages(opened, session)])
+    if changed:
+        note(
+            f"Source changed: {count(changed, 'answer')} of this conversation cite documents that have other content by now."
+        )
 
 
 async def _exchange(opened: Services, line: str, collection: str, session: str) -> bool:
@@ -122,10 +131,10 @@ def _show(message: SavedMessage) -> None:
         say(f"{turn.at:%Y-%m-%d %H:%M} you{outcome}", style="bold")
         say(turn.content + "\n")
         return
-    say(turn.content or "(deleted with a document that this answer cited)")
+    say(turn.content or "(deleted with a document that this answer stood on)")
     for source in turn.sources:
         if source.cited:
-            say(f"[{source.n}] {_source(source)}", style="cyan")
+            say(f"[{source.n}] {_source(source)}{' (source changed since)' if source.changed else ''}", style="cyan")
     say()
 
 

@@ -67,8 +67,18 @@ def show_failures(report: IngestReport, limit: int | None) -> None:
         note(f"... and {len(report.failed) - limit:,} more (cairn ingest --verbose lists all)")
 
 
+def show_notes(report: IngestReport, limit: int | None) -> None:
+    """What was not read of documents that are indexed, on stderr; at most `limit` of them."""
+    noted = [outcome for outcome in report.indexed if outcome.notes]
+    for outcome in noted[:limit]:
+        note(f"note: {outcome.external_id}: {'; '.join(outcome.notes)}")
+    if limit is not None and len(noted) > limit:
+        note(f"... and notes on {len(noted) - limit:,} more (cairn ingest --verbose lists all)")
+
+
 def _show(report: IngestReport, verbose: bool) -> None:
     show_failures(report, None if verbose else SHOWN)
+    show_notes(report, None if verbose else SHOWN)
     if verbose:
         for outcome in report.indexed:
             say(f"{outcome.change}: {outcome.external_id}")

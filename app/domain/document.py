@@ -53,7 +53,7 @@ class LoadedDocument:
     `markup` decides how sections are found: Markdown headings, none, or the symbols of `code_language`
     (a name of langchain_text_splitters.Language, e.g. "python"). Word and HTML files are rendered as Markdown. Each paragraph of
     `rows` makes sense alone, so that no part of one is repeated where the text is cut. `outline`:
-    the symbols, where they could be read (app/ingest/outlines.py).
+    the symbols, where they could be read (app/ingest/outlines.py). `notes`: what of the file was not read, for people.
     """
 
     text: str
@@ -63,6 +63,7 @@ class LoadedDocument:
     pages: tuple[PageStart, ...] = ()
     code_language: str | None = None
     outline: Outline | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,7 @@ class PreparedDocument:
     passages: tuple[PreparedPassage, ...]
     chunks: tuple[PreparedChunk, ...]
     graph: DocumentGraph = NO_GRAPH
+    notes: tuple[str, ...] = ()
 
     @property
     def token_count(self) -> int:
@@ -179,7 +181,8 @@ Change = Literal["added", "replaced", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """A document that is searchable now. `duplicate`: it was so before, with this very content."""
+    """A document that is searchable now. `duplicate`: it was so before, with this very content. `notes`: what of its file was
+    not read, such as scanned pages."""
 
     external_id: str
     name: str
@@ -188,6 +191,7 @@ class Indexed:
     passage_count: int
     chunk_count: int
     duplicate: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def change(self) -> Change:
@@ -232,7 +236,7 @@ def upload_result(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """The body of an upload's answer."""
     uploaded = [
         {"id": str(item.document_id), "name": item.name, "chunk_count": item.chunk_count, "duplicate": item.duplicate,
-         "change": item.change}
+         "change": item.change, "notes": list(item.notes)}
         for item in outcomes
         if isinstance(item, Indexed)
     ]  # fmt: skip
@@ -254,7 +258,8 @@ def count_outcomes(outcomes: Sequence[Outcome]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class ListedDocument:
-    """A document as a list names it; `pages` is None where it has none."""
+    """A document as a list names it; `pages` is None where it has none. `stated_year`: what its metadata say; `passage_id` is the
+    passage that shows why it is listed, by `term` where it was asked for one."""
 
     id: UUID
     external_id: str
@@ -263,6 +268,39 @@ class ListedDocument:
     language: str | None
     pages: int | None
     updated_at: datetime
+    stated_year: int | None = None
+    passage_id: UUID | None = None
+    term: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """How much these documents are; `paged` of them have pages."""
+
+    documents: int
+    words: int
+    pages: int
+    paged: int
+
+
+@dataclass(frozen=True, slots=True)
+class NameFound:
+    """A person, an organisation or a place, in so many documents, and where it is first named (code points of the document)."""
+
+    name: str
+    documents: int
+    passage_id: UUID
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class DateFound:
+    """A date as it is written somewhere, the documents in which it is, and its first passage."""
+
+    said: str
+    documents: frozenset[UUID]
+    passage_id: UUID
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,39 @@ class Vocabulary:
     language: str | None = None
 
 
+ListedUnit = Literal["documents", "pages", "words", "people", "organisations", "places", "dates"]
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """What a message wants listed or counted, and of which documents (app/query/listing.py).
+
+    `mentioned`: terms that must all stand in a document, each in one of several ways; `excluded`: none of them may.
+    `authors` wrote it; `sources`: where it is from, a person, an organisation or a place. `years`: first and last one.
+    `language` is an ISO 639-1 code, `format` a part of the media type, `kind` a word like "reports". `within`: names of
+    documents that are looked into. `age`: the newest or the oldest alone. `of_the_last`: of those that were listed before.
+    """
+
+    form: Literal["list", "count"] = "list"
+    unit: ListedUnit = "documents"
+    kind: str = ""
+    mentioned: tuple[tuple[str, ...], ...] = ()
+    excluded: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    years: tuple[int, int] | None = None
+    language: str | None = None
+    format: str | None = None
+    within: tuple[str, ...] = ()
+    age: Literal["newest", "oldest"] | None = None
+    of_the_last: bool = False
+
+    @property
+    def restricted(self) -> bool:
+        """Whether it asks for some of the documents only."""
+        return self != ListRequest(self.form, self.unit)
+
+
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
     """A message, understood. `text` is what to retrieve by: the message itself, or rewritten to stand alone.
@@ -84,7 +117,7 @@ class QueryPlan:
     `rewritten_by`: None where `text` is the message, else "rules" or the name of a model; `carried` came from the
     conversation, `rewrite_reason` says by which rule. `subquestions` are
     independent questions (empty: one question); `expansions` other phrasings; `filters` metadata extracted from the
-    message. `about_collection`: it asks about the documents as such (how many, which). `summarize`: of the whole
+    message. `listing`: it asks about the documents as such (how many, which). `summarize`: of the whole
     collection or of one document, in order; `documents`: external ids of the documents that the message names,
     to be searched or summarized alone. `timings_ms` by step. `degraded`: what did not work on the way.
     """
@@ -105,7 +138,7 @@ class QueryPlan:
     carried: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
     summarize: bool = False
-    about_collection: bool = False
+    listing: ListRequest | None = None
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     usage: Mapping[str, Any] = field(default_factory=dict)

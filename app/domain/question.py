@@ -34,7 +34,8 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class SourceRef:
     """A source of an answer as a message remembers it. `preview` is at most 200 characters and empty once the
-    document is deleted; `deleted` says so. Spans are code points in `version` of the document's text."""
+    document is deleted; `deleted` says so. Spans are code points in `version` of the document's text; `changed`: it has a later
+    one by now."""
 
     n: int
     document_id: UUID
@@ -50,6 +51,7 @@ class SourceRef:
     preview: str
     cited: bool = True
     deleted: bool = False
+    changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +73,8 @@ class SavedMessage:
     position: int
     turn: Turn
     notes: Mapping[str, Any]
+
+    @property
+    def source_changed(self) -> bool:
+        """Whether the answer cites text of an earlier version of a document."""
+        return any(source.cited and source.changed for source in self.turn.sources)

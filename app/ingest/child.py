@@ -39,6 +39,7 @@ class DocumentLimits(NamedTuple):
     max_pages: int
     max_text_chars: int
     max_unpacked_bytes: int
+    parse_seconds: int
 
 
 def main() -> None:
@@ -85,7 +86,7 @@ def _error(error: CairnError) -> _HeadAndBody:
 
 
 def _load_document(request: Mapping[str, Any], content: bytes) -> _HeadAndBody:
-    """media_type, limits -> title, pages; the text as UTF-8."""
+    """media_type, limits -> title, pages, notes; the text as UTF-8."""
     from app.ingest.loaders import kind_of_media_type, load
 
     kind = kind_of_media_type(request["media_type"])
@@ -93,7 +94,7 @@ def _load_document(request: Mapping[str, Any], content: bytes) -> _HeadAndBody:
         raise ParseError(f"there is no loader for {request['media_type']}")
     document = load(content, kind, DocumentLimits(*request["limits"]))
     pages = [(page.start, page.number) for page in document.pages]
-    return {"title": document.title, "pages": pages}, document.text.encode()
+    return {"title": document.title, "pages": pages, "notes": document.notes}, document.text.encode()
 
 
 def _outline_code(request: Mapping[str, Any], content: bytes) -> _HeadAndBody:

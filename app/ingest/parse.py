@@ -16,6 +16,7 @@ from app.ingest.loaders.titles import better_title
 from app.language.text import normalise
 from app.settings import IngestSettings
 
+_LONGEST_NOTE: Final = 500
 _BYTES_PER_CHARACTER: Final = 4
 """At most, in UTF-8."""
 
@@ -45,7 +46,7 @@ async def _load(source: Source, limits: IngestSettings) -> LoadedDocument:
 
 
 async def _parse_apart(content: bytes, kind: FileKind, limits: IngestSettings) -> LoadedDocument:
-    bounds = DocumentLimits(limits.max_pages, limits.max_text_chars, limits.max_unpacked_bytes)
+    bounds = DocumentLimits(limits.max_pages, limits.max_text_chars, limits.max_unpacked_bytes, limits.parse_seconds)
     request = {"task": "load", "media_type": kind.media_type, "limits": bounds}
     child = await ConfinedProcess.start(memory_bytes=limits.parse_memory_bytes, cpu_seconds=limits.parse_seconds)
     async with child:
@@ -79,5 +80,6 @@ def _document(head: Mapping[str, Any], text: str, kind: FileKind, limits: Ingest
         markup=kind.loader.markup,
         title=None if title is None else normalise(str(title)),
         pages=pages,
+        notes=tuple(str(note)[:_LONGEST_NOTE] for note in head["notes"]),
         code_language=kind.code_language,
     )

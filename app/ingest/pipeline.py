@@ -163,7 +163,10 @@ async def _load(
             )
     try:
         loaded = await outlines.outlined(await parse(source, target.settings.ingest), source.external_id)
-        ready = await asyncio.to_thread(prepare, source, loaded, target.settings, target.embedder.tokens, dominant)
+        ready = await asyncio.to_thread(
+            prepare, source, loaded, target.settings, target.embedder.tokens, dominant,
+            most_tokens=target.embedder.max_tokens,
+        )  # fmt: skip
         if len(ready.chunks) > GROUP_CHUNKS:  # long enough for somebody to look
             await _status(database, target, source, "embedding")
         return ready

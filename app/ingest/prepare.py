@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from app.domain.document import (
+    ChunkDraft,
     LoadedDocument,
     PassageDraft,
     PreparedChunk,
@@ -22,7 +26,9 @@ from app.graph.rows import document_graph
 from app.ingest.chunkers import chunk
 from app.language.identifiers import identifier_terms
 from app.language.identify import detect_language, passage_configuration
+from app.language.tables import Table, describe_row, tables_in
 from app.providers.protocols import TokenCounter
+from app.providers.windows import windows
 from app.settings import Settings
 
 
@@ -32,21 +38,55 @@ def source_hash(source: Source) -> bytes:
 
 
 def embed_text(title: str | None, headings: tuple[str, ...], content: str) -> str:
-    """What the embedding model sees: the chunk under its title and innermost heading."""
+    """What the embedding model sees: the chunk, its rows in words (`describe_tables`), under its title and innermost heading."""
     context = [part for part in (title, headings[-1] if headings else None) if part]
     return "\n".join(dict.fromkeys([*context, content]))
 
 
-def search_terms(title: str | None, headings: tuple[str, ...], content: str) -> str:
-    """Lexemes that the passage's own words lack: title, headings, whole and split identifiers."""
-    context = " ".join(dict.fromkeys(part for part in (title, *headings) if part))
+def search_terms(title: str | None, headings: tuple[str, ...], content: str, above: str = "") -> str:
+    """Lexemes that the passage's own words lack: title, headings, `above` (`names_above`), whole and split identifiers."""
+    context = " ".join(dict.fromkeys(part for part in (title, *headings, above) if part))
     return f"{context} {identifier_terms(f'{context} {content}')}".strip()
 
 
+def names_above(tables: Sequence[Table], start: int) -> str:
+    """Header and group of the row that a passage begins with, where they stand before it; else ""."""
+    at = bisect_left(tables, start, key=lambda table: table.span[0]) - 1
+    if at < 0 or start >= tables[at].span[1]:
+        return ""
+    table = tables[at]
+    row = bisect_right(table.rows, start, key=lambda row: row.end)
+    return " ".join([*table.header, table.rows[row].group if row < len(table.rows) else ""]).strip()
+
+
+def describe_tables(text: str, tables: Sequence[Table], span: tuple[int, int]) -> str:
+    """The text of a span with each row in words: group, label, header and value together, and no header line. Of a row that
+    reaches over the span, the cells in it."""
+    start, end = span
+    parts: list[str] = []
+    position = start
+    for table in tables[bisect_right(tables, start, key=lambda table: table.span[1]) :]:
+        if table.span[0] >= end:
+            break
+        parts.append(text[position : table.span[0]])
+        if table.header and table.header[0]:
+            parts.append(table.header[0] + "\n")  # names the labels, or says what all values are counted in
+        first, last = (bisect_right(table.rows, place, key=lambda row: row.end) for place in span)
+        for row in table.rows[first : last + 1]:
+            if row.start < end and not row.is_group:
+                columns = [at for at, cell in enumerate(row.cell_spans) if cell[0] < end and cell[1] > start and at]
+                parts.append(describe_row(table, row, columns) + "\n")
+        position = min(table.span[1], end)
+    return "".join((*parts, text[position:end])).strip() or text[start:end]
+
+
 def prepare(
-    source: Source, loaded: LoadedDocument, settings: Settings, tokens: TokenCounter, dominant: str | None = None
-) -> PreparedDocument:
+    source: Source, loaded: LoadedDocument, settings: Settings, tokens: TokenCounter, dominant: str | None = None, *,
+    most_tokens: int | None = None,
+) -> PreparedDocument:  # fmt: skip
     """Cut, describe and hash. Raises EmptyDocumentError when there is no text.
+
+    `most_tokens`: what the embedding model reads at once; a chunk that is longer, with its title and heading, becomes several.
 
     Each passage is stemmed in its own language, an uncertain one as its document, an uncertain document as most of the
     collection (`dominant`, None while that is empty), else as the setting says; code always as the setting says.
@@ -58,15 +98,17 @@ def prepare(
     default = settings.ingest.language
     detect = settings.ingest.detect_language and loaded.markup != "code"
     language, config = detect_language(loaded.text, dominant or default) if detect else (None, default)
+    tables = () if loaded.markup == "code" else tables_in(loaded.text)
+    fitting = Fitting(tokens, most_tokens)
     passages: list[PreparedPassage] = []
     chunks: list[PreparedChunk] = []
     for draft in drafts:
         content = loaded.text[draft.start : draft.end]
-        terms = search_terms(title, draft.headings, content)
+        terms = search_terms(title, draft.headings, content, names_above(tables, draft.start))
         spoken = passage_configuration(content, config) if detect else config
         passage = PreparedPassage(new_id(), draft, content, terms, spoken)
         passages.append(passage)
-        chunks.extend(_chunks(loaded.text, title, passage.id, draft, len(chunks)))
+        chunks.extend(_chunks(loaded.text, tables, title, passage.id, draft, len(chunks), fitting))
     graph = NO_GRAPH
     if settings.graph.enabled and loaded.markup != "code":
         graph = document_graph(loaded.text, passages, title=title or "", language=language, settings=settings.graph)
@@ -83,15 +125,62 @@ def prepare(
         passages=tuple(passages),
         chunks=tuple(chunks),
         graph=graph,
+        notes=loaded.notes,
     )
 
 
-def _chunks(text: str, title: str | None, passage_id: UUID, draft: PassageDraft, first: int) -> list[PreparedChunk]:
-    prepared = []
-    for number, piece in enumerate(draft.chunks):
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """Cuts chunks so that the model reads them to the end under their title and heading."""
+
+    tokens: TokenCounter
+    most_tokens: int | None
+    _contexts: dict[str, int] = field(default_factory=dict)
+
+    def cut(
+        self, text: str, piece: ChunkDraft, context: str, describe: Callable[[ChunkDraft], str]
+    ) -> list[ChunkDraft]:
+        """The chunk, or the parts of it in order. `describe`: what is embedded of one, under its context.
+
+        A context that would take more than half of what is read is not made room for: the embedder reads such a text in
+        windows.
+        """
+        if self.most_tokens is None:
+            return [piece]
+        if context not in self._contexts:
+            self._contexts[context] = self.tokens.count(context) if context else 0
+        room = max(self.most_tokens - self._contexts[context], self.most_tokens // 2)
+        content, described = text[piece.start : piece.end], describe(piece)
+        total = piece.token_count if described == content else self.tokens.count(described)
+        if total <= room:
+            return [piece]
+        spans = windows(content, max(piece.token_count * room // total, 1), self.tokens)
+        if len(spans) < 2:
+            return [piece]
+        parts = [self._part(text, piece, *span) for span in spans]
+        return [fitting for part in parts for fitting in self.cut(text, part, context, describe)]
+
+    def _part(self, text: str, piece: ChunkDraft, start: int, end: int) -> ChunkDraft:
+        start, end = piece.start + start, piece.start + end
+        return ChunkDraft(piece.ordinal, start, end, self.tokens.count(text[start:end]))
+
+
+def _chunks(
+    text: str, tables: Sequence[Table], title: str | None, passage_id: UUID, draft: PassageDraft, first: int,
+    fitting: Fitting,
+) -> list[PreparedChunk]:  # fmt: skip
+    def describe(piece: ChunkDraft) -> str:
+        return describe_tables(text, tables, (piece.start, piece.end)) if tables else text[piece.start : piece.end]
+
+    prepared: list[PreparedChunk] = []
+    pieces: list[ChunkDraft] = []
+    for drafted in draft.chunks:
+        context = embed_text(title, landmark_at(draft.landmarks, drafted.start).headings, "")
+        pieces += fitting.cut(text, drafted, context, describe)
+    for number, piece in enumerate(pieces):
         content = text[piece.start : piece.end]
         landmark = landmark_at(draft.landmarks, piece.start)
-        embedded = embed_text(title, landmark.headings, content)
+        embedded = embed_text(title, landmark.headings, describe(piece))
         prepared.append(
             PreparedChunk(
                 id=new_id(),

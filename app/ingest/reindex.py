@@ -63,7 +63,8 @@ def _prepare(
 ) -> PreparedDocument:
     title = stored.title if title_was_embedded(stored.title, chunks) else None
     source = Source(stored.external_id, stored.title, b"", title=title)
-    return prepare(source, loaded, target.settings, target.embedder.tokens, dominant)
+    embedder = target.embedder
+    return prepare(source, loaded, target.settings, embedder.tokens, dominant, most_tokens=embedder.max_tokens)
 
 
 def recover(text: str, media_type: str, passages: Sequence[Any]) -> LoadedDocument:
@@ -90,8 +91,8 @@ def title_was_embedded(title: str, chunks: Sequence[Any]) -> bool:
             hashlib.sha256(embed_text(name, tuple(row["headings"]), row["content"]).encode()).digest()
             for name in (title, None)
         )
-        # under a heading that is the title, both are the same and tell nothing
-        if titled != bare and row["content_hash"] is not None:
+        # under a heading that is the title, both are the same and tell nothing; of a table something else was embedded
+        if titled != bare and row["content_hash"] is not None and bytes(row["content_hash"]) in (titled, bare):
             return titled == bytes(row["content_hash"])
     return bool(title)
 

@@ -42,8 +42,10 @@ SHARED: Final[Mapping[str, str]] = {
     "relation": r"(?P<role>[\w-]+(?: [\w-]+)?)",
 }
 """Definitions that every file may use."""
-_LEFT_TO_ROOMS: Final = frozenset({"the", "kind", "name", "file", "module", "path"})
-"""Names that app/graph/code/questions.py fills."""
+_LEFT_TO_ROOMS: Final = frozenset(
+    {"the", "kind", "name", "file", "module", "path", "x", "year", "high", "tongue", "type"}
+)
+"""Names that app/graph/code/questions.py and app/query/listing.py fill."""
 _REFERENCE: Final = re.compile(r"(?<!\?P)<(\w+)>")
 
 
@@ -177,16 +179,88 @@ class Questions(_Section):
 
 
 class Complexity(_Section):
-    """Folded: words of more than looking something up, and questions about the collection (app/query/complexity.py)."""
+    """Folded: words of more than looking something up, (app/query/complexity.py)."""
 
     causal: Patterns = ()
     analysis: Patterns = ()
     comparison: Patterns = ()
     multi_step: Patterns = ()
     synthesis: Patterns = ()
-    about_collection: Patterns = ()
     vague: Words = NONE
     """Content words by form that say nothing alone: "things"."""
+
+
+class Lists(_Section):
+    """Lists and counts of documents, and of what they name (app/query/listing.py): folded, read from left to right."""
+
+    leading: Patterns = ()
+    """What may stand before everything: "please", "can you tell me"."""
+    count: Patterns = ()
+    order: Patterns = ()
+    ask: Patterns = ()
+    """How one asks for a number, tells somebody to list, asks which."""
+    them: Patterns = ()
+    """Asks which of those that were listed."""
+    determiners: Patterns = ()
+    """Before the noun: "all", "the"."""
+    documents: Patterns = ()
+    """Documents of any kind."""
+    kinds: Mapping[str, Words] = Field(default_factory=dict)
+    """Documents of one kind each, with inflections; the same key in every language."""
+    pages: Patterns = ()
+    words: Patterns = ()
+    people: Patterns = ()
+    organisations: Patterns = ()
+    places: Patterns = ()
+    dates: Patterns = ()
+    """What else is counted, or listed."""
+    months: str = ""
+    """In order, each with its abbreviations behind bars."""
+    byline: Patterns = ()
+    """What stands before the name of an author in a text."""
+    dates_of: Patterns = ()
+    """Between the parts of a date: "of"."""
+    newest: Patterns = ()
+    oldest: Patterns = ()
+    clauses: tuple[
+        tuple[
+            Literal[
+                "about",
+                "on",
+                "not",
+                "by",
+                "from",
+                "in",
+                "year",
+                "since",
+                "after",
+                "before",
+                "between",
+                "language",
+                "type",
+                "newest",
+                "oldest",
+                "skip",
+                "named",
+                "named_in",
+            ],
+            str,
+        ],
+        ...,
+    ] = ()
+    """What may follow, in the order in which it is tried: the role of <x>, or of <year>, <high>, <tongue>, <type>. "on" is
+    "about" by a word that may also stand inside a value; "in" and "named_in" name documents; "named" asks what stands in
+    them; "skip" says nothing."""
+    trailing: Patterns = ()
+    """What may end the message: "please"."""
+    but: Patterns = ()
+    """Before a clause, besides "and"."""
+    articles: Words = NONE
+    """Before a value, not part of it."""
+    tongues: Mapping[str, str] = Field(default_factory=dict)
+    """What languages are called, by code, with inflections."""
+    whole: Patterns = ()
+    """Asks for all documents in other ways: "what is in this collection"."""
 
 
 class Related(_Section):
@@ -253,6 +327,7 @@ class Filters(_Section):
     year_keys: Written = NONE
     author_keys: Written = NONE
     topic_keys: Written = NONE
+    kind_keys: Written = NONE
     """Metadata keys that may hold each kind of wish."""
 
 
@@ -403,6 +478,30 @@ class Symbols(_Section):
     """Words for what holds code; beside one a plain word is meant as a name of code: "which files import x"."""
 
 
+class AskedKinds(_Section):
+    """What kind of thing a question asks for, and what shows in a text that it is there (app/answer/asked.py); as written."""
+
+    number: Patterns = ()
+    time: Patterns = ()
+    person: Patterns = ()
+    reason: Patterns = ()
+    definition: Patterns = ()
+    """Questions for these."""
+    commands: Patterns = ()
+    """Folded: questions for what is typed or written in code."""
+    times: Patterns = ()
+    """Words for spans and points of time, beside numbers."""
+    reasons: Patterns = ()
+    """Words that bring a reason or a purpose."""
+    defines: Patterns = ()
+    """Words that say what something is."""
+    measures: Words = NONE
+    """Say of a value only that it is one."""
+    most: Patterns = ()
+    least: Patterns = ()
+    """Ask for the row or column with the largest or the smallest value."""
+
+
 class Claims(_Section):
     """What turns a statement round (app/answer/ground)."""
 
@@ -443,8 +542,26 @@ class Replies(_Section):
     quotes: str = "“{}”"
     holds: tuple[str, str] = ("", "")
     mentions: tuple[str, str] = ("", "")
+    fits: tuple[str, str] = ("", "")
     """For one document and for several."""
+    conditions: Mapping[str, str] = Field(default_factory=dict)
+    """What listed documents had to meet, by the field of ListRequest; "all_words": a term was looked for word by word."""
+    named: Mapping[str, tuple[str, str]] = Field(default_factory=dict)
+    """How many people, organisations, places and dates, pages and words there are; for one and for several."""
+    by_rules: str = ""
+    """That names are recognised by rules."""
+    newest: Mapping[str, str] = Field(default_factory=dict)
+    """Before the newest and oldest document: by its year, by when it was indexed."""
+    nearest: str = ""
+    in_documents: tuple[str, str] = ("", "")
+    outline: Mapping[str, str] = Field(default_factory=dict)
+    """Before and after an outline."""
     more: str = ""
+    also: str = ""
+    """Before other places that say it."""
+    nothing_on: str = ""
+    """Of a part or subject of a question, `{name}`, that nothing answers."""
+    page: str = ""
     unready: str = ""
     pages: str = ""
     subject: str = ""
@@ -513,6 +630,7 @@ class Language(_Section):
     messages: Messages = Messages()
     questions: Questions = Questions()
     complexity: Complexity = Complexity()
+    lists: Lists = Lists()
     related: Related = Related()
     split: Split = Split()
     carry: Carry = Carry()
@@ -525,6 +643,7 @@ class Language(_Section):
     numbers: Numbers = Numbers()
     graph: Graph = Graph()
     symbols: Symbols = Symbols()
+    asked: AskedKinds = AskedKinds()
     claims: Claims = Claims()
     guards: Guards = Guards()
     replies: Replies = Replies()
@@ -537,6 +656,14 @@ class Language(_Section):
         bounded = [f"(?:{_bounded(pattern, self.spellings)})" for pattern in patterns]
         return re.compile("|".join(bounded) or r"\A(?!)")
 
+    def opening(self, pattern: str) -> re.Pattern[str]:
+        """The same of a pattern that something follows: after a space or an apostrophe of it a word may go on."""
+        bounded = _bounded(pattern, self.spellings).removesuffix(_WORD_ENDS)
+        return re.compile(rf"(?:{bounded})(?:(?<=[\s'])|{_WORD_ENDS})")
+
+
+_WORD_ENDS: Final = r"(?!\w)"
+
 
 def _bounded(pattern: str, spellings: Mapping[str, str]) -> str:
     pattern = pattern.replace("ß", "ss")
@@ -544,7 +671,7 @@ def _bounded(pattern: str, spellings: Mapping[str, str]) -> str:
         pattern = pattern.replace(letter, f"(?:{fold(letter)}|{letters})")
     bare = "".join(c for c in unicodedata.normalize("NFKD", pattern) if not unicodedata.combining(c))
     before = "" if bare.startswith("^") else r"(?<!\w)"
-    after = "" if bare.endswith("$") else r"(?!\w)"
+    after = "" if bare.endswith("$") else _WORD_ENDS
     return f"{before}{bare}{after}"
 
 

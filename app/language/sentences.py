@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from app.language.lexicon import every
+from app.language.tables import PIECE_CHARS, tables_in
 
 Span = tuple[int, int]
 """Half-open range of code points."""
@@ -20,6 +21,9 @@ Kind = Literal["prose", "heading", "item", "row", "code"]
 
 LONGEST_UNIT: Final = 1000
 """Code points; text without punctuation (logs, extracted tables) is cut at a line end or space before this."""
+
+LONGEST_ROW: Final = PIECE_CHARS
+"""Code points; no row that a loader writes is longer, so that none is cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ def split_sentences(text: str) -> list[Span]:
 
 def split_units(text: str, *, code: bool = False) -> list[Unit]:
     """Units in order. `code`: the text is source code, so it is cut at blank lines only."""
-    blocks = _code_groups(text, 0, len(text)) if code else _blocks(text)
+    blocks = _code_groups(text, 0, len(text)) if code else _blocks_and_rows(text)
     return [Unit(start, end, block.kind) for block in blocks for start, end in _cut(text, block)]
 
 
@@ -51,11 +55,21 @@ _RULE = re.compile(r"[ \t]*[-=_*|:+][-=_*|:+ \t]*")
 _LEADERS = re.compile(r"\.{4}|(?:\. ){4}|…{2}")
 
 
-def _blocks(text: str) -> Iterator[Unit]:
+def _blocks_and_rows(text: str) -> Iterator[Unit]:
+    """The rows of tables, and the blocks of what stands between tables. A header is no unit: rows are quoted with it."""
+    start = 0
+    for table in tables_in(text):
+        yield from _blocks(text, start, table.span[0])
+        yield from (Unit(row.start, row.end, "row") for row in table.rows)
+        start = table.span[1]
+    yield from _blocks(text, start, len(text))
+
+
+def _blocks(text: str, first: int, last: int) -> Iterator[Unit]:
     """Blocks of one kind; fences, rules and blank lines belong to none."""
     opened: Unit | None = None
     fence: tuple[str, int] | None = None
-    for line in _LINE.finditer(text):
+    for line in _LINE.finditer(text, first, last):
         start, end = line.span()
         mark = _FENCE.match(text, start, end)
         if fence and mark and mark[1].startswith(fence[0]):
@@ -76,7 +90,7 @@ def _blocks(text: str) -> Iterator[Unit]:
     if opened:
         yield opened
     if fence:  # never closed, for instance because the passage ends first
-        yield from _code_groups(text, fence[1], len(text))
+        yield from _code_groups(text, fence[1], last)
 
 
 def _classify(text: str, start: int, end: int) -> Unit | None:
@@ -120,7 +134,7 @@ def _cut(text: str, block: Unit) -> Iterator[Span]:
     else:
         spans = iter([(block.start, block.end)])
     for start, end in spans:
-        for piece in _bounded(text, start, end):
+        for piece in _bounded(text, start, end, LONGEST_ROW if block.kind == "row" else LONGEST_UNIT):
             if trimmed := _trim(text, *piece, lines=block.kind == "code"):
                 yield trimmed
 
@@ -133,9 +147,9 @@ def _trim(text: str, start: int, end: int, *, lines: bool) -> Span | None:
     return (start + left, start + right) if right > left else None
 
 
-def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
-    while end - start > LONGEST_UNIT:
-        limit = start + LONGEST_UNIT
+def _bounded(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
+    while end - start > longest:
+        limit = start + longest
         cut = max(text.rfind("\n", start + 1, limit), 0) or max(text.rfind(" ", start + 1, limit), 0) or limit
         yield start, cut
         start = cut

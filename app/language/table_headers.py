@@ -57,7 +57,7 @@ def arrange(rows: Sequence[Sequence[str]], header_rows: int | None = None) -> tu
     grid = _rectangle(rows)
     if not grid:
         return [], []
-    count = find_header_rows(grid) if header_rows is None else min(header_rows, len(grid))
+    count = find_header_rows(grid) if header_rows is None else len(_rectangle(rows[:header_rows]))
     if count == len(grid):
         count = min(count, 1)  # a table of nothing but words
     head, body = grid[:count], grid[count:]
@@ -82,6 +82,8 @@ def find_header_rows(grid: Sequence[Sequence[str]]) -> int:
     """How many rows at the top name the columns. The first row does unless it holds values; the next ones do while they hold
     none and go on with what the rows above leave open: their first cell is empty or in brackets, or they name columns that
     the rows above do not."""
+    if _is_list_of_fields(grid):
+        return 0
     first = _first_value_row(grid)
     limit = min(_MOST_HEADER_ROWS, len(grid))
     if first == 0:
@@ -101,6 +103,12 @@ def find_header_rows(grid: Sequence[Sequence[str]]) -> int:
         if not named and len(row) == 1:
             break
     return count
+
+
+def _is_list_of_fields(grid: Sequence[Sequence[str]]) -> bool:
+    """Whether two columns are names that end in a colon, and what they stand for."""
+    named = [row for row in grid if row[0].endswith(":") and len(row) == 2 and row[1] and not is_year(row[1])]
+    return grid[0] in named and 2 * len(named) >= len(grid)
 
 
 def _first_value_row(grid: Sequence[Sequence[str]]) -> int:

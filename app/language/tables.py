@@ -18,7 +18,18 @@ from typing import Final
 
 from app.language.table_headers import COVERED, arrange, is_value, is_year
 
-__all__ = ["COVERED", "Row", "Table", "describe_row", "is_value", "is_year", "render_table", "tables_in"]
+__all__ = [
+    "COVERED",
+    "PIECE_CHARS",
+    "Row",
+    "Table",
+    "TableWriter",
+    "describe_row",
+    "is_value",
+    "is_year",
+    "render_table",
+    "tables_in",
+]
 
 PIECE_CHARS: Final = 1500
 """A table longer than this is written in pieces, each with the header: what a passage holds beside its heading."""
@@ -26,6 +37,7 @@ _HEADER_CHARS: Final = PIECE_CHARS // 3
 """With a longer header line each row becomes lines of `header: value`: repeated headers would outweigh the rows."""
 
 _MOST_COLUMNS: Final = 200
+_MOST_GROUPS: Final = 3
 
 Span = tuple[int, int]
 """Half-open range of code points."""
@@ -36,7 +48,7 @@ class Row:
     """One row of a table. `start` and `end`: from its first to its last cell with text, so without the outer bars.
 
     `cells`: what stands in each column, bars unescaped, "" where nothing does; `cell_spans`: where.
-    `group`: the label-only rows above that it belongs to, joined by " / "; "" for none. A row that is such a label itself
+    `group`: the label-only rows above that it belongs to, joined by " / "; "" for none. A label that the row below belongs to
     has `is_group`.
     """
 
@@ -83,14 +95,17 @@ def render_table(rows: Sequence[Sequence[str]], *, header_rows: int | None = Non
         return ""
     if not body:
         header, body = [""] * len(header), [header]  # a header of nothing is a row
-    writer = _Writer(header)
+    writer = TableWriter(header)
     for row in body:
         writer.add(row)
     return writer.text()
 
 
-class _Writer:
-    """Pieces of one table. Each begins with the header, and with the label-only rows that its first row belongs to."""
+class TableWriter:
+    """Writes one table row by row, for rows that are arranged already: cells on one line. Cells beyond the header's are one more.
+
+    A piece begins with the header, and with the label-only rows that its first row belongs to.
+    """
 
     def __init__(self, header: Sequence[str]) -> None:
         self.header = header
@@ -99,24 +114,25 @@ class _Writer:
         self.blocks: list[str] = []
         self.lines: list[str] = []  # of the piece under way
         self.length = 0
-        self.groups: list[str] = []
-        self.after_group = False
+        self.written = 0
+        """Characters of the table so far."""
+        self.groups = _Groups()
 
     def add(self, row: Sequence[str]) -> None:
+        if len(row) > (width := len(self.header)):
+            row = [*row[: width - 1], " ".join(row[width - 1 :])] if width else row
         line = _line(row)
         if self.as_records or len(self.top) + len(line) > PIECE_CHARS:
             self._end_piece()
             self.blocks.append(_record(self.header, row))
+            self.written += len(self.blocks[-1])
             return
-        is_group = _is_group(row)
+        above = self.groups.enter(row)
         if self.lines and self.length + len(line) > PIECE_CHARS:
             self._end_piece()
         if not self.lines:
-            self._begin_piece(() if is_group and not self.after_group else self.groups, len(line))
+            self._begin_piece(above, len(line))
         self._append(line)
-        if is_group:
-            self.groups = [*self.groups, line] if self.after_group else [line]
-        self.after_group = is_group
 
     def text(self) -> str:
         self._end_piece()
@@ -126,11 +142,12 @@ class _Writer:
         self._append(self.top)
         if self.length + sum(map(len, groups)) + room < PIECE_CHARS // 2:
             for group in groups:
-                self._append(group)
+                self._append(_line([group, *[""] * (len(self.header) - 1)]))
 
     def _append(self, line: str) -> None:
         self.lines.append(line)
         self.length += len(line) + 1
+        self.written += len(line) + 1
 
     def _end_piece(self) -> None:
         if self.lines:
@@ -138,12 +155,40 @@ class _Writer:
         self.lines, self.length = [], 0
 
 
+class _Groups:
+    """The label-only rows that the rows below them belong to, while a table is read or written from the top."""
+
+    def __init__(self) -> None:
+        self.labels: list[str] = []
+        self.open = False
+
+    def enter(self, cells: Sequence[str]) -> list[str]:
+        """The labels that the next row stands under. Labels right below each other are nested, but many are rows whose other
+        cells are empty. So may be a label over words in a table of two columns, unless it ends in a colon."""
+        begins = not self.open
+        self.open = _is_label(cells)
+        if self.open:
+            if begins:
+                self.labels = []
+            above = self.labels[:_MOST_GROUPS]
+            self.labels.append(cells[0])
+            return above
+        if len(self.labels) > _MOST_GROUPS:
+            return []
+        sure = len(cells) > 2 or any(map(is_value, cells[1:]))
+        return [label for label in self.labels if sure or label.endswith(":")]
+
+
+def _group_name(label: str) -> str:
+    return label.rstrip(" :")
+
+
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _is_group(cells: Sequence[str]) -> bool:
-    """Whether a row is only a label, for the rows below it."""
+def _is_label(cells: Sequence[str]) -> bool:
+    """Whether a row has text in its first cell only."""
     return len(cells) > 1 and bool(cells[0]) and not any(cells[1:])
 
 
@@ -234,26 +279,31 @@ def _table(text: str, header: Span | None, lines: Sequence[Span], body: Sequence
     return Table(names, tuple(_rows(text, body, len(names))), span, header_span)
 
 
-def _rows(text: str, lines: Sequence[Span], width: int) -> Iterator[Row]:
-    groups: list[str] = []
-    after_group = False
-    for line in lines:
-        if _is_dashes(text, line):
-            continue
-        spans = _cell_spans(text, line)
-        spans = spans[:width] if width else spans
-        spans += [(line[1], line[1])] * (width - len(spans))
+def _rows(text: str, lines: Sequence[Span], width: int) -> list[Row]:
+    rows = [_cell_spans(text, line) for line in lines if not _is_dashes(text, line)]
+    width = width or max(map(len, rows), default=0)
+    groups = _Groups()
+    read: list[tuple[list[Span], tuple[str, ...], list[str]]] = []
+    for spans in rows:
+        end = spans[-1][1]
+        spans = spans[:width] + [(end, end)] * (width - len(spans))
         cells = tuple(_unescaped(text, span) for span in spans)
+        if any(cells):
+            read.append((spans, cells, groups.enter(cells)))
+    return _grouped(read)
+
+
+def _grouped(read: Sequence[tuple[list[Span], tuple[str, ...], list[str]]]) -> list[Row]:
+    """Rows with their groups, from the bottom: a label is that of a group when the row below stands under it."""
+    rows: list[Row] = []
+    below: list[str] = []
+    for spans, cells, above in reversed(read):
+        is_group = _is_label(cells) and below[-1:] == [cells[0]]
+        below = below[:-1] if is_group else [] if _is_label(cells) else above
         filled = [span for span in spans if span[0] < span[1]]
-        if not filled:
-            continue
-        is_group = _is_group(cells)
-        if is_group and not after_group:
-            groups = []
-        yield Row(filled[0][0], filled[-1][1], cells, tuple(spans), " / ".join(groups), is_group)
-        if is_group:
-            groups = [*groups, cells[0].rstrip(" :")]
-        after_group = is_group
+        path = " / ".join(map(_group_name, below))
+        rows.append(Row(filled[0][0], filled[-1][1], cells, tuple(spans), path, is_group))
+    return rows[::-1]
 
 
 def _is_barred(text: str, line: Span) -> bool:
@@ -297,12 +347,25 @@ def describe_row(table: Table, row: Row, columns: Sequence[int] | None = None) -
     """A row with the headers of its values, free of markup.
 
     Of one column "Total sales | 2019 | $ 1,496.5", of several or all (None) "Total sales: 2019 $ 1,496.5; 2018 $ 1,202.9". The
-    group goes before the label: "Current assets / Cash". Empty cells are left out.
+    group goes before the label: "Current assets / Cash". Empty cells are left out, and what a header path shares
+    with the one before it.
     """
     wanted = range(1, len(row.cells)) if columns is None else columns
-    label = " / ".join(part for part in (row.group, row.label) if part)
     values = [(table.header[at] if at < len(table.header) else "", row.cells[at]) for at in wanted if row.cells[at]]
+    own = _group_name(row.label) if values else row.label
+    label = " / ".join(part for part in (row.group, own) if part)
     if columns is not None and len(values) == 1:
         return " | ".join(part for part in (label, *values[0]) if part)
-    stated = "; ".join(f"{name} {value}" if name else value for name, value in values)
+    names = _without_shared_parts([name for name, _ in values])
+    stated = "; ".join(f"{name} {value}" if name else value for name, (_, value) in zip(names, values, strict=True))
     return ": ".join(part for part in (label, stated) if part)
+
+
+def _without_shared_parts(paths: Sequence[str]) -> Iterator[str]:
+    """Header paths said one after the other: "Years Ended / 2019", then "2018". What a path shares with the one before goes."""
+    before: list[str] = []
+    for path in paths:
+        parts = path.split(" / ")
+        shared = next((at for at, (one, other) in enumerate(zip(parts, before, strict=False)) if one != other), 0)
+        yield " / ".join(parts[shared:])
+        before = parts

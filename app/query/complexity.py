@@ -11,6 +11,7 @@ from app.domain.plan import Classification, ComplexityScore, Level, QueryType
 from app.language.lexicon import every, languages
 from app.language.text import fold_line, window
 from app.language.tokens import says_nothing, words
+from app.query.listing import list_request
 from app.settings import RoutingSettings
 
 Family = Literal["causal", "analysis", "comparison", "multi_step", "synthesis"]
@@ -21,7 +22,6 @@ KEYWORDS: Final[Mapping[tuple[Family, str], tuple[re.Pattern[str], ...]]] = {
     for one in languages()
 }
 """Words that speak of more than looking something up."""
-_ABOUT_COLLECTION: Final = tuple(one.compiled(*one.complexity.about_collection) for one in languages())
 """Questions about the collection itself. `what ... doc` is too common to be one."""
 _VAGUE: Final = every(lambda one: one.complexity.vague)
 
@@ -85,8 +85,7 @@ def effective_top_k(level: Level, top_k: int, settings: RoutingSettings) -> int:
 def about_collection(text: str, language: str) -> bool:
     """Whether it asks about the documents as such: how many, which. Of any language, because such
     questions are short: `language` is not needed."""
-    folded = fold_line(window(text))
-    return any(pattern.search(folded) for pattern in _ABOUT_COLLECTION)
+    return list_request(text) is not None
 
 
 def keywords(folded: str) -> tuple[str, ...]:

@@ -59,15 +59,24 @@ def split(text: str, language: str, *, limit: int = 4, names: Sequence[str] | No
 
     `names`: entities of the text; one of them that holds an "and" ("Johnson and Johnson") is not split.
     """
-    text = text.strip()
+    text = _without_source(text.strip())
     if len(text) < 2 * MIN_CHARS or len(text) > MAX_CHARS:
         return ()
     whole = tuple(name for name in names or () if re.search(rf"\b{_AND}\b", name))
     for way in (_by_list, _by_sentence, _by_clause):
         if len(parts := _clean(way(text))) > 1:
             return parts if len(parts) <= limit else (*parts[: limit - 1], " ".join(parts[limit - 1 :]))
-    parts = _clean(_by_comparison(text) or _by_names(text, whole))
+    parts = _clean(_by_comparison(text) or _by_names(text, whole) or _by_prepositions(text))
     return parts if 1 < len(parts) <= limit else ()
+
+
+_SOURCE = re.compile(r"[^:?!\n]{0,80}\w\.\w{1,5}\W{0,3}:\s+(?=\S)")
+
+
+def _without_source(text: str) -> str:
+    """Without the file that the question is to be answered from: "In report.pdf: what ...?"."""
+    found = _SOURCE.match(text)
+    return text[found.end() :] if found else text
 
 
 def _clean(parts: Sequence[str]) -> tuple[str, ...]:
@@ -177,6 +186,19 @@ def _by_names(text: str, whole: Sequence[str]) -> list[str]:
     if len(objects) < 3 and not _SEVERAL.search(head):
         return []  # "who wrote Pride and Prejudice?"
     return [f"{head}{one}{tail}" for one in objects]
+
+
+_TWICE = re.compile(
+    rf"(?P<head>.*?\S\s+(?P<place>{any_of(lambda one: one.split.places)})\s+(?:the\s+)?)(?P<first>{_NAME})\s*,?\s+{_AND}\s+"
+    rf"(?P=place)\s+(?:the\s+)?(?P<last>{_NAME})(?P<tail>.*)",
+    re.DOTALL,
+)
+
+
+def _by_prepositions(text: str) -> list[str]:
+    """ "Revenue of A and of B": the preposition stands before each object."""
+    match = None if _TOGETHER.search(text) else _TWICE.fullmatch(text)
+    return [f"{match['head']}{match[one]}{match['tail']}" for one in ("first", "last")] if match else []
 
 
 _SEVERAL: Final = re.compile("|".join(patterns(lambda one: one.split.several)), re.IGNORECASE)

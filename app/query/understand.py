@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from app.domain.plan import Intent, IntentMatch, QueryPlan, Vocabulary
+from app.domain.plan import Intent, IntentMatch, ListRequest, QueryPlan, Vocabulary
 from app.domain.question import Turn
 from app.errors import CairnError
 from app.language import identify
@@ -26,12 +26,13 @@ from app.providers.protocols import ChatModel, Vectors
 from app.query.by_model import rewrite_by_model
 from app.query.carry import Carried, carry, last_question, parts_alone
 from app.query.classify import classify, fusion_weights
-from app.query.complexity import about_collection, complexity
+from app.query.complexity import complexity
 from app.query.decompose import split
 from app.query.entities import entities
 from app.query.exemplars import Exemplars
-from app.query.filters import Restricted, Wish, wishes
+from app.query.filters import Restricted, Wish, names_only_a_document, wishes
 from app.query.intent import MALFORMED, ONLY_STOP_WORDS, by_model, hard_rules
+from app.query.listing import list_request, request_after
 from app.query.summarize import wants_summary
 from app.settings import Settings
 
@@ -64,10 +65,12 @@ async def understand(
     ask for, so that it is made once, and `find` looks up which documents have what the message asks to be restricted to
     (None: no restrictions are read). Raises nothing but cancellation.
     """
-    run = Understanding(message, tuple(history), settings)
+    asked = [turn.content for turn in history if turn.role == "user"]
+    run = Understanding(message, tuple(history), settings, request_after(message, asked))
     begun = time.perf_counter()
     with run.step("rules"):
-        intent = hard_rules(message, has_history=bool(history))
+        listed = IntentMatch("question", 0.9, 0, "asks for a list or a count of documents") if run.listing else None
+        intent = listed or hard_rules(message, has_history=bool(history))
     if intent and intent.intent in NO_RETRIEVAL:
         plan = _plan(run, intent, Carried(message), (), None, by_words(message) or _spoken(run) or "en", has_graph)
     else:
@@ -153,6 +156,8 @@ async def _carried(
     run: Understanding, intent: IntentMatch, language: str, chat: ChatModel | None
 ) -> tuple[Carried, tuple[str, ...], str | None]:
     """What to retrieve by, the model's sub-questions if it was asked, and who rewrote: None, "rules" or a model."""
+    if run.listing:
+        return Carried(run.message), (), None
     near = run.settings.memory.rewrite
     with run.step("rewrite"):
         chain = _window(run, max(run.settings.memory.chain, near))
@@ -189,6 +194,8 @@ def _may_lean(ruled: Carried, message: str) -> bool:
 
 async def _restrictions(run: Understanding, text: str, language: str, find: Find | None) -> Restricted:
     """Metadata filters and named documents, where the message has such wishes and the collection such documents."""
+    if run.listing or list_request(text):
+        return Restricted()  # it says itself of which documents
     if find is None or not run.settings.rewrite.filters or not (asked := wishes(text, language)):
         return Restricted()
     found = await run.attempt("filters", "looking up the documents that were asked for", find(asked)) or Restricted()
@@ -226,8 +233,8 @@ def _plan(
             rewrite_reason=carried.reason,
             carried=carried.terms,
             documents=found.documents if found else (),
-            summarize=wants_summary(text),
-            about_collection=about_collection(text, language),
+            summarize=wants_summary(text) or names_only_a_document(text),
+            listing=run.listing or list_request(text),
             timings_ms=run.timings,
             degraded=tuple(run.degraded),
             usage=run.usage,
@@ -248,6 +255,8 @@ class Understanding:
     message: str
     history: tuple[Turn, ...]
     settings: Settings
+    listing: ListRequest | None = None
+    """What the message wants listed, where it says so itself, or of what was listed before."""
     timings: dict[str, float] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
     usage: dict[str, Any] = field(default_factory=dict)

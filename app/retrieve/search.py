@@ -15,7 +15,7 @@ import structlog
 from app.domain.graph import GraphContext
 from app.domain.passage import Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
-from app.errors import DatabaseUnavailableError
+from app.errors import DatabaseUnavailableError, QueryTimeoutError
 from app.retrieve.context import Retrieved, SearchContext, SearchDeps
 from app.retrieve.execute import execute
 from app.retrieve.graph import graph_context
@@ -104,7 +104,8 @@ async def _graph_context(
         work = graph_context(context.deps.database, context.principal, found.linked, kept)
         return await context.stopwatch.measure("graph", work), None
     except Exception as error:
-        log.exception("search.graph_context_failed")
+        foreseen = isinstance(error, QueryTimeoutError | DatabaseUnavailableError)
+        log.warning("search.graph_context_failed", problem=str(error), exc_info=not foreseen)
         return None, f"what the graph says of the passages is missing ({type(error).__name__}: {error})"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -29,7 +29,8 @@ EXPIRY_BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run as its user sees it. `last_seq`: events stored of a resumable one, else None."""
+    """A run as its user sees it. `last_seq`: events stored of a resumable one, else None. `source_changed`: its answer cites a
+    document that has other content by now."""
 
     id: UUID
     status: RunStatus
@@ -40,6 +41,7 @@ class RunView:
     progress: Progress | None
     last_seq: int | None
     surface: Surface = "query"
+    source_changed: bool = False
 
 
 async def check_free(services: Services, run_id: UUID) -> None:
@@ -66,15 +68,21 @@ async def get_run(services: Services, run_id: UUID) -> RunView:
     """Resumable runs of any process, plain ones of this process, and those that are traced. Raises NotFoundError."""
     state = await look(services.database, services.principal, run_id)
     if state is not None:
-        return _view(state)
+        return replace(_view(state), source_changed=state.status == "ok" and await _source_changed(services, run_id))
     if task := services.runs.find(services.principal, run_id):
         return RunView(run_id, "running", False, None, None, False, task.progress, None)
     await services.traces.flush()
     if found := await _known(services, run_id):
-        return RunView(run_id, found[2], False, found[0], None, False, None, None)
+        changed = await _source_changed(services, run_id)
+        return RunView(run_id, found[2], False, found[0], None, False, None, None, source_changed=changed)
     raise NotFoundError(
         f"no run {run_id}; one that is not resumable is seen by the process that runs it, and when it ended"
     )
+
+
+async def _source_changed(services: Services, run_id: UUID) -> bool:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await runs.source_changed(connection, services.principal, run_id)
 
 
 def _view(state: RunState) -> RunView:

@@ -310,7 +310,7 @@ class AnswerSettings(SettingsSection):
     summary_tokens: int = Field(
         48_000, ge=1000, description="Tokens of passages that a summary reads; of more, an even selection."
     )
-    summary_sentences: int = Field(8, ge=1, le=50, description="Sentences of an extractive summary.")
+    summary_sentences: int = Field(12, ge=1, le=50, description="Lines of an outline: of a summary without a model.")
     max_sentences: int = Field(4, ge=1, le=20, description="Sentences of an extractive answer.")
     timeout_seconds: float = Field(60, gt=0, description="Total deadline of one generation.")
     max_output_tokens: int = Field(1024, ge=16, description="Most tokens a model may generate.")
@@ -413,10 +413,14 @@ class IterativeSettings(SettingsSection):
 
 
 class ProviderSettings(SettingsSection):
-    """When calls of a model that keeps failing are not tried any more for a while."""
+    """Hosted models: when calls of one that keeps failing are not tried any more for a while, and what one reads."""
 
     circuit_failures: int = Field(5, ge=1, description="Consecutive failed calls that open the circuit of a model.")
     circuit_seconds: float = Field(20, gt=0, description="So long it stays open; then one call tries again, seconds.")
+    embedding_tokens: int = Field(
+        0, ge=0, le=1_000_000,
+        description="Tokens of one text that a hosted embedding model reads; 0: 8191. Set it where a server cuts off silently.",
+    )  # fmt: skip
 
 
 class JobsSettings(SettingsSection):

@@ -169,6 +169,7 @@ async def publish(
         passage_count=len(document.passages),
         chunk_count=len(document.chunks),
         duplicate=False,
+        notes=document.notes,
     )
 
 
@@ -267,6 +268,12 @@ async def delete(connection: Any, collection_id: UUID, document_id: UUID) -> boo
     """Remove a document and everything derived from it in the caller's transaction; False when it is not there."""
     await connection.execute(SQL["create_stage"])  # this connection may never have published anything
     return bool(await connection.fetchval(SQL["remove"], document_id, collection_id))
+
+
+async def find_versions(connection: Any, principal: Principal, documents: Collection[UUID]) -> dict[UUID, int]:
+    """Of those that are there, the version that they have now."""
+    rows = await connection.fetch(SQL["versions"], principal.tenant_id, list(documents))
+    return {row["id"]: row["version"] for row in rows}
 
 
 async def hold(connection: Any, principal: Principal, documents: Collection[UUID]) -> set[UUID]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from app.db.queries import load_queries
 from app.domain.document import Holdings, ListedDocument
@@ -19,7 +20,7 @@ SQL = load_queries("holdings")
 
 
 async def list_documents(
-    connection: Any, principal: Principal, collection: str, filters: Mapping[str, Any], limit: int
+    connection: Any, principal: Principal, collection: str, filters: Mapping[str, Any], limit: int | None
 ) -> list[ListedDocument]:
     """Indexed documents in order of external id."""
     rows = await connection.fetch(SQL["documents"], principal.tenant_id, collection, filters, limit)
@@ -77,6 +78,8 @@ async def find_mentioned(
     return frozenset(row["pattern"] for row in rows)
 
 
+FEW_DOCUMENTS = 20
+"""What a name stands in that is the documents' own; none of them goes without taking along what was said of it."""
 TOPIC_DOCUMENTS = 200
 """Documents whose headings are read to say what a collection is about."""
 
@@ -85,6 +88,13 @@ async def find_topics(connection: Any, principal: Principal, collection: str, li
     """Headings that most of its documents have; none where it has no headings."""
     rows = await connection.fetch(SQL["topics"], principal.tenant_id, collection, TOPIC_DOCUMENTS, limit)
     return [row["heading"] for row in rows]
+
+
+async def having(connection: Any, principal: Principal, collection: str, names: Sequence[str]) -> set[UUID]:
+    """Documents that have one of these names as a heading or as an entity that they mention, where few do: a name that
+    stands in many is no document's own."""
+    rows = await connection.fetch(SQL["having"], principal.tenant_id, collection, list(names), FEW_DOCUMENTS)
+    return {row["id"] for row in rows}
 
 
 async def count_documents(connection: Any, principal: Principal, collection: str, filters: Mapping[str, Any]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 from uuid import UUID
 
@@ -20,13 +20,15 @@ _IDS = ("document_id", "passage_id", "chunk_id")
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message to be saved. `notes` go into its metadata beside the sources."""
+    """A message to be saved. `notes` go into its metadata beside the sources. `drew_on`: documents whose names or words it
+    may have besides those of its sources."""
 
     role: Literal["user", "assistant"]
     content: str
     run_id: UUID
     sources: tuple[SourceRef, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
+    drew_on: tuple[UUID, ...] = ()
 
 
 async def add(
@@ -38,16 +40,16 @@ async def add(
     """
     tenant = principal.tenant_id
     last = await connection.fetchval(SQL["open_session"], tenant, session_id, collection, len(messages))
-    cited = {source.document_id for message in messages for source in message.sources}
-    held = await documents.hold(connection, principal, cited)
+    told = {document for message in messages for document in _documents(message)}
+    held = await documents.hold(connection, principal, told)
     made = [
         (tenant, session_id, position, new_id(), message.role, message.content, _metadata(message),
-         list(dict.fromkeys(source.document_id for source in message.sources)), message.run_id)
+         _documents(message), message.run_id)
         for position, message in enumerate(messages, last - len(messages) + 1)
     ]  # fmt: skip
     ids = [row[3] for row in made]
     await connection.executemany(SQL["add"], made)
-    if gone := cited - held:
+    if gone := told - held:
         await connection.execute(SQL["blank"], list(gone), ids)
     return ids
 
@@ -61,7 +63,7 @@ async def recent(connection: Any, principal: Principal, session_id: str, limit: 
 async def page(connection: Any, principal: Principal, session_id: str, *, after: int, limit: int) -> list[SavedMessage]:
     """Messages in order, from the position after the given one."""
     rows = await connection.fetch(SQL["page"], principal.tenant_id, session_id, after, limit)
-    return [SavedMessage(row["position"], _turn(row), _notes(row["metadata"])) for row in rows]
+    return [SavedMessage(row["position"], _turn(row, row["changed"]), _notes(row["metadata"])) for row in rows]
 
 
 async def forget(connection: Any, session_id: str) -> bool:
@@ -69,14 +71,21 @@ async def forget(connection: Any, session_id: str) -> bool:
     return bool(await connection.fetchval(SQL["forget"], session_id))
 
 
+def _documents(message: NewMessage) -> list[UUID]:
+    return list(dict.fromkeys((*(source.document_id for source in message.sources), *message.drew_on)))
+
+
 def _metadata(message: NewMessage) -> dict[str, Any]:
     sources = [{**(made := asdict(source)), **{name: made[name] and str(made[name]) for name in _IDS}}
                for source in message.sources]  # fmt: skip
-    return {**message.notes, "sources": sources} if message.role == "assistant" else dict(message.notes)
+    if message.role != "assistant":
+        return dict(message.notes)
+    return {**message.notes, "sources": sources, "drew_on": [str(document) for document in message.drew_on]}
 
 
-def _turn(row: Any) -> Turn:
+def _turn(row: Any, changed: Sequence[int] = ()) -> Turn:
     sources = tuple(_source(stored) for stored in row["metadata"].get("sources") or ())
+    sources = tuple(replace(source, changed=True) if source.n in changed else source for source in sources)
     return Turn(row["id"], row["role"], row["content"], row["created_at"], sources, row["run_id"])
 
 
@@ -85,4 +94,4 @@ def _source(stored: Mapping[str, Any]) -> SourceRef:
 
 
 def _notes(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in metadata.items() if name != "sources"}
+    return {name: value for name, value in metadata.items() if name not in ("sources", "drew_on")}

@@ -106,6 +106,19 @@ async def events(
     return [Numbered(seq, event) for seq, event in found if event is not None], rows[-1]["seq"] if rows else after
 
 
+async def source_changed(connection: Any, principal: Principal, run_id: UUID) -> bool:
+    """Whether the answer of the run cites text of an earlier version of a document; by its trace or its last event."""
+    traced = await connection.fetchval(SQL["citations"], principal.tenant_id, run_id)
+    if traced is not None:
+        cited = {UUID(one["document_id"]): int(one["version"]) for one in traced}
+    else:
+        data = await connection.fetchval(SQL["last_answer"], principal.tenant_id, run_id)
+        event = data and event_from_text("Answered", data, terminal=True)
+        cited = {one.document_id: one.version for one in event.answer.citations} if isinstance(event, Answered) else {}
+    now = await documents.find_versions(connection, principal, cited)
+    return any(now[document] > cited[document] for document in now)
+
+
 async def request_cancel(connection: Any, principal: Principal, run_id: UUID) -> None:
     """The owner learns of it when it next renews its lease."""
     await connection.execute(SQL["request_cancel"], principal.tenant_id, run_id)
@@ -162,7 +175,8 @@ def documents_in(event: Event) -> set[UUID]:
         case SourcesFound(passages):
             return {passage.document_id for passage in passages}
         case Answered(answer):
-            return {source.document_id for source in answer.sources} | {cited.document_id for cited in answer.citations}
+            cited = {citation.document_id for citation in answer.citations}
+            return cited | {source.document_id for source in answer.sources} | set(answer.drew_on)
         case Progress(documents=documents):
             return set(documents)
     return set()

@@ -201,6 +201,7 @@ BEGIN
     JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
     WHERE l.tenant_id = tenant AND l.document_id = document AND l.average_length <> s.average_length));
   PERFORM forget_cached(collection);
+  DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = collection;
   RETURN published;
 END
 $$;

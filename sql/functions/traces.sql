@@ -28,8 +28,8 @@ BEGIN
   PERFORM FROM runs r
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET plan = wordless_plan(r.plan)
-  WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told))
-    AND (r.plan ->> 'rewritten_by' IS NOT NULL OR r.plan ? 'agent_steps');
+  WHERE r.tenant_id = tenant AND (r.document_ids && documents
+    OR r.session_id = ANY (told) AND (r.plan ->> 'rewritten_by' IS NOT NULL OR r.plan ? 'agent_steps'));
   UPDATE runs r
   SET answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
   WHERE r.tenant_id = tenant AND r.document_ids && documents AND NOT r.answer ? 'source_deleted_at';
@@ -42,6 +42,7 @@ BEGIN
     SELECT r.id FROM runs r WHERE r.tenant_id = tenant AND r.document_ids && documents
     UNION ALL SELECT r.id FROM resumable_runs r WHERE r.tenant_id = tenant AND r.document_ids && documents);
   PERFORM blank_run_events(documents, told);
+  PERFORM blank_jobs(documents);
   RETURN touched;
 END
 $$;
@@ -51,6 +52,42 @@ COMMENT ON FUNCTION rag.forget_documents IS
 CREATE OR REPLACE FUNCTION rag.forget_document(document uuid) RETURNS integer
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, rag, public, pg_temp AS 'SELECT forget_documents(ARRAY[document])';
 COMMENT ON FUNCTION rag.forget_document IS 'rag.forget_documents for one.';
+
+-- Names of documents in what uploads came to, and files of them that wait for a job or were kept to try again.
+CREATE OR REPLACE FUNCTION rag.blank_jobs(documents uuid[]) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
+AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  names text[] := ARRAY(
+    SELECT left(d.external_id, 200) FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (blank_jobs.documents));
+BEGIN
+  DELETE FROM uploads u USING rag.documents d
+  WHERE d.tenant_id = tenant AND d.id = ANY (blank_jobs.documents)
+    AND u.tenant_id = tenant AND u.collection_id = d.collection_id AND u.external_id = d.external_id;
+  WITH told AS (
+    SELECT j.id,
+      (SELECT jsonb_agg(CASE WHEN item ->> 'id' = ANY (blank_jobs.documents::text[]) THEN item || '{"name": "", "deleted": true}'
+                             ELSE item END ORDER BY n)
+       FROM jsonb_array_elements(j.result -> 'uploaded') WITH ORDINALITY AS u (item, n)) AS uploaded,
+      (SELECT jsonb_agg(CASE WHEN item ->> 'name' = ANY (names) THEN item || '{"name": "", "error": "", "deleted": true}'
+                             ELSE item END ORDER BY n)
+       FROM jsonb_array_elements(j.result -> 'failed') WITH ORDINALITY AS f (item, n)) AS failed
+    FROM jobs j WHERE j.tenant_id = tenant AND j.result ? 'uploaded' AND j.result ? 'failed'
+      AND (EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'uploaded') AS item
+                   WHERE item ->> 'id' = ANY (blank_jobs.documents::text[]))
+        OR EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'name' = ANY (names)))
+    ORDER BY j.id FOR UPDATE
+  )
+  UPDATE jobs j SET result = j.result || jsonb_build_object(
+    'uploaded', coalesce(told.uploaded, '[]'), 'failed', coalesce(told.failed, '[]'))
+  FROM told WHERE j.tenant_id = tenant AND j.id = told.id;
+  UPDATE jobs j SET progress = j.progress || '{"message": ""}'
+  WHERE j.tenant_id = tenant AND j.progress ->> 'message' = ANY (names);
+END
+$$;
+COMMENT ON FUNCTION rag.blank_jobs IS
+  'Blanks names of documents of the current tenant in results and progress of jobs, and removes their waiting files.';
 
 -- Sources keep ids and spans. An answer that cites a document loses its text, as it does in its trace; one that was only shown
 -- the document keeps it. `among`: only these messages, which the caller has just inserted.
@@ -70,9 +107,10 @@ BEGIN
       'source_deleted_at', coalesce(m.metadata -> 'source_deleted_at', to_jsonb(now())), 'sources', blanked.sources)
   FROM messages o
   CROSS JOIN LATERAL (
-    SELECT bool_or(gone AND (source -> 'cited')::boolean) AS cited,
-           jsonb_agg(CASE WHEN gone THEN source || '{"deleted": true, "preview": "", "title": "", "filename": ""}'
-                          ELSE source END ORDER BY n) AS sources
+    SELECT coalesce(bool_or(gone AND (source -> 'cited')::boolean), false)
+             OR coalesce(o.metadata -> 'drew_on' ?| documents::text[], false) AS cited,
+           coalesce(jsonb_agg(CASE WHEN gone THEN source || '{"deleted": true, "preview": "", "title": "", "filename": ""}'
+                                   ELSE source END ORDER BY n), '[]') AS sources
     FROM jsonb_array_elements(o.metadata -> 'sources') WITH ORDINALITY AS s (source, n)
     CROSS JOIN LATERAL (SELECT (source ->> 'document_id')::uuid = ANY (documents) AS gone) AS g
   ) AS blanked

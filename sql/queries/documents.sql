@@ -102,6 +102,9 @@ SELECT c.char_start, c.char_end, c.headings, c.token_counter, c.content, e.conte
 FROM rag.chunks c LEFT JOIN rag.embeddings e ON e.tenant_id = $1 AND e.chunk_id = c.id AND e.model_id = $3
 WHERE c.tenant_id = $1 AND c.document_id = $2 ORDER BY c.ordinal
 
+-- name: versions
+SELECT id, version FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
+
 -- name: hold
 -- Those that are there; none of them can be deleted before this transaction ends. In the order in which uploads lock them.
 SELECT id FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uuid[])

@@ -106,6 +106,27 @@ WHERE EXISTS (
     AND translate(lower(p.content), 'àáâãäåçèéêëìíîïñòóôõöùúûüýÿ’', 'aaaaaaceeeeiiiinooooouuuuyy''') ~ w.pattern
 )
 
+-- name: having
+-- Documents of collection $2 (by name) under a heading, or with an entity, of these names ($3), as far as no more than $4 have it.
+SELECT DISTINCT unnest(told.documents) AS id
+FROM (
+  SELECT array_agg(DISTINCT p.document_id) AS documents
+  FROM rag.collections c
+  JOIN rag.passages p ON p.tenant_id = $1 AND p.collection_id = c.id
+  CROSS JOIN LATERAL unnest(p.headings) AS h (heading)
+  WHERE c.tenant_id = $1 AND c.name = $2 AND p.headings && $3::text[] AND h.heading = ANY ($3::text[])
+  GROUP BY h.heading
+  UNION ALL
+  SELECT array_agg(DISTINCT p.document_id)
+  FROM rag.collections c
+  JOIN rag.entities e ON e.tenant_id = $1 AND e.collection_id = c.id AND e.name = ANY ($3::text[])
+  JOIN rag.mentions m ON m.tenant_id = $1 AND m.entity_id = e.id
+  JOIN rag.passages p ON p.tenant_id = $1 AND p.id = m.passage_id
+  WHERE c.tenant_id = $1 AND c.name = $2
+  GROUP BY e.id
+) AS told
+WHERE cardinality(told.documents) <= $4
+
 -- name: topics
 -- What a collection is about, for somebody whose question it does not answer: headings over passages of $3 documents, those
 -- that most documents have first.

@@ -22,8 +22,12 @@ SELECT id, role, content, metadata, run_id, created_at
 FROM rag.messages WHERE tenant_id = $1 AND session_id = $2 AND content <> '' ORDER BY position DESC LIMIT $3
 
 -- name: page
-SELECT position, id, role, content, metadata, run_id, created_at
-FROM rag.messages WHERE tenant_id = $1 AND session_id = $2 AND position > $3 ORDER BY position LIMIT $4
+-- `changed`: numbers of the sources that have a later version by now.
+SELECT m.position, m.id, m.role, m.content, m.metadata, m.run_id, m.created_at, ARRAY(
+  SELECT (source ->> 'n')::integer FROM jsonb_array_elements(m.metadata -> 'sources') AS source
+  JOIN rag.documents d ON d.tenant_id = $1 AND d.id = (source ->> 'document_id')::uuid
+  WHERE d.version > (source ->> 'version')::integer) AS changed
+FROM rag.messages m WHERE m.tenant_id = $1 AND m.session_id = $2 AND m.position > $3 ORDER BY m.position LIMIT $4
 
 -- name: forget
 SELECT rag.forget_session($1)

@@ -46,6 +46,12 @@ FROM rag.resumable_runs r WHERE r.tenant_id = $1 AND r.id = $2
 SELECT seq, kind, terminal, data FROM rag.run_events
 WHERE tenant_id = $1 AND run_id = $2 AND seq > $3 ORDER BY seq LIMIT $4
 
+-- name: citations
+SELECT answer -> 'citations' FROM rag.runs WHERE tenant_id = $1 AND id = $2
+
+-- name: last_answer
+SELECT data FROM rag.run_events WHERE tenant_id = $1 AND run_id = $2 AND terminal AND kind = 'Answered'
+
 -- name: request_cancel
 UPDATE rag.resumable_runs SET cancel_requested = true
 WHERE tenant_id = $1 AND id = $2 AND status = 'running' AND NOT cancel_requested

@@ -36,8 +36,7 @@ FROM rag.run_legs WHERE tenant_id = $1 AND run_id = $2 ORDER BY leg
 -- counted. Those that were written before it went are blanked with it.
 UPDATE rag.runs r SET
   answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now()),
-  plan = CASE WHEN r.plan ->> 'rewritten_by' IS NULL AND NOT r.plan ? 'agent_steps' THEN r.plan
-    ELSE rag.wordless_plan(r.plan) END
+  plan = rag.wordless_plan(r.plan)
 WHERE r.tenant_id = $1 AND r.id = ANY ($2::uuid[]) AND NOT r.answer ? 'source_deleted_at' AND EXISTS (
   SELECT FROM unnest(r.document_ids) AS cited (id)
   WHERE NOT EXISTS (SELECT FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = cited.id))

@@ -14,7 +14,10 @@ SELECT t.name AS tenant,
        m.metadata ->> 'outcome' AS outcome,
        m.metadata #>> '{error,code}' AS error,
        (m.metadata ->> 'source_deleted_at')::timestamptz AS source_deleted_at,
-       m.created_at
+       m.created_at,
+       EXISTS (SELECT FROM jsonb_array_elements(m.metadata -> 'sources') AS source
+               JOIN rag.documents AS d ON d.tenant_id = m.tenant_id AND d.id = (source ->> 'document_id')::uuid
+               WHERE (source -> 'cited')::boolean AND d.version > (source ->> 'version')::integer) AS source_changed
 FROM rag.messages AS m
 JOIN rag.tenants AS t ON t.id = m.tenant_id;
 
@@ -34,3 +37,4 @@ COMMENT ON COLUMN analyst.messages.outcome IS 'Of a question that got no answer:
 COMMENT ON COLUMN analyst.messages.error IS 'Of a question whose run failed: the code of the error; null otherwise.';
 COMMENT ON COLUMN analyst.messages.source_deleted_at IS 'When a document among the sources was deleted, and its quotes with it; null otherwise.';
 COMMENT ON COLUMN analyst.messages.created_at IS 'When the message was saved.';
+COMMENT ON COLUMN analyst.messages.source_changed IS 'Whether the answer cites a document that has other content by now.';

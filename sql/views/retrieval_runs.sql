@@ -24,7 +24,10 @@ SELECT t.name AS tenant,
        r.usage,
        r.settings_revision,
        r.epochs,
-       r.session_id
+       r.session_id,
+       EXISTS (SELECT FROM jsonb_array_elements(r.answer -> 'citations') AS source
+               JOIN rag.documents AS d ON d.tenant_id = r.tenant_id AND d.id = (source ->> 'document_id')::uuid
+               WHERE d.version > (source ->> 'version')::integer) AS source_changed
 FROM rag.runs AS r
 JOIN rag.tenants AS t ON t.id = r.tenant_id;
 
@@ -55,3 +58,4 @@ COMMENT ON COLUMN analyst.retrieval_runs.usage IS 'Chat model and tokens used (J
 COMMENT ON COLUMN analyst.retrieval_runs.settings_revision IS 'Which settings were in force: equal values, equal revision.';
 COMMENT ON COLUMN analyst.retrieval_runs.epochs IS 'State of each collection that was read (JSON object): grows with every change of its content.';
 COMMENT ON COLUMN analyst.retrieval_runs.session_id IS 'The conversation that the question was asked in; null outside of conversations.';
+COMMENT ON COLUMN analyst.retrieval_runs.source_changed IS 'Whether the answer cites a document that has other content by now.';

@@ -15,8 +15,8 @@ Json = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What becomes of one request, `seconds` after it arrived; `text` is said instead of the default answer, in a stream
-    as `pieces` where they are given. `finish` is the finish reason. `field`: see `refuse`. `message`: the whole message of
-    a chat, as odd as it may be."""
+    as `pieces` where they are given. `finish` is the finish reason. `field`: see `refuse` and `too long`. `message`: the
+    whole message of a chat, as odd as it may be."""
 
     kind: str = "ok"
     text: str | None = None

@@ -136,6 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._json({"error": {"message": "bad request"}, "message": "bad request"}, 400)
             case "refuse":
                 self._json({"error": {"message": f"Unsupported parameter: '{reply.field}'"}}, 400)
+            case "too long":
+                self._json({"error": {"message": reply.text}}, int(reply.field or 400))
             case "500":
                 self._json({"error": {"message": "oops"}, "message": "oops"}, 500)
             case "502":

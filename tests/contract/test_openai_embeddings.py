@@ -99,8 +99,44 @@ async def test_dimension_is_known_asked_for_or_learnt(server: ScriptedServer) ->
         await embedder.close()
 
 
-async def test_long_inputs_are_cut_before_sending(server: ScriptedServer) -> None:
+async def test_long_inputs_are_sent_in_windows(server: ScriptedServer) -> None:
     embedder = OpenAIEmbedder("local-model", KEY, server.openai_url, max_tokens=50)
-    await embedder.embed(["many words " * 500])
-    assert embedder.tokens.count(server.requests[0].body["input"][0]) <= 50
+    text = " ".join(f"word{n}" for n in range(500))
+    vectors = await embedder.embed(["short", text])
+    sent = server.requests[0].body["input"]
+    assert max(map(embedder.tokens.count, sent)) <= 50
+    assert " ".join(sent[1:]) == text
+    assert vectors.shape == (2, server.dimensions)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     await embedder.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        ("400", "This model's maximum context length is 8192 tokens, however you requested 10000 tokens"),
+        ("400", "the input length exceeds the context length"),
+        ("413", "Input validation error: `inputs` must have less than 512 tokens. Given: 700"),
+        ("500", "input is too large to process. increase the physical batch size"),
+        ("400", "Requested 400000 tokens, max 300000 tokens per request"),
+    ],
+)
+async def test_what_the_server_calls_too_long_is_split(
+    embedder: OpenAIEmbedder, server: ScriptedServer, status: str, message: str
+) -> None:
+    """The limit of a server that says less than OpenAI's is known by its refusal alone."""
+    refused = Reply("too long", text=message, field=status)
+    server.script(refused, refused, "ok", "ok", "ok")
+    long = "first half of the text and then the second half of it"
+    vectors = await embedder.embed([long, "short"])
+    sent = [request.body["input"] for request in server.requests]
+    assert sent[:2] == [[long, "short"], [long]]
+    assert [" ".join(text for batch in sent[2:4] for text in batch), *sent[4]] == [long, "short"]
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+async def test_another_bad_request_is_not_split(embedder: OpenAIEmbedder, server: ScriptedServer) -> None:
+    server.script("400")
+    with pytest.raises(ProviderError):
+        await embedder.embed(["a long text of many words, which is not what the server minds", "short"])
+    assert len(server.requests) == 1

@@ -59,7 +59,7 @@ def test_old_notebooks_are_read() -> None:
         b' [{"output_type": "pyout", "text": ["2"]}]}]}]}'
     )
     loaded = read(content, "a.ipynb")
-    assert (loaded.text, loaded.title) == ("## Top\n\n```\n1 + 1\n```\n\n```\n2\n```", "Old one")
+    assert (loaded.text, loaded.title) == ("## Top\n\n```python\n1 + 1\n```\n\n```\n2\n```", "Old one")
 
 
 @pytest.mark.parametrize(

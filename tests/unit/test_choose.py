@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from app.answering.choose import Means, choose, last_exchange
-from app.domain.plan import Classification, ComplexityScore, FusionWeights, IntentMatch, QueryPlan
+from app.domain.plan import Classification, ComplexityScore, FusionWeights, IntentMatch, ListRequest, QueryPlan
 from app.domain.question import Question, SourceRef, Turn
 
 PLAN = QueryPlan(
@@ -74,7 +74,7 @@ def test_an_ambiguous_message_is_asked_back_only_when_it_names_nothing() -> None
 
 def test_questions_about_the_documents_go_to_sql_whatever_their_complexity() -> None:
     meta = ComplexityScore(0.75, "COMPLEX", {}, "meta", "database_meta")
-    assert choose(asked(), replace(PLAN, about_collection=True, complexity=meta)).strategy == "aggregate"
+    assert choose(asked(), replace(PLAN, listing=ListRequest(), complexity=meta)).strategy == "aggregate"
 
 
 @pytest.mark.parametrize("text", ["Summarize the refund policy", "Fasse den Bericht zusammen", "Résume le contrat"])
@@ -84,7 +84,7 @@ def test_summaries_read_in_order(text: str) -> None:
 
 
 def test_a_strategy_that_the_caller_names_always_retrieves() -> None:
-    for plan in (meaning("greeting"), replace(PLAN, about_collection=True), replace(PLAN, summarize=True)):
+    for plan in (meaning("greeting"), replace(PLAN, listing=ListRequest()), replace(PLAN, summarize=True)):
         assert choose(asked("fast"), plan).strategy == "fast"
         assert choose(asked("enhanced"), plan).strategy == "enhanced"
 
@@ -97,7 +97,7 @@ def test_multi_hop_questions_go_to_corrective_where_it_is_switched_on(plan: Quer
     assert choose(asked(), plan, Means(agentic=True)).strategy == "corrective"
     assert choose(asked(), plan).strategy == "fast"
     assert choose(asked(), PLAN, Means(agentic=True)).strategy == "fast", "a single fact takes one pass"
-    assert choose(asked(), replace(plan, about_collection=True), Means(agentic=True)).strategy == "aggregate"
+    assert choose(asked(), replace(plan, listing=ListRequest()), Means(agentic=True)).strategy == "aggregate"
 
 
 def test_naming_corrective_runs_it_only_where_it_is_switched_on() -> None:

@@ -1,4 +1,4 @@
-"""Comma-separated values: what a row reads like, what is told from the file, how it fails."""
+"""Comma-separated values: the table that they become, what is told from the file, how it fails."""
 
 from __future__ import annotations
 
@@ -22,34 +22,35 @@ def read(content: str | bytes, name: str = "a.csv", limits: IngestSettings | Non
 
 
 @pytest.mark.parametrize(
-    ("content", "text"),
+    ("content", "rows"),
     [
-        ("name,role\nAda,engineer\nBo,cook\n", "name: Ada; role: engineer\nname: Bo; role: cook"),
-        ("name;price\nPro;1,50\nMax;2,50\n", "name: Pro; price: 1,50\nname: Max; price: 2,50"),
-        ("a|b\n1|2\n", "a: 1; b: 2"),
-        ("sep=;\na;b\n1;2\n", "a: 1; b: 2"),
-        ('name,note\r\nAda,"said ""no"",\r\nthen yes"\r\n', 'name: Ada; note: said "no", then yes'),
-        ("name,role\nAda\nBo,cook,extra\n\n,,\n", "name: Ada\nname: Bo; role: cook; column 3: extra"),
-        (",a\n0,x\n", "column 1: 0; a: x"),
-        ("region,2023,2024\nNorth,10,12\n", "region: North; 2023: 10; 2024: 12"),
-        ("city\nParis\n", "city: Paris"),
-        ("only,words\n", "only; words"),
-        ("1,Ada\n2,Bo\n", "1; Ada\n2; Bo"),
-        ("Berlin,Germany\nBonn,Germany\n", "Berlin; Germany\nBonn; Germany"),
-        ("x,x\n1,2\n", "x; x\n1; 2"),
-        ("größe,ort\n5,Köln\n".encode("cp1252"), "größe: 5; ort: Köln"),
-        ("größe;ort\r\n5;Köln\r\n".encode("utf-16"), "größe: 5; ort: Köln"),
+        ("name,role\nAda,engineer\nBo,cook\n", "name|role, Ada|engineer, Bo|cook"),
+        ("name;price\nPro;1,50\nMax;2,50\n", "name|price, Pro|1,50, Max|2,50"),
+        ("a|b\n1|2\n", "a|b, 1|2"),
+        ("sep=;\na;b\n1;2\n", "a|b, 1|2"),
+        ('name,note\r\nAda,"said ""no"",\r\nthen yes"\r\n', 'name|note, Ada|said "no", then yes'),
+        ("name,role\nAda\nBo,cook,extra\n\n,,\n", "name|role|, Ada, Bo|cook|extra"),
+        (",a\n0,x\n", "|a, 0|x"),
+        ("region,2023,2024\nNorth,10,12\n", "region|2023|2024, North|10|12"),
+        ("city\nParis\n", "city, Paris"),
+        ("only,words\n", "|, only|words"),
+        ("1,Ada\n2,Bo\n", "|, 1|Ada, 2|Bo"),
+        ("Berlin,Germany\nBonn,Germany\n", "|, Berlin|Germany, Bonn|Germany"),
+        ("x,x\n1,2\n", "|, x|x, 1|2"),
+        ("größe,ort\n5,Köln\n".encode("cp1252"), "größe|ort, 5|Köln"),
+        ("größe;ort\r\n5;Köln\r\n".encode("utf-16"), "größe|ort, 5|Köln"),
     ],
 )
-def test_each_row_names_its_columns(content: str | bytes, text: str) -> None:
+def test_a_file_is_one_table(content: str | bytes, rows: str) -> None:
     document = read(content)
-    assert document.text == text.replace("\n", "\n\n")
+    header, _, *body = document.text.splitlines()
+    assert ", ".join(line[2:-2].replace(" | ", "|") for line in (header, *body)) == rows
     assert (document.media_type, document.markup) == ("text/csv", "rows")
 
 
 def test_tab_separated_values_may_know_no_quotation() -> None:
-    assert read('size\tname\n5"\tdisk\n"3\ttape\n', "a.tsv").text == 'size: 5"; name: disk\n\nsize: "3; name: tape'
-    assert read('a\tb\n"x\ty"\tz\n', "a.tsv").text == "a: x y; b: z"
+    assert read('size\tname\n5"\tdisk\n"3\ttape\n', "a.tsv").text.splitlines()[2:] == ['| 5" | disk |', '| "3 | tape |']
+    assert read('a\tb\n"x\ty"\tz\n', "a.tsv").text.splitlines()[2:] == ["| x y | z |"]
     assert read("a\tb\n1\t2", "a.tsv").media_type == "text/tab-separated-values"
 
 
@@ -101,6 +102,14 @@ def test_no_row_is_cut_from_the_names_of_its_columns(strategy: str) -> None:
             assert {*document.text[part.start : part.end].split("\n")} <= rows
 
 
-def test_a_row_longer_than_a_chunk_has_a_line_for_each_column() -> None:
-    document = read(f"plan,terms,price\nPro,{'word ' * 100},5\nMax,none,6\n")
-    assert [line.split(":")[0] for line in document.text.split("\n")] == ["plan", "terms", "price", "", "plan"]
+def test_a_row_longer_than_a_passage_has_a_line_for_each_column() -> None:
+    document = read(f"plan,terms,price\nPro,{'word ' * 400},5\nMax,none,6\n")
+    assert [line.split(":")[0] for line in document.text.split("\n")][:4] == ["plan", "terms", "price", ""]
+    assert document.text.endswith("| Max | none | 6 |")
+
+
+def test_a_long_row_is_cut_between_its_cells() -> None:
+    document = read("plan,terms,price\n" + f"Pro,{'word ' * 60}end,{'more ' * 60}end\n" * 3)
+    for passage in chunk(document, ChunkingSettings(), RagSettings(), WordCount()):
+        for one in passage.chunks:
+            assert document.text[one.start : one.end].strip(" |").endswith(("end", "Pro"))

@@ -94,7 +94,7 @@ async def test_headings_questions_and_contents_are_no_answers() -> None:
 
 async def test_list_items_and_code_are_shown_as_such() -> None:
     items = await ask("How high is the tallest cairn?", passage(TRAIL))
-    assert "- The tallest cairn is 8.5 metres high [" in items.text
+    assert items.text.startswith("The tallest cairn is 8.5 metres high [1]")
     source = passage("def tallest_cairn():\n    return 8.5  # metres\n", media_type="text/x-python")
     code = await ask("What does tallest_cairn return?", source)
     assert code.text == "```\ndef tallest_cairn():\n    return 8.5  # metres\n```\n[1]"
@@ -107,7 +107,7 @@ async def test_neighbouring_sentences_become_one_quotation_and_line_breaks_are_u
     assert draft.text == text.replace("\n", " ") + " [1]"
 
 
-async def test_order_is_rank_then_position_and_the_limit_holds() -> None:
+async def test_other_places_are_named_best_first_and_the_limit_holds() -> None:
     facts = [f"The Kestrel turbine of hall {i} weighs {i} tonnes." for i in range(8)]
     passages = [passage(f"{facts[2 * i]}\n\n{facts[2 * i + 1]}") for i in range(4)]
     draft = await ask("How many tonnes does the Kestrel turbine weigh?", *passages)
@@ -215,7 +215,8 @@ def lines(file: Path) -> list[dict[str, Any]]:
 async def test_answers_of_a_public_set_are_found_and_questions_of_another_refused(
     minilm: MiniLM, shared_data: Path
 ) -> None:
-    """Floors, not measurements: with five passages .93 were found and .88 to .93 held the answer (November 2026)."""
+    """Floors, not measurements: with five passages .82 of the first quotations hold the answer
+    (docs/adr/0042-one-quotation.md)."""
     folder = shared_data / "xquad_en"
     corpus = {row["_id"]: passage(row["text"], title=row["title"]) for row in lines(folder / "corpus.jsonl")}
     answers = {row["_id"]: row for row in lines(folder / "answers.jsonl")}
@@ -233,5 +234,5 @@ async def test_answers_of_a_public_set_are_found_and_questions_of_another_refuse
         draft = await extract(query["text"], [corpus[ids[number]], corpus[ids[-number]]], minilm, SETTINGS)
         refused += not draft.found
     assert found >= 0.8 * len(queries)
-    assert held >= 0.75 * len(queries)
+    assert held >= 0.65 * len(queries)
     assert refused >= 0.8 * len(foreign)

@@ -251,3 +251,13 @@ def test_any_reply_is_a_verdict_or_an_error(reply: str) -> None:
         assert 0 <= read_verdict(reply).score <= 1
     except ValueError:
         return
+
+
+async def test_a_value_of_a_table_is_read_with_its_header() -> None:
+    table = (
+        "| (in millions) | Fiscal 2019 | Fiscal 2018 |\n| --- | --- | --- |\n| Total sales | $ 1,496.5 | $ 1,202.9 |"
+    )
+    found = await check("Total sales in fiscal 2018 were $ 1,202.9 in millions [1].", STRICT, [passage(1, table)])
+    assert found.grounded
+    wrong = await check("Total sales in fiscal 2017 were $ 1,202.9 in millions [1].", STRICT, [passage(1, table)])
+    assert not wrong.grounded

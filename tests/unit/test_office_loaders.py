@@ -172,16 +172,17 @@ def test_slides_are_pages_with_title_list_table_and_notes() -> None:
 
 def test_charts_show_their_numbers_and_groups_their_texts() -> None:
     deck = Presentation()
+    deck.slides.add_slide(deck.slide_layouts[6])  # blank
     slide = deck.slides.add_slide(deck.slide_layouts[6])
     inner = slide.shapes.add_group_shape().shapes.add_group_shape().shapes.add_textbox(0, 0, Inches(1), Inches(1))
     inner.text_frame.text = "Deep text"
     data = CategoryChartData()
-    data.categories = ["East", "West"]
+    data.categories = [date(2024, 5, 17), date(2024, 5, 18)]
     data.add_series("Q1", (19.2, None))
     slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, Inches(4), Inches(3), data)
     assert (
         read(files.saved(deck)).text
-        == "# Deep text\n\nDeep text\n\n|  | Q1 |\n| --- | --- |\n| East | 19.2 |\n| West |  |"
+        == "# Deep text\n\nDeep text\n\n|  | Q1 |\n| --- | --- |\n| 2024-05-17 | 19.2 |\n| 2024-05-18 |  |"
     )
 
 

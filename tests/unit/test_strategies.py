@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 
 from app.answer.digest import centrality, representative
 from app.answer.extract import AnsweredPart, join_parts, repeats_only
-from app.answering.aggregate import LISTED, catalogue, mentions
 from app.answering.converse import difficulty, simplest
 from app.answering.gather import merge
+from app.answering.listed import LISTED, Found, catalogue, documents_text
 from app.answering.naming import find_named_documents, topic
 from app.answering.replies import question_back
 from app.answering.summarize import HEADER_TOKENS, batches
 from app.domain.answer import Citation, Draft
 from app.domain.document import Holdings, ListedDocument
 from app.domain.passage import Passage
+from app.domain.plan import ListRequest
 
 
 def passage(number: int, tokens: int = 100) -> Passage:
@@ -124,8 +125,8 @@ def test_words_about_documents_as_such_are_no_topic(message: str, about: list[st
 def test_parts_make_one_answer_that_names_what_is_missing() -> None:
     yes = Draft("Yes. [1]", (cited("Yes."),), True, 0.8)
     no = Draft("I don't know.", (), False, 0.0)
-    made = join_parts([AnsweredPart("Is it?", yes), AnsweredPart("And why?", no)])
-    assert (made.text, made.found, made.confidence) == ("Yes. [1]", True, 0.4)
+    made = join_parts([AnsweredPart("Is it?", yes), AnsweredPart("And why?", no)], "en")
+    assert (made.text, made.found, made.confidence) == ("Yes. [1]\n\nNothing found on “And why?”.", True, 0.4)
     assert made.insufficiencies == ("Not answered by the documents: And why?",)
     assert repeats_only(yes, yes.citations)
     assert not repeats_only(yes, ())
@@ -172,21 +173,30 @@ def holdings(documents: int, **media_types: int) -> Holdings:
     return Holdings(documents, 0, 10, kinds, {})
 
 
+def met(*listed: ListedDocument, **request: Any) -> Found:
+    return Found(ListRequest(**request), listed, 3)
+
+
 def test_a_catalogue_counts_kinds_and_lists_documents() -> None:
-    said = catalogue("en", "hr", holdings(2, pdf=1, md=1), [listed("a.pdf", "Alpha", 12), listed("b.md", "Beta")])
+    said = catalogue(
+        "en", "hr", holdings(2, pdf=1, md=1), met(listed("a.pdf", "Alpha", 12), listed("b.md", "Beta")), {}
+    )
     assert (
         said == "The collection “hr” holds 2 documents (1 PDF, 1 Markdown):\n- Alpha (a.pdf, 12 pages)\n- Beta (b.md)"
     )
-    many = catalogue("de", "hr", holdings(50, md=50), [listed(f"{n}.md") for n in range(LISTED)])
+    many = catalogue("de", "hr", holdings(50, md=50), met(*(listed(f"{n}.md") for n in range(50))), {})
     assert many.endswith(f"- und {50 - LISTED} weitere")
-    assert catalogue("xx", "hr", holdings(1, md=1), [listed("b.md")]).startswith(
+    assert catalogue("xx", "hr", holdings(1, md=1), met(listed("b.md")), {}).startswith(
         "The collection “hr” holds 1 document:"
     )
 
 
 def test_documents_that_mention_something_are_counted_among_all() -> None:
-    assert mentions("fr", ["congé"], [listed("a.md")], 3) == "1 document sur 3 mentionne « congé »:\n- a.md"
-    assert mentions("en", ["leave", "pay"], [], 3) == "0 of 3 documents mention “leave”, “pay”."
+    assert (
+        documents_text("fr", met(listed("a.md"), mentioned=(("congé",),)), {})
+        == "1 document sur 3 mentionne « congé »:\n- a.md"
+    )
+    assert documents_text("en", met(mentioned=(("leave",), ("pay",))), {}) == "0 of 3 documents mention “leave”, “pay”."
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "about"), ("fr", "propos"), ("es", "sobre"), ("de", "Thema")])

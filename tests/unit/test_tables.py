@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.language.tables import COVERED, PIECE_CHARS, describe_row, is_value, render_table, tables_in
+from tests.waiting import patience
 
 SALES = [
     ["", "", "Years Ended September 30,", ""],
@@ -47,6 +48,7 @@ def test_header_rows_become_one_line_of_paths() -> None:
         ([["", "1", "2"], ["A", "5", "6"]], ("", "1", "2")),
         ([["Name", "Role"], ["Ada", "Engineer"], ["Bob", "Cook"]], ("Name", "Role")),
         ([["Assets", "5"], ["Debts", "4"]], ("", "")),
+        ([["name:", "Of the file"], ["Returns:", "Its size"]], ("", "")),
         ([["(In thousands)", "Total", "2020", "2021-2022"], ["Leases", "$9", "$4", "$5"]],
          ("(In thousands)", "Total", "2020", "2021-2022")),
     ],
@@ -86,9 +88,24 @@ def test_rows_have_spans_without_bars_and_belong_to_groups() -> None:
         "Assets", "Current assets:", "Cash | 5", "Debts:", "Loans | -"
     ]  # fmt: skip
     assert [row.group for row in table.rows] == ["", "Assets", "Assets / Current assets", "", "Debts"]
+    assert [row.is_group for row in table.rows] == [True, True, False, True, False]
     assert text[slice(*table.rows[2].cell_spans[1])] == "5"
     assert text[slice(*table.span)] == text[9:]
     assert text[slice(*table.header_span)] == "|  | 2019 |\n| --- | --- |"
+
+
+def test_a_label_over_words_in_two_columns_is_a_row_unless_it_ends_in_a_colon() -> None:
+    [table] = tables_in(
+        render_table([["Operator", "Note"], ["Abs", ""], ["Add", "Not for text"], ["Old:", ""], ["Pow", "Slow"]])
+    )
+    assert [(row.group, row.is_group) for row in table.rows] == [
+        ("", False), ("", False), ("", True), ("Old", False)
+    ]  # fmt: skip
+
+
+def test_many_labels_below_each_other_are_rows() -> None:
+    [table] = tables_in(render_table([["name", "mail"], *([f"n{n}", ""] for n in range(9)), ["Ada", "a@b.c"]]))
+    assert {(row.group, row.is_group) for row in table.rows} == {("", False)}
 
 
 def test_a_row_says_what_its_cells_mean() -> None:
@@ -100,6 +117,12 @@ def test_a_row_says_what_its_cells_mean() -> None:
     assert describe_row(table, row, [1]) == "Debts / Total sales | 2019 | $ 1,496.5"
     assert describe_row(table, row, [2, 1]) == "Debts / Total sales: 2018 $ 1,202.9; 2019 $ 1,496.5"
     assert describe_row(table, table.rows[0]) == "Debts:"
+    [box] = tables_in(render_table([["Born:", "1815"], ["Died:", "1852"]], header_rows=0))
+    assert describe_row(box, box.rows[0]) == "Born: 1815"
+    [sales] = tables_in(render_table(SALES))
+    assert describe_row(sales, sales.rows[1]) == (
+        "Total sales: Years Ended September 30, / 2019 $1,496.5; 2018 $1,202.9; 2017 $1,107.7"
+    )
 
 
 def test_a_long_table_repeats_header_and_group() -> None:
@@ -182,10 +205,10 @@ def test_any_text_can_be_read(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text", ["|" * 200_000, "| a " * 100_000, "|-" * 100_000 + "\n", "| a |\n" * 30_000, "|" + " " * 300_000 + "x",
-             "a | b\n" * 30_000, "\\" * 200_000 + "|", "|\n---\n" * 20_000]
+             "a | b\n" * 30_000, "| a | |\n" * 30_000, "\\" * 200_000 + "|", "|\n---\n" * 20_000]
 )  # fmt: skip
 def test_time_is_linear(text: str) -> None:
     begun = time.perf_counter()
     tables_in(text)
     render_table([["a", "5" + " " * 1000 + "x"]] * 200 + [text.split("|")] + [[text]])
-    assert time.perf_counter() - begun < 5
+    assert time.perf_counter() - begun < patience(6, least=0)

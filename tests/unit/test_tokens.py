@@ -54,28 +54,12 @@ def test_special_tokens_are_text(tokens: OpenAITokens) -> None:
     assert tokens.count("<|endoftext|>") > 1
 
 
-@given(st.text(), st.integers(min_value=1, max_value=20))
-def test_cut_is_a_beginning_within_the_limit(text: str, limit: int) -> None:
-    tokens = OpenAITokens("m", small_encoding())
-    cut = tokens.cut(text, limit)
-    assert text.startswith(cut)
-    assert tokens.count(cut) <= limit
-
-
 def test_without_vocabulary_tokens_are_estimated(offline: OpenAITokens) -> None:
     with structlog.testing.capture_logs() as logs:
         assert offline.count("one two three") == estimate("one two three")
         assert offline.count_batch(["a", "b"]) == [2, 2]
         assert offline.name == ESTIMATE == "estimate-v1"
     assert [entry["event"] for entry in logs] == ["tokens.estimated"]
-
-
-def test_estimated_cut_is_a_beginning(offline: OpenAITokens) -> None:
-    text = "日本語のテキスト" * 50
-    cut = offline.cut(text, 20)
-    assert text.startswith(cut)
-    assert 0 < offline.count(cut) <= 20
-    assert offline.cut("short", 20) == "short"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ whose `detail` has its answer and its gaps.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -31,7 +32,7 @@ from app.answering.draft import Material, answer_from, settle
 from app.answering.fast import answer_empty
 from app.answering.gather import best_confidence
 from app.domain.event import Progress, SourcesFound, Token
-from app.errors import ProviderError, ProviderResponseError
+from app.errors import ProviderError, ProviderResponseError, QueryTimeoutError
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message, Schema, ToolProtocol
 from app.providers.reader import repaired, without_thought
@@ -49,14 +50,26 @@ PASS: Final = Schema(
 async def iterative(run: Run) -> Outcome:
     """Raises CairnError."""
     run.emit(Progress("retrieve", 20))
-    run.record.open_budget(run.settings)
-    reading = await open_reading(run)
+    reading = await _open_in_time(run)
     if not reading.visible:
         return await answer_empty(run)
     policy = Iterative(run, reading, _context(reading))
     await work(policy)
     await keep_session(reading)
     return await _answer(policy)
+
+
+async def _open_in_time(run: Run) -> Reading:
+    """What the question finds. Raises QueryTimeoutError where that takes all the time of the run, and CairnError."""
+    budget = run.record.open_budget(run.settings)
+    try:
+        async with asyncio.timeout(budget.seconds_left(for_answer=True)):
+            return await open_reading(run)
+    except TimeoutError:
+        budget.out(for_answer=True)
+        raise QueryTimeoutError(
+            f"the first search took all the time of the run ({budget.limits.seconds:g} s)"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from app.agents.tools.tool import (
     Toolbox,
     ToolResult,
 )
-from app.answering.aggregate import kind as kind_name
+from app.answering.listed import kind as kind_name
 from app.answering.naming import topic
 from app.graph.link import find_entities
 from app.store import collections, tools

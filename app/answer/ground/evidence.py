@@ -16,6 +16,7 @@ from typing import Final
 from app.language.lexicon import every, languages
 from app.language.numbers import Quantity, agrees, quantities
 from app.language.sentences import split_sentences
+from app.language.tables import describe_row, tables_in
 from app.language.text import folded_words
 from app.language.tokens import all_terms, is_stop_word, likeness
 
@@ -79,7 +80,7 @@ def read_sources(texts: Sequence[str], titles: Sequence[str] = ()) -> Sources:
     """`titles[i]` (file, headings) belongs to `texts[i]`: its words count as said there, since they say what it is about."""
     sentences: list[SourceSentence] = []
     for number, text in enumerate(texts, start=1):
-        pieces = [text[start:end] for start, end in split_sentences(text)]
+        pieces = _sentences_and_rows(text)
         said = [tuple(all_terms(piece)) for piece in pieces]
         kept = [stems(words) for words in said]
         for i, (piece, words) in enumerate(zip(pieces, said, strict=True)):
@@ -92,6 +93,14 @@ def read_sources(texts: Sequence[str], titles: Sequence[str] = ()) -> Sources:
     vocabulary = frozenset(word for sentence in sentences for word in sentence.words) | around
     told = frozenset(q for text in (*texts, *titles) for q in quantities(text))
     return Sources(tuple(sentences), dict(frequencies), vocabulary, told)
+
+
+def _sentences_and_rows(text: str) -> list[str]:
+    """Sentences, and rows of tables with the headers of their values."""
+    tables = tables_in(text)
+    rows = {(row.start, row.end): describe_row(table, row) for table in tables for row in table.rows}
+    corners = [table.header[0] for table in tables if table.header and table.header[0]]
+    return [rows.get(span) or text[slice(*span)] for span in split_sentences(text)] + corners
 
 
 def content_words(words: Iterable[str]) -> list[str]:

@@ -19,6 +19,7 @@ from app.ingest.chunkers.headings import HeadedSection, path_at, scan
 from app.ingest.chunkers.parent_child import cut_by_characters
 from app.ingest.chunkers.spans import character_splitter
 from app.ingest.chunkers.tokens import cut_by_tokens
+from app.language.tables import tables_in
 
 if TYPE_CHECKING:
     from app.providers.protocols import TokenCounter
@@ -44,7 +45,8 @@ def chunk(
         return ()
     chunker = CHUNKERS.get(settings.strategy) or _added(settings.strategy)
     sections = scan(document.text, chunker.heading_levels) if document.markup == "markdown" else ()
-    request = CutRequest(document, sections, settings, rag, counter)
+    tables = () if document.markup == "code" else tables_in(document.text)
+    request = CutRequest(document, sections, settings, rag, counter, tables)
     cuts = list(chunker.cut(request)) if chunker.name in CHUNKERS else _checked_cuts(chunker, request)
     return _drafts(document, sections, cuts, _token_counts(document.text, cuts, counter))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from app.domain.document import LoadedDocument
     from app.ingest.chunkers.headings import HeadedSection
+    from app.language.tables import Table
     from app.providers.protocols import TokenCounter
     from app.settings import ChunkingSettings, RagSettings
 
@@ -18,13 +19,14 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class CutRequest:
-    """What there is to cut. `sections`: where headings stand in Markdown, in order; empty for other text."""
+    """What there is to cut. `sections`: where headings stand in Markdown, in order; empty for other text. `tables`: in order."""
 
     document: LoadedDocument
     sections: Sequence[HeadedSection]
     chunking: ChunkingSettings
     rag: RagSettings
     counter: TokenCounter
+    tables: Sequence[Table] = ()
 
 
 @dataclass(frozen=True, slots=True)

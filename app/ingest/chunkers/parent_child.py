@@ -27,12 +27,13 @@ _TINY = 4
 
 def cut_by_characters(request: CutRequest) -> Iterator[PassageCut]:
     """Passages of at most `passage_size` characters, chunks of at most `chunk_size`."""
-    document, settings = request.document, request.chunking
+    document, settings, tables = request.document, request.chunking, request.tables
+    text = document.text
     rows = document.markup == "rows"
     passage_overlap, chunk_overlap = (0, 0) if rows else (settings.passage_overlap, settings.chunk_overlap)
     for unit in _units(document, request.sections, settings.passage_size):
-        for span in cut(document.text, unit, settings.passage_size, passage_overlap, document.code_language):
-            yield PassageCut(span, tuple(cut(document.text, span, settings.chunk_size, chunk_overlap)))
+        for span in cut(text, unit, settings.passage_size, passage_overlap, document.code_language, tables):
+            yield PassageCut(span, tuple(cut(text, span, settings.chunk_size, chunk_overlap, tables=tables)))
 
 
 def _units(document: LoadedDocument, sections: Sequence[HeadedSection], size: int) -> list[Span]:

@@ -14,6 +14,8 @@ from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 from app.ingest.chunkers.base import Span
+from app.ingest.chunkers.rows import cells_of, end_of_table, is_inside, islands, rows_of
+from app.language.tables import Table
 
 SEPARATORS = ("\n\n", "\n", ". ", "。", " ")
 """Paragraphs, lines, sentences, words, and the full stop of Chinese and Japanese, which write no spaces."""
@@ -125,31 +127,55 @@ def merge(spans: Sequence[Span], sizes: Sequence[int] | None, limit: int) -> lis
     return merged
 
 
-def cut(text: str, span: Span, size: int, overlap: int, language: str | None = None) -> list[Span]:
+def cut(
+    text: str, span: Span, size: int, overlap: int, language: str | None = None, tables: Sequence[Table] = ()
+) -> list[Span]:
     """Spans of at most `size` characters that cover `span` but for white space; all but the first reach back over up
-    to `overlap` characters of the one before, to the start of a word where there is one."""
+    to `overlap` characters of the one before, to the start of a word where there is one. No row of `tables` is cut, or
+    reached back into, unless it is longer than a span."""
     span = trim(text, span)
     if span[1] - span[0] <= size:
         return [span] if span[0] < span[1] else []
     overlap = min(overlap, size // 2)
     limit = size - overlap
-    parts = [trim(text, part) for part in pieces(text, span, limit, language)]
+    parts = [
+        trim(text, part)
+        for island in islands(tables, span)
+        for part in (
+            pieces(text, island.span, limit, language)
+            if island.table is None
+            else table_pieces(text, island.table, island.span, limit)
+        )
+    ]
     merged = merge([part for part in parts if part[0] < part[1]], None, limit)
-    balanced = [trim(text, part) for part in _balance(text, merged, limit)]
-    return extend_back(text, balanced, overlap)
+    balanced = [trim(text, part) for part in _balance(text, merged, limit, tables)]
+    return extend_back(text, balanced, overlap, tables)
 
 
-def _balance(text: str, spans: list[Span], limit: int) -> list[Span]:
+def table_pieces(text: str, table: Table, span: Span, limit: int) -> list[Span]:
+    """A table whole where it is no longer than `limit`, else its rows; rows that are longer, cut between cells."""
+    if span[1] - span[0] <= limit:
+        return [span]
+    return [
+        piece
+        for row in rows_of(text, table, span)
+        for part in ([row] if row[1] - row[0] <= limit else cells_of(table, row, limit))
+        for piece in ([part] if part[1] - part[0] <= limit else pieces(text, part, limit))
+    ]
+
+
+def _balance(text: str, spans: list[Span], limit: int, tables: Sequence[Table]) -> list[Span]:
     """No small span: it shares the text of the span before it, or after it for the first."""
     result: list[Span] = []
     for span in spans:
         small = min(span[1] - span[0], result[-1][1] - result[-1][0] if result else limit) < limit // _SMALL
         if result and small and span[1] - result[-1][0] <= 2 * limit * (_SMALL - 1) // _SMALL:
-            start, end = result.pop()[0], span[1]
+            start, end = result[-1][0], span[1]
             middle = _middle(text, start, end)
-            result += [(start, middle), (middle, end)]
-        else:
-            result.append(span)
+            if not is_inside(tables, middle):
+                result[-1] = (start, middle)
+                span = (middle, end)
+        result.append(span)
     return result
 
 
@@ -167,11 +193,12 @@ def _middle(text: str, start: int, end: int) -> int:
     return centre
 
 
-def extend_back(text: str, spans: Sequence[Span], overlap: int) -> list[Span]:
-    """Each start but the first moved back by at most `overlap` characters, never before the span ahead of it."""
+def extend_back(text: str, spans: Sequence[Span], overlap: int, tables: Sequence[Table] = ()) -> list[Span]:
+    """Each start but the first moved back by at most `overlap` characters, never before the span ahead of it or into a table."""
     extended = list(spans[:1])
     for (previous, _), (start, end) in pairwise(spans):
-        extended.append((_word_start(text, max(start - overlap, previous + 1), start), end))
+        low = max(start - overlap, previous + 1, end_of_table(tables, start))
+        extended.append((_word_start(text, low, start), end))
     return extended
 
 

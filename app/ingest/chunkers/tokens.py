@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.ingest.chunkers.base import CutRequest, PassageCut, Span
 from app.ingest.chunkers.parent_child import whole_sections
+from app.ingest.chunkers.rows import end_of_table, islands, rows_of
 from app.ingest.chunkers.spans import (
     SEPARATOR_PATTERNS,
     WORD_START,
@@ -21,6 +22,7 @@ from app.ingest.chunkers.spans import (
 
 if TYPE_CHECKING:
     from app.domain.document import LoadedDocument
+    from app.language.tables import Table
     from app.providers.protocols import TokenCounter
 
 _LONG_RUN = re.compile(r"\S{200}")  # tokenizers take quadratic time over words without end
@@ -38,15 +40,20 @@ def cut_by_tokens(request: CutRequest) -> Iterator[PassageCut]:
     overlap = 0 if document.markup == "rows" else min(request.rag.chunk_overlap, size // 2)
     units = list(whole_sections(request.sections)) if request.sections else [(0, len(text))]
     count = _remembering(tokens.count)
-    cut = _cut_units(document, units, size - overlap, count, tokens)
-    spans = [(base, reach) for unit in cut for base, reach in _reach_back(text, unit, overlap, count)]
+    cut = _cut_units(document, units, size - overlap, count, tokens, request.tables)
+    spans = [(base, reach) for unit in cut for base, reach in _reach_back(text, unit, overlap, count, request.tables)]
     counts = tokens.count_batch([text[start:end] for _, (start, end) in spans])
     for span, counted in _within_limit(text, spans, counts, size, tokens.count):
         yield PassageCut(span, (span,), counted)
 
 
 def _cut_units(
-    document: LoadedDocument, units: Sequence[Span], limit: int, count: Callable[[str], int], tokens: TokenCounter
+    document: LoadedDocument,
+    units: Sequence[Span],
+    limit: int,
+    count: Callable[[str], int],
+    tokens: TokenCounter,
+    tables: Sequence[Table],
 ) -> list[list[Span]]:
     """Per unit, neighbouring spans whose counts add up to at most `limit`."""
     text, language = document.text, document.code_language
@@ -55,7 +62,9 @@ def _cut_units(
     atoms = [
         [
             span
-            for run in _short_runs(text, unit)
+            for island in islands(tables, unit)
+            for row in ([island.span] if island.table is None else rows_of(text, island.table, island.span))
+            for run in _short_runs(text, row)
             for part in split_by(text, run, splitter)
             if (span := trim(text, part))[0] < span[1]
         ]
@@ -76,13 +85,13 @@ def _short_runs(text: str, span: Span) -> Iterator[Span]:
 
 
 def _reach_back(
-    text: str, spans: Sequence[Span], overlap: int, count: Callable[[str], int]
+    text: str, spans: Sequence[Span], overlap: int, count: Callable[[str], int], tables: Sequence[Table]
 ) -> Iterator[tuple[Span, Span]]:
     """Each span, and the same with its start moved back over at most `overlap` tokens to the start of a word."""
     for index, (start, end) in enumerate(spans):
         begin = start
         if index and overlap:
-            low = max(start - overlap * _CHARS_PER_TOKEN, spans[index - 1][0] + 1)
+            low = max(start - overlap * _CHARS_PER_TOKEN, spans[index - 1][0] + 1, end_of_table(tables, start))
             words = [match.start() for match in WORD_START.finditer(text, low, start)]
             # the earliest word from which on the count fits; fewer tokens the later one starts
             at = bisect_left(words, True, key=lambda word: count(text[word:start]) <= overlap)

@@ -230,6 +230,7 @@ def load(content: bytes, kind: FileKind, limits: LoadLimits, *, verbatim: bool =
         kind.loader.markup,
         title=title or None,
         pages=pages,
+        notes=read.notes,
         code_language=kind.code_language,
     )
 

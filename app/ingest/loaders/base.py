@@ -21,15 +21,19 @@ class LoadLimits(Protocol):
     @property
     def max_unpacked_bytes(self) -> int: ...
 
+    @property
+    def parse_seconds(self) -> int: ...
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedText:
     """What a loader reads out of a file. The text is normalised afterwards (`app.language.text`), page by page where there are
-    `pages`, which begin where the text says now."""
+    `pages`, which begin where the text says now. `notes`: what was not read, for people."""
 
     text: str
     title: str | None = None
     pages: tuple[PageStart, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 Load = Callable[[bytes, LoadLimits], LoadedText]

@@ -51,7 +51,8 @@ class NumberFormat:
 
 def show_plainly(value: float) -> str:
     """A number without a format: "1300" for 1300.0."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else format(value, f".{_GENERAL_DIGITS}g")
+    whole = float(value).is_integer() and abs(value) < 10**_GENERAL_DIGITS
+    return str(int(value)) if whole else format(value, f".{_GENERAL_DIGITS}g")
 
 
 def parse_format(code: str) -> NumberFormat | None:

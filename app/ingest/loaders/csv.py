@@ -1,7 +1,4 @@
-"""Comma-separated values (.csv, .tsv): each row becomes a paragraph that names its columns, so that it makes sense alone.
-
-    name,role          The second row reads   name: Ada; role: engineer
-    Ada,engineer
+"""Comma-separated values (.csv, .tsv) as a table (`app.language.tables`).
 
 The separator is a comma, semicolon, tab or bar, whichever splits the rows alike. A first row of distinct words is taken for the
 names of the columns; without one, a row is its values.
@@ -20,6 +17,7 @@ from typing import Final
 from app.errors import ParseError, ParserLimitError
 from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.text import decode
+from app.language.tables import TableWriter
 
 _SEPARATORS: Final = ",;\t|"
 _DECLARED: Final = re.compile(r"sep=([,;|\t])[ \t]*\r?\n", re.IGNORECASE)
@@ -27,8 +25,6 @@ _DECLARED: Final = re.compile(r"sep=([,;|\t])[ \t]*\r?\n", re.IGNORECASE)
 _SAMPLE_CHARS: Final = 1 << 16
 _SAMPLE_ROWS: Final = 50
 """The rows that separator and names are told from."""
-_LONGEST_LINE: Final = 350
-"""Characters of a row in one line, what a chunk holds beside its overlap; a longer row has a line for each column."""
 _LONGEST_NAME: Final = 100
 _VALUE: Final = re.compile(r"(?!(?:19|20)\d\d$)[\W_]*\d[\d\W_]*\w{0,3}")
 """A number, date or amount, which is no name of a column; a year may be."""
@@ -43,16 +39,16 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     rows = _rows(text, separator)
     head = list(islice(rows, _SAMPLE_ROWS))
     names = [_clean(cell)[:_LONGEST_NAME] for cell in head.pop(0)] if _has_names(head) else []
-    lines, length = list[str](), 0
+    width = max(map(len, [names, *head]))
+    writer = TableWriter([*names, *[""] * (width - len(names))])
     for row in chain(head, rows):
-        lines.append(_line(names, row))
-        length += len(lines[-1])
-        if length > limits.max_text_chars:  # names repeated in each row can make much of a small file
+        writer.add([_clean(cell) for cell in row])
+        if writer.written > limits.max_text_chars:  # names repeated in each row can make much of a small file
             raise ParserLimitError(
                 "the rows with the names of their columns have more characters than ingest.maxTextChars "
                 f"({limits.max_text_chars}); split the file"
             )
-    return LoadedText("\n\n".join(lines))
+    return LoadedText(writer.text())
 
 
 def _rows(text: str, separator: str) -> Iterator[list[str]]:
@@ -116,19 +112,6 @@ def _has_names(rows: Sequence[Sequence[str]]) -> bool:
     if len({*words}) < len(words) or any(_VALUE.fullmatch(cell) for cell in words):
         return False
     return not any(cell and cell == _clean(below) for row in rows[1:] for cell, below in zip(first, row, strict=False))
-
-
-def _line(names: Sequence[str], row: Sequence[str]) -> str:
-    cells = [_labelled(names, at, value) for at, cell in enumerate(row) if (value := _clean(cell))]
-    line = "; ".join(cells)
-    return line if len(line) <= _LONGEST_LINE else "\n".join(cells)
-
-
-def _labelled(names: Sequence[str], at: int, value: str) -> str:
-    if not names:
-        return value
-    name = names[at] if at < len(names) else ""
-    return f"{name or f'column {at + 1}'}: {value}"
 
 
 def _clean(cell: str) -> str:

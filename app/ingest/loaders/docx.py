@@ -16,6 +16,7 @@ from app.errors import ParseError
 from app.ingest.loaders import archive, render
 from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.numbering import Numbering, Styles
+from app.language.tables import COVERED, render_table
 
 _P, _TBL, _TR, _TC = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
 _TEXT_BOX = qn("w:txbxContent")
@@ -63,9 +64,7 @@ class _Reader:
             if node.tag == _P:
                 yield from self._paragraph(node)
             elif node.tag == _TBL:
-                block = render.table(self._rows(node))
-                if block:
-                    yield block
+                yield from self._table(node)
             elif node.tag not in _SKIPPED and len(node):
                 yield from self.blocks(node)  # content controls, insertions, custom XML
 
@@ -95,8 +94,17 @@ class _Reader:
                     if note.get(qn("w:type")) is None:  # the separators have a type
                         yield from self.blocks(note)
 
+    def _table(self, table: Any) -> Iterator[str]:
+        """A table; where it has one row or one column, which frames text, the text."""
+        rows = self._rows(table)
+        if len(rows) < 2 or max(map(len, rows)) < 2:
+            for cell in (cell for line in _within(table, _TR) for cell in _within(line, _TC)):
+                yield from self.blocks(cell)
+        elif block := render_table(rows, header_rows=_header_rows(table)):
+            yield block
+
     def _rows(self, table: Any) -> list[list[str]]:
-        """Rows of cells; text merged over columns stands once, over rows in each (render.REPEATED_CELL)."""
+        """Rows of cells; text merged over columns stands in the first, over rows in each (render.REPEATED_CELL)."""
         above: list[str] = []
         rows = []
         for line in _within(table, _TR):
@@ -105,7 +113,7 @@ class _Reader:
                 text = render.collapse(" ".join(self._cell(cell))).strip()
                 if not text and _continues_merge(cell) and len(row) < len(above):
                     text = above[len(row)] if len(above[len(row)]) <= render.REPEATED_CELL else ""
-                row.extend([text] + [""] * (_width(cell) - 1))
+                row.extend([text] + [COVERED if text else ""] * (_width(cell) - 1))
             rows.append(row)
             above = row
         return rows
@@ -153,6 +161,17 @@ def _within(node: Any, tag: str) -> Iterator[Any]:
             yield child
         elif child.tag not in (_TBL, _TC, _P) and child.tag not in _SKIPPED:
             yield from _within(child, tag)
+
+
+def _header_rows(table: Any) -> int | None:
+    """How many rows at the top are marked to be repeated on each page; None for none."""
+    count = 0
+    for row in _within(table, _TR):
+        mark = row.find(f"{qn('w:trPr')}/{qn('w:tblHeader')}")
+        if mark is None or mark.get(qn("w:val"), "true") in ("0", "false", "off"):
+            break
+        count += 1
+    return count or None
 
 
 def _continues_merge(cell: Any) -> bool:

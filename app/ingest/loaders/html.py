@@ -11,6 +11,7 @@ from app.errors import EmptyDocumentError, ParseError, ParserLimitError
 from app.ingest.loaders import render
 from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.text import decode
+from app.language.tables import COVERED, render_table
 
 _CHARSET = re.compile(rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]+)""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_.-]+)""")
@@ -24,6 +25,8 @@ _BLOCKS = frozenset(_BLOCK_NAMES.split()).union(_HEADINGS)
 _STRUCTURE_IN_CELL = " or ".join(f"self::{tag}" for tag in ("table", "pre", *_HEADINGS))
 _LONGEST_CELL = 1500
 """A table with a cell longer than this (characters) was used for layout, and is read as blocks."""
+_LONGEST_BULLET = 10
+"""Characters of the first cell of a table of one row, which is an item of a list with its mark: "•", "(iii)", "[12]"."""
 _WIDEST_SPAN = 50
 
 
@@ -142,8 +145,10 @@ class _Renderer:
     def _table(self, node: Any) -> None:
         for caption in node.iterchildren("caption"):
             self._emit(render.paragraph(_flat(caption)))
-        block = render.table(_grid(node))
-        if block:
+        rows = _grid(node)
+        if len(rows) == 1:
+            self._emit(render.paragraph(" ".join(cell for cell in rows[0] if cell != COVERED)))  # a bullet and its text
+        elif block := render_table(rows, header_rows=_header_rows(node)):
             self.marker = ""
             self.blocks.append(block)
 
@@ -192,12 +197,40 @@ def _holds_data(table: Any) -> bool:
     """Whether a table is one, rather than a way to lay out a page."""
     if table.get("role") in ("presentation", "none") or table.xpath(f"boolean(.//*[{_STRUCTURE_IN_CELL}])"):
         return False
-    cells = list(table.iter("td", "th"))
-    return len(cells) > 1 and all(len("".join(cell.itertext())) <= _LONGEST_CELL for cell in cells)
+    texts = [[len("".join(cell.itertext()).strip()) for cell in row.iter("td", "th")] for row in table.iter("tr")]
+    filled = [[length for length in row if length] for row in texts if any(row)]
+    if any(length > _LONGEST_CELL for row in filled for length in row):
+        return False
+    if len(filled) == 1:
+        return len(filled[0]) == 2 and filled[0][0] <= _LONGEST_BULLET
+    return any(len(row) > 1 for row in filled)
+
+
+def _header_rows(table: Any) -> int | None:
+    """How many rows at the top the page marks as header; None where it marks none, so that the cells must tell."""
+    rows = list(table.iter("tr"))
+    count = 0
+    for row in rows:
+        marked = row.getparent().tag == "thead" or (
+            len(row) and all(cell.tag == "th" for cell in row.iterchildren("td", "th"))
+        )
+        if not marked:
+            break
+        count += 1
+    if 0 < count < len(rows):
+        return count
+    return 0 if all(_is_headed_row(row) for row in rows) else None
+
+
+def _is_headed_row(row: Any) -> bool:
+    """Whether a row has a th with text at its left, and td after it: a name and what it stands for."""
+    cells = list(row.iterchildren("td", "th"))
+    names = [cell.tag == "th" for cell in cells]
+    return len(cells) > 1 and names == [True] + [False] * (len(cells) - 1) and bool(_flat(cells[0]))
 
 
 def _grid(table: Any) -> list[list[str]]:
-    """Rows of cells; text merged over columns stands once, over rows in each (render.REPEATED_CELL)."""
+    """Rows of cells with text; text merged over columns stands in the first, over rows in each (render.REPEATED_CELL)."""
     pending: dict[int, tuple[int, str]] = {}  # column -> rows still covered by a cell above, and its text
     rows = []
     for line in table.iter("tr"):
@@ -206,13 +239,13 @@ def _grid(table: Any) -> list[list[str]]:
             _take_pending(row, pending)
             text, below = _flat(cell), _span(cell, "rowspan") - 1
             for offset in range(_span(cell, "colspan")):
+                shown = COVERED if offset and text else "" if offset else text
                 if below:
-                    repeated = text if len(text) <= render.REPEATED_CELL and not offset else ""
-                    pending[len(row)] = (below, repeated)
-                row.append("" if offset else text)
+                    pending[len(row)] = (below, shown if len(text) <= render.REPEATED_CELL else "")
+                row.append(shown)
         _take_pending(row, pending)
         rows.append(row)
-    return rows
+    return [row for row in rows if any(row)]
 
 
 def _take_pending(row: list[str], pending: dict[int, tuple[int, str]]) -> None:

@@ -1,4 +1,4 @@
-"""Markdown: images go, entities become their characters, the rest as it stands."""
+"""Markdown: images go, entities become their characters, long tables repeat their header, the rest as it stands."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from html import unescape
 
 from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.text import decode
+from app.language.tables import PIECE_CHARS, TableWriter, tables_in
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 _TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
@@ -28,7 +29,22 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """Title from the front matter, else from the first heading of level 1."""
     # line ends first: the patterns know only LF
     text = strip_images(decode(content).replace("\r\n", "\n").removeprefix("\ufeff"))
-    return LoadedText(text, title=_title(text))
+    return LoadedText(repeat_headers(text), title=_title(text))
+
+
+def repeat_headers(text: str) -> str:
+    """The text with long tables in pieces that have the header each, the rest as it stands."""
+    parts: list[str] = []
+    position = 0
+    for table in tables_in(text):
+        start, end = table.span
+        if table.header and end - start > PIECE_CHARS:
+            writer = TableWriter(table.header)
+            for row in table.rows:
+                writer.add(row.cells)
+            parts += [text[position:start], writer.text()]
+            position = end
+    return "".join((*parts, text[position:]))
 
 
 def strip_images(text: str) -> str:
@@ -52,7 +68,8 @@ def _strip(text: str) -> str:
 
 
 def _shown(match: re.Match[str]) -> str:
-    return match["code"] or (unescape(match["entity"]) if match["entity"] else "")
+    # a bar would end the cell of a table that it stands in
+    return match["code"] or (unescape(match["entity"]).replace("|", "\\|") if match["entity"] else "")
 
 
 def _line_end(text: str, start: int) -> int:

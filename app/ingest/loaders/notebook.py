@@ -84,7 +84,8 @@ def _cell(cell: _Json, language: str, limits: LoadLimits) -> Iterator[str]:
     kind, source = cell.get("cell_type"), _text(cell.get("source", cell.get("input")))
     if kind == "code":
         if source.strip():
-            yield _code(source, language)
+            stated = cell.get("language")  # nbformat 3
+            yield _code(source, language or (stated if isinstance(stated, str) and stated.isalnum() else ""))
         for output in _objects(cell, "outputs"):
             yield from _output(output, limits)
     elif kind == "heading":  # nbformat 3
@@ -121,7 +122,7 @@ def _output(output: _Json, limits: LoadLimits) -> Iterator[str]:
 
 def _short(text: str) -> str:
     """The beginning of an output as a terminal shows it, in whole lines."""
-    lines = [line.rpartition("\r")[2] for line in _ESCAPES.sub("", text.replace("\r\n", "\n")).strip().split("\n")]
+    lines = [line.rpartition("\r")[2] for line in _ESCAPES.sub("", text.replace("\r\n", "\n")).strip("\n").split("\n")]
     shown = "\n".join(lines)
     if len(shown) > _LONGEST_OUTPUT:
         shown = (shown[:_LONGEST_OUTPUT].rpartition("\n")[0] or shown[:_LONGEST_OUTPUT]) + "\n…"

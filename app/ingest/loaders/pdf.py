@@ -10,17 +10,14 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from app.domain.document import PageStart
-from app.errors import EmptyDocumentError, EncryptedDocumentError, NoTextLayerError, ParseError, ParserLimitError
+from app.errors import EncryptedDocumentError, ParseError, ParserLimitError
 from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.pdf_layout import PlacedTable, read_rulings, read_words
+from app.ingest.loaders.pdf_rtl import join_marks, restore_order
+from app.ingest.loaders.pdf_scans import read_scans
 from app.ingest.loaders.pdf_tables import find_tables, with_header_of
 from app.language.tables import render_table
 from app.language.text import normalise
-
-_SPARSE = 50
-"""A page with fewer characters may be a scan with a caption or a page number."""
-_COVERED = 0.3
-"""Share of a page that images cover at least when the page is a scan."""
 
 _MARGIN_WORDS = 25
 """Words before or behind a table that goes on over a page break: running titles, page numbers."""
@@ -29,9 +26,6 @@ _HYPHEN = re.compile(r"(?<!\w)(\w+)\x02(\w+)")  # PDFium's mark for a hyphen at 
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\ufeff\ufffe\uffff]+")
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _LINE_TAIL = re.compile(r"[ \t]+(?=\n)")
-_STRAY_MARK = re.compile("(?<=[\u0621-\u064a]) ([\u064b-\u0652\u0670]+)([\u0621-\u064a])")  # vowel before its letter
-_GLUED = re.compile("(?<=[A-Za-z])(?=[\u0621-\u064a])")
-_LIGATURE = re.compile("[اأإآٱ]ل")
 
 
 def load(content: bytes, limits: LoadLimits) -> LoadedText:
@@ -45,9 +39,9 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
             f"the PDF has {len(document)} pages, more than ingest.maxPages ({limits.max_pages}); split it"
         )
     texts = list(_page_texts(document, limits))
-    _require_text(document, texts)
+    notes = read_scans(document, texts, limits.parse_seconds)
     text, pages = _join(_mend_hyphens(texts))
-    return LoadedText(text, title=_title(document), pages=pages)
+    return LoadedText(text, title=_title(document), pages=pages, notes=notes)
 
 
 def _open(content: bytes) -> Any:
@@ -86,15 +80,23 @@ def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
 
 def _page_text(page: Any, layer: Any, before: PlacedTable | None) -> tuple[str, PlacedTable | None]:
     """The text of a page with its tables, and the one with which it ends; `before`: that of the page before."""
-    text = layer.get_text_range()
-    if len(text) != layer.count_chars():
-        return text, None  # offsets into the text and the glyphs do not agree
-    text = _turn_ligatures(layer, text)
+    text = restore_order(layer, _characters(layer))
     tables = find_tables(read_words(page, layer, text), read_rulings(page), before)
     if before and tables and _is_margin(text[: tables[0].start]):
         tables[0] = with_header_of(before, tables[0])
     last = tables[-1] if tables and _is_margin(text[tables[-1].end :]) else None
-    return _mend_marks(_with_tables(text, tables)), last
+    text = join_marks(_with_tables(text, tables))
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"), last
+
+
+def _characters(layer: Any) -> str:
+    """The text with one character for each that PDFium counts, halves of surrogate pairs among them."""
+    text: str = layer.get_text_range()
+    count = layer.count_chars()
+    if len(text) == count:
+        return text
+    codes = (raw.FPDFText_GetUnicode(layer.raw, at) for at in range(count))
+    return "".join(map(chr, codes))
 
 
 def _is_margin(text: str) -> bool:
@@ -117,23 +119,6 @@ def _with_tables(text: str, tables: Sequence[PlacedTable]) -> str:
         position = end
     parts.append(text[position:].strip())
     return "\n\n".join(part for part in parts if part)
-
-
-def _turn_ligatures(layer: Any, text: str) -> str:
-    """PDFium turns right-to-left text around but not what belongs to one letter: lam-alef comes out as alef-lam. Letters that
-    came from one glyph share one box.
-    """
-    chars = list(text)
-    for match in _LIGATURE.finditer(text):
-        first, second = match.start(), match.start() + 1
-        if layer.get_charbox(first) == layer.get_charbox(second):
-            chars[first], chars[second] = chars[second], chars[first]
-    return "".join(chars)
-
-
-def _mend_marks(text: str) -> str:
-    """Vowel marks behind their letters, which PDFium puts before them; a space between scripts."""
-    return _GLUED.sub(" ", _STRAY_MARK.sub(r"\2\1", text))
 
 
 def _mend_hyphens(texts: list[str]) -> list[str]:
@@ -161,39 +146,6 @@ def _join(texts: list[str]) -> tuple[str, tuple[PageStart, ...]]:
         starts.append(PageStart(position, number))
         position += len(text) + 2
     return "\n\n".join(texts), tuple(starts)
-
-
-def _require_text(document: Any, texts: list[str]) -> None:
-    """Raise when the pages are pictures of text. One page with real text is enough to go on."""
-    scans = blank = 0
-    for index, text in enumerate(texts):
-        if len("".join(text.split())) >= _SPARSE:
-            return
-        shown, images = _coverage(document, index)
-        scans += images >= _COVERED or (shown and not text)
-        blank += not text and not shown
-    if scans and scans + blank == len(texts):
-        raise NoTextLayerError(
-            "the pages hold images and hardly any text (a scan); run OCR over the file, for example with ocrmypdf"
-        )
-    if blank == len(texts):
-        raise EmptyDocumentError("the PDF has no text and no images on any page")
-
-
-def _coverage(document: Any, index: int) -> tuple[bool, float]:
-    """Whether the page shows anything, and the share of it that images cover."""
-    try:
-        page = document[index]
-    except pdfium.PdfiumError:
-        return False, 0.0
-    width, height = page.get_size()
-    shown, covered = False, 0.0
-    for item in page.get_objects(max_depth=3):
-        shown = True
-        if item.type == raw.FPDF_PAGEOBJ_IMAGE:
-            left, bottom, right, top = item.get_bounds()
-            covered += max(right - left, 0) * max(top - bottom, 0)
-    return shown, covered / max(width * height, 1)
 
 
 def _title(document: Any) -> str | None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
 from app.ingest.loaders.pdf_layout import Edge, PlacedTable, PlacedWord, Rulings, joined, places_of
-from app.language.tables import COVERED
+from app.language.tables import COVERED, is_value
 
 _SNAP: Final = 3.0
 """Points between ruled lines that are one, or that touch."""
+_MOST_WORDS: Final = 40
+"""Words of a cell from which on it is asked whether it holds most of the grid's text."""
+_MOST_REPEATED: Final = 25
+"""Words of a cell over several rows, in each of which it is repeated; a longer one is a picture beside a text."""
+
+_Place = tuple[int, int]
+"""Row and column of a grid."""
 
 
 def ruled_tables(words: Sequence[PlacedWord], rulings: Rulings) -> Iterator[PlacedTable]:
@@ -70,31 +77,60 @@ def _fill_grid(
     horizontal: Sequence[Edge],
     vertical: Sequence[Edge],
 ) -> tuple[tuple[str, ...], ...]:
-    """The words in the cells of the grid; nothing where it is no table: fewer than two rows or columns with text, or mostly
-    empty. What no line parts is one cell: over columns COVERED stands for it, over rows it is repeated."""
+    """The words in the cells of the grid; nothing where it is no table. What no line parts is one cell: over columns COVERED
+    stands for it, over rows it is repeated."""
     width, height = len(xs) - 1, len(ys) - 1
-    held: dict[tuple[int, int], list[PlacedWord]] = defaultdict(list)
+    held: dict[_Place, list[PlacedWord]] = defaultdict(list)
     for word in words:
         row = _slot(ys, (word.top + word.bottom) / 2)
         held[row, _slot(xs, (word.left + word.right) / 2)].append(word)
     owner = _merged(xs, ys, horizontal, vertical)
-    texts: dict[tuple[int, int], list[PlacedWord]] = defaultdict(list)
+    texts: dict[_Place, list[PlacedWord]] = defaultdict(list)
     for cell, inside in held.items():
         texts[owner[cell]].extend(inside)
-    said = {cell: joined(sorted(inside)) for cell, inside in texts.items()}
-    if len({row for row, _ in said}) < 2 or len({column for _, column in said}) < 2:
-        return ()
-    if 2 * len(said) < len({*owner.values()}):
+    if not _is_table(texts, owner):
         return ()
     rows = []
     for row in range(height):
-        cells = []
-        for column in range(width):
-            mine = owner[row, column]
-            over = column and owner[row, column - 1] == mine
-            cells.append(COVERED if over else said.get(mine, ""))
-        rows.append(tuple(cells))
+        own = {column: words for (at, column), words in texts.items() if at == row}
+        for line in _lines_of_values(own):
+            cells = []
+            for column in range(width):
+                mine = owner[row, column]
+                over = column and owner[row, column - 1] == mine
+                inside = line.get(column, []) if mine[0] == row else texts.get(mine, [])
+                cells.append(COVERED if over else joined(sorted(inside)))
+            rows.append(tuple(cells))
     return tuple(rows)
+
+
+def _is_table(texts: Mapping[_Place, Sequence[PlacedWord]], owner: Mapping[_Place, _Place]) -> bool:
+    """Whether the cells of a grid hold a table: two rows with texts beside each other, most cells filled, and no cell with most
+    of the text, as the frame of a page or a drawing has."""
+    filled: dict[int, int] = Counter(row for row, _ in texts)
+    if sum(count > 1 for count in filled.values()) < 2 or 2 * len(texts) < len({*owner.values()}):
+        return False
+    heights = Counter(place for (_, column), place in owner.items() if column == place[1])
+    if any(heights[place] > 1 and len(words) > _MOST_REPEATED for place, words in texts.items()):
+        return False
+    longest = max(map(len, texts.values()))
+    return longest <= _MOST_WORDS or 2 * longest <= sum(map(len, texts.values()))
+
+
+def _lines_of_values(cells: Mapping[int, list[PlacedWord]]) -> list[Mapping[int, list[PlacedWord]]]:
+    """The words of a ruled row by its rows: rulings often part groups of rows. Lines are rows where at least two columns
+    have a value in each; else they are lines of cells."""
+    lines: list[dict[int, list[PlacedWord]]] = []
+    middle = -1000.0
+    for place, column, word in sorted(
+        (word.top + word.bottom, at, word) for at, words in cells.items() for word in words
+    ):
+        if place / 2 - middle > word.height / 2:
+            lines.append(defaultdict(list))
+            middle = place / 2
+        lines[-1][column].append(word)
+    columns = [at for at in cells if all(at in line and is_value(joined(sorted(line[at]))) for line in lines)]
+    return [*lines] if len(columns) > 1 else [cells]
 
 
 def _slot(edges: Sequence[float], place: float) -> int:
@@ -104,9 +140,9 @@ def _slot(edges: Sequence[float], place: float) -> int:
 
 def _merged(
     xs: Sequence[float], ys: Sequence[float], horizontal: Sequence[Edge], vertical: Sequence[Edge]
-) -> dict[tuple[int, int], tuple[int, int]]:
+) -> dict[_Place, _Place]:
     """For each (row, column) of the grid the upper left one of the cell that it is part of."""
-    owner: dict[tuple[int, int], tuple[int, int]] = {}
+    owner: dict[_Place, _Place] = {}
     for row in range(len(ys) - 1):
         y = (ys[row] + ys[row + 1]) / 2
         for column in range(len(xs) - 1):

@@ -21,12 +21,16 @@ from app.language.tables import is_value, is_year
 
 _NUMBER_GAP: Final = 0.45
 """The same between two numbers, which have no wide space between them."""
+_HEADER_GAP: Final = 0.35
+"""The same between the names of two columns, where the columns are known."""
 _SAME_LINE: Final = 0.5
 """Share of the lower one's height by which words overlap that stand in one line."""
 _ROW_REACH: Final = 6
 """How many lines up a cell may still join the row of the cells to its left: lines of a cell."""
 _ALIGNED: Final = 1.2
 """Points between edges that are aligned."""
+_OVER: Final = 0.2
+"""Share of the narrower one's width by which columns overlap that may be one."""
 _MOST_ROWS: Final = 400
 """Lines of a block; of more, each is looked at by itself."""
 _APART: Final = 3.0
@@ -37,6 +41,7 @@ _LONG: Final = 60
 """Characters of a cell that reads like a sentence."""
 _LEADER = re.compile(r"[.…_·]+")
 """A word of the dots between a label and its number."""
+_CHAPTER = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.?")
 _ORDINAL = re.compile(r"[(\[]\d{1,3}[)\].]?|\d{1,3}[.)\]]")
 _NONE: Final = {*"-–—−*", "--", "- -", "n/a"}
 _SIGN = re.compile(r"[$€£¥%()]+|[A-Z]{2,3}\$?")
@@ -129,12 +134,12 @@ def with_header_of(before: PlacedTable, table: PlacedTable) -> PlacedTable:
 def _aligned_tables(words: Sequence[PlacedWord], before: PlacedTable | None) -> Iterator[PlacedTable]:
     leaders = [word for word in words if _LEADER.fullmatch(word.text)]
     rows = _rows(_segments([word for word in words if not _LEADER.fullmatch(word.text)]))
-    for number, block in enumerate(_blocks(rows)):
+    for number, block in enumerate(_joined_blocks(_blocks(rows))):
         table = _table(block, None if number else before)
         if not table:
             continue
         led = [word for word in leaders if table.start < word.start < table.end]
-        if not (2 * len(led) >= len(table.rows) and _names_pages(table)):
+        if not (_names_pages(table) and (2 * len(led) >= len(table.rows) or _counts_chapters(table))):
             yield replace(table, taken=tuple(sorted([*table.taken, *((word.start, word.end) for word in led)])))
 
 
@@ -143,6 +148,11 @@ def _names_pages(table: PlacedTable) -> bool:
     last = [row[-1] for row in table.rows if row[-1]]
     numbers = [int(cell) for cell in last if cell.isdecimal() and len(cell) < 5]
     return 5 * len(numbers) >= 4 * len(last) and numbers == sorted(numbers)
+
+
+def _counts_chapters(table: PlacedTable) -> bool:
+    first = [row[0] for row in table.rows if row[0]]
+    return len(table.rows[0]) < 4 and 5 * sum(bool(_CHAPTER.fullmatch(cell)) for cell in first) >= 4 * len(table.rows)
 
 
 def _segments(words: Sequence[PlacedWord]) -> Iterator[_Segment]:
@@ -209,9 +219,49 @@ def _blocks(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
 def _follows(block: Sequence[_Row], row: _Row) -> bool:
     last = block[-1]
     height = max(row.bottom - row.top, last.bottom - last.top, 1.0)
-    if row.top < last.top - height or row.top - last.bottom > _APART * height or len(block) >= _MOST_ROWS:
+    if len(block) >= _MOST_ROWS or row.top - last.bottom > _APART * height:
+        return False
+    if row.top < last.top - height:
         return False
     return not (_is_prose(row, block) or (_is_prose(last, block) and not row.is_multiple))
+
+
+def _joined_blocks(blocks: Iterable[list[_Row]]) -> Iterator[list[_Row]]:
+    """Blocks that go on with each other joined: labels of groups of rows are drawn before or after the rows beside them."""
+    current: list[_Row] = []
+    labels: list[_Row] = []
+    for block in blocks:
+        if current and not any(row.is_multiple for row in block):
+            labels += block
+            continue
+        if current and _is_continuation(current, block):
+            inside = [
+                row
+                for row in labels
+                if current[0].top < row.top < block[-1].bottom and len(row.segments[0].text) < _LONG
+            ]
+            current += [*inside, *block]
+        else:
+            if current:
+                yield current
+            current = block
+        labels = []
+    if current:
+        yield current
+
+
+def _is_continuation(above: Sequence[_Row], block: Sequence[_Row]) -> bool:
+    """Whether the first row with cells stands close below the last one above, cell below cell."""
+    last = next((row for row in reversed(above) if row.is_multiple), None)
+    first = next((row for row in block if row.is_multiple), None)
+    if last is None or first is None:
+        return False
+    height = last.bottom - last.top
+    if not -2.5 * height < first.top - last.bottom < _APART * height:
+        return False
+    cells = [(segment.left, segment.right) for segment in last.segments]
+    held = [any(_overlap((one.left, one.right), cell) > 0.5 for cell in cells) for one in first.segments]
+    return len(first.segments) > 2 and sum(held) >= len(held) - 1
 
 
 def _is_prose(row: _Row, block: Sequence[_Row]) -> bool:
@@ -225,29 +275,80 @@ def _is_prose(row: _Row, block: Sequence[_Row]) -> bool:
 def _trimmed(block: Sequence[_Row]) -> list[_Row]:
     """The block from its first row with cells, with the header lines that stand above its columns, to its last."""
     multiple = [at for at, row in enumerate(block) if row.is_multiple]
+    while multiple and _is_spaced_prose(block[multiple[0]]):
+        del multiple[0]
+    while multiple and _is_spaced_prose(block[multiple[-1]]):
+        del multiple[-1]
     if not multiple:
         return []
     first, last = multiple[0], multiple[-1]
     second = min(segment.left for at in multiple for segment in block[at].segments[1:])
-    while first and block[first - 1].right > second and block[first - 1].left > block[first].left + 1:
+    left = min(block[at].left for at in multiple)
+    while first and block[first - 1].right > second and block[first - 1].left > left + 1:
         first -= 1
     return list(block[first : last + 1])
 
 
+def _join_header_lines(grid: Sequence[list[str]], rows: Sequence[_Row]) -> list[list[str]]:
+    """Names of columns with different numbers of lines, which overlap in height, as one row."""
+    joined_rows: list[list[str]] = []
+    values = False
+    for at, cells in enumerate(grid):
+        values = values or any(map(is_value, cells[1:]))
+        if joined_rows and not values and rows[at].top < rows[at - 1].bottom - 1:
+            joined_rows[-1] = [f"{above} {cell}".strip() for above, cell in zip(joined_rows[-1], cells, strict=True)]
+        else:
+            joined_rows.append(cells)
+    return joined_rows
+
+
+def _is_spaced_prose(row: _Row) -> bool:
+    """A line of running text with one wide space in it."""
+    return (
+        len(row.segments) == 2
+        and any(len(segment.text) > _LONG for segment in row.segments)
+        and not any(_is_number(segment.text) for segment in row.segments)
+    )
+
+
+def _in_place(rows: Sequence[_Row]) -> list[_Row]:
+    """The rows from top to bottom; what stands in one line is one row, in whatever order it was drawn."""
+    placed: list[_Row] = []
+    for row in sorted(rows, key=lambda one: one.top + one.bottom):
+        above = placed[-1] if placed else None
+        if above and _is_beside(above, row):
+            above.segments = sorted([*above.segments, *row.segments], key=lambda one: one.left)
+        else:
+            placed.append(row)
+    return placed
+
+
+def _is_beside(one: _Row, other: _Row) -> bool:
+    common = min(one.bottom, other.bottom) - max(one.top, other.top)
+    apart = other.right <= one.left or one.right <= other.left
+    alone = len(one.segments) == 1 or len(other.segments) == 1  # may stand between two lines
+    return apart and common >= (_SAME_LINE / 4 if alone else _SAME_LINE) * min(
+        one.bottom - one.top, other.bottom - other.top
+    )
+
+
 def _table(rows: list[_Row], before: PlacedTable | None) -> PlacedTable | None:
     """The block as a table; None where it is none."""
-    rows = _trimmed(_join_wrapped(rows))
+    rows = _trimmed(_join_wrapped(_in_place(rows)))
     if not rows:
         return None
     columns = _columns(rows)
     if len(columns) < 2:
         return None
-    spans = [_extent(column) for column in columns]
-    place = {id(segment): at for at, column in enumerate(columns) for segment in column}
+    spans = [column.extent for column in columns]
+    place = {id(segment): at for at, column in enumerate(columns) for segment in column.segments}
+    for row in rows:
+        row.segments = [part for segment in row.segments for part in _split(segment, place, spans)]
     grid = [_cells(row, place, spans) for row in rows]
     continues = before is not None and _same_columns(before, spans)
     if not _is_table(grid, rows, continues=continues):
         return None
+    grid = _join_header_lines(grid, rows)
     words = [word for row in rows for segment in row.segments for word in segment.words]
     return PlacedTable(tuple(map(tuple, grid)), places_of(words), tuple(spans), rows[0].top, rows[-1].bottom)
 
@@ -295,34 +396,50 @@ def _is_continued(above: _Row, row: _Row, near: float) -> bool:
     return pitch < near or (more.text[0].islower() and row.is_multiple != above.is_multiple)
 
 
-def _columns(rows: Sequence[_Row]) -> list[list[_Segment]]:
-    """Segments that stand in one column, columns from left to right. A row has at most one in each.
+@dataclass(slots=True, eq=False)
+class _Column:
+    """Segments that stand below each other, at most one of each row, and the width that they take."""
 
-    Aligned edges first, the ones that most share; then what overlaps most. Rows of headers that span columns are left out.
-    """
-    body = _body(rows)
-    column_of: dict[int, list[_Segment]] = {}
-    rows_of: dict[int, set[int]] = {}
-    for number, row in enumerate(body):
-        for segment in row.segments:
-            column_of[id(segment)] = group = [segment]
-            rows_of[id(group)] = {number}
+    segments: list[_Segment]
+    rows: set[int]
+    left: float
+    right: float
 
-    def merge(one: list[_Segment], other: list[_Segment]) -> bool:
-        if one is other or rows_of[id(one)] & rows_of[id(other)]:
+    @classmethod
+    def of(cls, segment: _Segment, row: int) -> _Column:
+        return cls([segment], {row}, segment.left, segment.right)
+
+    def take(self, other: _Column) -> bool:
+        """Take the segments of another, unless a row has a segment in both."""
+        if other is self or self.rows & other.rows:
             return False
-        rows_of[id(one)] |= rows_of.pop(id(other))
-        for segment in other:
-            column_of[id(segment)] = one
-        one.extend(other)
+        self.segments += other.segments
+        self.rows |= other.rows
+        self.left, self.right = min(self.left, other.left), max(self.right, other.right)
         return True
 
-    segments = [segment for row in body for segment in row.segments]
+    @property
+    def extent(self) -> tuple[float, float]:
+        return self.left, self.right
+
+
+def _columns(rows: Sequence[_Row]) -> list[_Column]:
+    """The columns from left to right. Aligned edges first, the ones that most share; then what overlaps most. Rows of headers,
+    which may span columns, are left out."""
+    column_of: dict[int, _Column] = {}
+    segments: list[_Segment] = []
+    for number, row in enumerate(_body(rows)):
+        for segment in row.segments:
+            column_of[id(segment)] = _Column.of(segment, number)
+            segments.append(segment)
     for group in _alignments(segments):
+        column = column_of[id(group[0])]
         for segment in group[1:]:
-            merge(column_of[id(group[0])], column_of[id(segment)])
-    columns = _merge_overlapping(list({id(one): one for one in column_of.values()}.values()), merge)
-    return sorted(columns, key=lambda column: median(segment.middle for segment in column))
+            other = column_of[id(segment)]
+            if column.take(other):
+                column_of.update((id(one), column) for one in other.segments)
+    columns = _merge_overlapping(list({id(column): column for column in column_of.values()}.values()))
+    return sorted(columns, key=lambda column: median(segment.middle for segment in column.segments))
 
 
 def _body(rows: Sequence[_Row]) -> list[_Row]:
@@ -349,33 +466,37 @@ def _alignments(segments: Sequence[_Segment]) -> list[list[_Segment]]:
     return sorted((group for group in groups if len(group) > 1), key=len, reverse=True)
 
 
-def _merge_overlapping(columns: list[list[_Segment]], merge: object) -> list[list[_Segment]]:
+def _merge_overlapping(columns: list[_Column]) -> list[_Column]:
     """Join columns that lie over each other, the largest first, as long as no row has a segment in both."""
-    assert callable(merge)
-    columns.sort(key=len, reverse=True)
-    kept: list[list[_Segment]] = []
-    for column in columns:
-        left, right = _extent(column)
-        best = sorted(kept, key=lambda one: -_overlap(_extent(one), (left, right)))
-        for other in best:
-            if _overlap(_extent(other), (left, right)) < 0.2:
-                kept.append(column)
-                break
-            if merge(other, column):
-                break
-        else:
+    kept: list[_Column] = []
+    for column in sorted(columns, key=lambda one: len(one.segments), reverse=True):
+        shares = ((_overlap(other.extent, column.extent), other) for other in kept)
+        over = sorted(((share, other) for share, other in shares if share >= _OVER), key=lambda pair: -pair[0])
+        if not any(other.take(column) for _, other in over):
             kept.append(column)
     return kept
-
-
-def _extent(column: Sequence[_Segment]) -> tuple[float, float]:
-    return min(segment.left for segment in column), max(segment.right for segment in column)
 
 
 def _overlap(one: tuple[float, float], other: tuple[float, float]) -> float:
     """Common width as a share of the narrower one's."""
     common = min(one[1], other[1]) - max(one[0], other[0])
     return max(common, 0.0) / max(min(one[1] - one[0], other[1] - other[0]), 1.0)
+
+
+def _split(segment: _Segment, place: dict[int, int], spans: Sequence[tuple[float, float]]) -> Iterator[_Segment]:
+    """The names of several columns that stand close to each other, apart: a wider space than in a text, between two columns."""
+    if id(segment) in place:
+        yield segment
+        return
+    part = _Segment.of(segment.words[0])
+    for before, word in pairwise(segment.words):
+        nearest = [_nearest(_Segment.of(one), spans) for one in (before, word)]
+        if word.left - before.right > _HEADER_GAP * segment.height and nearest[0] != nearest[1]:
+            yield part
+            part = _Segment.of(word)
+        else:
+            part.add(word)
+    yield part
 
 
 def _cells(row: _Row, place: dict[int, int], spans: Sequence[tuple[float, float]]) -> list[str]:
@@ -414,7 +535,7 @@ def _is_table(grid: Sequence[Sequence[str]], rows: Sequence[_Row], *, continues:
     if continues and multiple:
         return True
     filled = [cell for row in grid for cell in row if cell]
-    if multiple < 2 or (multiple < 3 and len(grid[0]) < 3):
+    if multiple < 2 or (multiple < 3 and len(grid[0]) < 3) or 2 * multiple < len(rows):
         return False
     if sum(len(cell) > 2 * _LONG for cell in filled) > len(filled) / 10:
         return False
@@ -423,11 +544,12 @@ def _is_table(grid: Sequence[Sequence[str]], rows: Sequence[_Row], *, continues:
 
 def _is_column_of_numbers(cells: Sequence[str]) -> bool:
     values = [cell for cell in cells if _is_number(cell)]
-    return len(values) >= 2 and 2 * len(values) >= len([cell for cell in cells if not _SIGN.fullmatch(cell)])
+    numbers = sum(any(map(str.isdigit, cell)) or cell in "*✓" for cell in values)
+    return numbers >= 2 and 2 * len(values) >= len([cell for cell in cells if not _SIGN.fullmatch(cell)])
 
 
 def _is_number(cell: str) -> bool:
     """A number, or a mark for none; neither the number of an item nor the punctuation of code."""
-    if not (is_value(cell) or is_year(cell)) or _ORDINAL.fullmatch(cell):
+    if not (is_value(cell) or is_year(cell)) or _ORDINAL.fullmatch(cell) or cell[0] in "=<>:;":
         return False
     return cell in _NONE or any(map(str.isdigit, cell))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
 from io import BytesIO
 from typing import Any, Final
 
@@ -10,9 +11,10 @@ from lxml import etree
 from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 
-from app.errors import ParseError, ParserLimitError
+from app.errors import EmptyDocumentError, ParseError, ParserLimitError
 from app.ingest.loaders import archive, render
 from app.ingest.loaders.base import LoadedText, LoadLimits
+from app.ingest.loaders.cell_formats import show_plainly
 from app.language.tables import COVERED, render_table
 
 _SURROUNDINGS: Final = (
@@ -28,8 +30,10 @@ _LISTS: Final = (
 _DIAGRAM: Final = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
 _RELATION: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
 _DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _LONGEST_HEADING: Final = 120
 """Characters of the first line of a slide that may stand for its title."""
+_FIRST_DAY: Final = date(1899, 12, 30)
 _DEEPEST_GROUP: Final = 30
 
 
@@ -47,7 +51,9 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
         raise ParserLimitError(
             f"the presentation has {len(slides)} slides, more than ingest.maxPages ({limits.max_pages}); split it"
         )
-    texts = ((number, render.join(_slide(slide, number))) for number, slide in enumerate(slides, 1))
+    texts = [(number, text) for number, slide in enumerate(slides, 1) if (text := render.join(_slide(slide, number)))]
+    if not texts:
+        raise EmptyDocumentError("the presentation holds no text on any slide; the slides may be pictures")
     text, pages = render.join_pages(texts)
     return LoadedText(text, title=(presentation.core_properties.title or "").strip() or None, pages=pages)
 
@@ -56,7 +62,8 @@ def _slide(slide: Any, number: int) -> Iterator[str]:
     title = slide.shapes.title
     stated = render.collapse(title.text_frame.text).strip() if title is not None else ""
     blocks = [block for shape in slide.shapes if shape != title for block in _shape(shape)]
-    yield render.heading(1, stated or _first_line(blocks) or f"Slide {number}")
+    if stated or blocks:
+        yield render.heading(1, stated or _first_line(blocks) or f"Slide {number}")
     yield from blocks
     if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame):
         lines = [line for paragraph in notes.paragraphs if (line := _line(paragraph))]
@@ -116,22 +123,44 @@ def _grid(table: Any) -> list[list[str]]:
 
 
 def _chart(chart: Any) -> Iterator[str]:
-    """Its title, and the numbers that it draws as a table: a row for each category, a column for each series."""
-    if chart.has_title and chart.chart_title.has_text_frame:
-        yield from filter(None, [render.paragraph(render.collapse(chart.chart_title.text_frame.text))])
-    plot = next(iter(chart.plots), None)
-    if plot is None:
-        return
-    names = [render.collapse(str(category)) for category in plot.categories]
-    series = [(one.name, list(one.values)) for one in plot.series]
-    rows = [["", *(name for name, _ in series)]]
-    for at, name in enumerate(names):
-        rows.append([name, *(_number(values[at] if at < len(values) else None) for _, values in series)])
-    yield from filter(None, [render_table(rows, header_rows=1)] if len(rows) > 1 else [])
+    """Its title, and the numbers that it draws as a table: a row for each category, a column for each series.
+
+    Read from the chart's XML: python-pptx knows the plots of most kinds of charts only.
+    """
+    space = chart._chartSpace
+    if (title := space.find(f"{_CHART}chart/{_CHART}title")) is not None:
+        yield from filter(None, [render.paragraph(render.collapse("".join(title.itertext(f"{_DRAWING}t"))))])
+    names: list[str] = []
+    columns: list[dict[int, str]] = []
+    rows: dict[int, str] = {}
+    for series in space.iter(f"{_CHART}ser"):
+        names.append(" ".join(_points(series, "tx").values()))
+        columns.append(_points(series, "val", "yVal"))
+        rows = dict.fromkeys(columns[-1], "") | rows | _points(series, "cat", "xVal")
+    grid = [["", *names], *([rows[at], *(column.get(at, "") for column in columns)] for at in sorted(rows))]
+    yield from filter(None, [render_table(grid, header_rows=1)] if rows else [])
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else format(value, ".15g")
+def _points(series: Any, *names: str) -> dict[int, str]:
+    """What the chart keeps of a range of cells: position -> text."""
+    points: dict[int, str] = {}
+    for name in names:
+        for part in series.iterchildren(f"{_CHART}{name}"):
+            code = part.findtext(f".//{_CHART}formatCode", "").lower()
+            for at, value in enumerate(part.iter(f"{_CHART}v")):
+                index = value.getparent().get("idx")
+                place = int(index) if index and index.isdigit() and len(index) < 7 else at
+                points[place] = _value(value.text or "", is_date="y" in code and "d" in code)
+    return points
+
+
+def _value(text: str, *, is_date: bool) -> str:
+    """A number without the digits that come of binary fractions, a date (days since 1899) as in ISO 8601, or words."""
+    try:
+        number = float(text)
+        return (_FIRST_DAY + timedelta(days=int(number))).isoformat() if is_date else show_plainly(number)
+    except (ValueError, OverflowError):
+        return render.collapse(text).strip()
 
 
 def _diagram(part: Any, relation: str | None) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from app.domain.document import PageStart
 
@@ -65,18 +65,3 @@ def fence(code: str, language: str = "") -> str:
     longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
     ticks = "`" * (longest + 1)
     return f"{ticks}{language}\n{code.strip(chr(10))}\n{ticks}"
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Pipe rows, the first as header. Rows without any text are left out; short rows are not padded."""
-    kept = [[_cell(cell) for cell in row] for row in rows]
-    kept = [row for row in kept if any(row)]
-    if not kept:
-        return ""
-    lines = ["| " + " | ".join(row) + " |" for row in kept]
-    lines.insert(1, "|" + " --- |" * len(kept[0]))
-    return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    return collapse(text).strip().replace("|", "\\|")

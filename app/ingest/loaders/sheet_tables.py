@@ -106,5 +106,6 @@ def _merged_header(rows: Sequence[Row]) -> int | None:
 
 
 def _stands_alone(row: Row) -> bool:
-    """Whether a row is one text at the left; one further to the right is over columns, whose header it is a part of."""
-    return bool(row[0]) and not _is_filled(row[1:])
+    """Whether a row is one text at the left; one further to the right is over columns, whose header it is a part of, and a number
+    is the beginning of a row that nobody filled in."""
+    return bool(row[0]) and not _is_filled(row[1:]) and (len(row) == 1 or not is_value(row[0]))
