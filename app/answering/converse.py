@@ -15,14 +15,16 @@ from statistics import fmean
 from typing import Final
 from uuid import UUID
 
+from app.answer.confidence import PRESENT_ENOUGH
 from app.answer.context import assemble
-from app.answer.extract import ENOUGH, extract, has_unsaid, requoted
+from app.answer.extract import extract, has_unsaid
+from app.answer.outline import outline_of
 from app.answering.choose import Exchange, last_exchange
 from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from
 from app.answering.fast import fast
 from app.answering.gather import best_confidence, gather
-from app.domain.answer import Citation, Draft, coverage_of
+from app.domain.answer import Citation, coverage_of
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.errors import CairnError
@@ -48,8 +50,7 @@ async def converse(run: Run) -> Outcome:
     run.emit(Progress("retrieve", 40))
     exchange = last_exchange(run.question.history, run.settings.memory.context)
     assert exchange is not None  # choose() saw it
-    asked = run.question
-    originals = await run.deps.library.within(asked.collection, _ids(exchange, cited=False), filters=asked.filters)
+    originals = await _originals(run, exchange)
     if not originals:
         note = "the sources of the last answer are gone, or outside of what is asked: searched anew"
         run.record.degraded.append(note)
@@ -57,6 +58,14 @@ async def converse(run: Run) -> Outcome:
     if run.plan.intent.intent == "simplify" and run.deps.chat is None:
         return await _simplify(run, exchange, originals)
     return await answer_from(run, await _material(run, exchange, originals))
+
+
+async def _originals(run: Run, exchange: Exchange) -> list[Passage]:
+    """The passages that the last answer stood on, each with the chunk and the score with which it was found then."""
+    known = {source.passage_id: source for source in reversed(exchange.answer.sources) if not source.deleted}
+    wanted = {key: known[key].chunk_id for key in _ids(exchange, cited=False)}
+    found = await run.deps.library.within(run.question.collection, wanted, filters=run.question.filters)
+    return [replace(passage, score=known[passage.passage_id].score) for passage in found]
 
 
 def _ids(exchange: Exchange, *, cited: bool) -> list[UUID]:
@@ -95,7 +104,7 @@ async def _material(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
         visible=searches[0].result.visible_passages if searches else len(passages),
         known=said,
         # the question before was answered from these sources and documents, so all they say is about it
-        enough=0.0 if reads_on or intent == "deepen" else ENOUGH,
+        enough=0.0 if reads_on or intent == "deepen" else PRESENT_ENOUGH,
         task=prompt_part("converse", intent, answer=json.dumps(exchange.answer.content[:SHOWN_BEFORE], ensure_ascii=False)),
         degraded=degraded,
         more={"continues": str(exchange.answer.id), "original_sources": len(originals)},
@@ -145,8 +154,7 @@ async def _simplify(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
     draft = await extract(_asked(exchange), near or originals, run.deps.embedder, wide, enough=0.0)
     kept = simplest(draft.citations, SIMPLEST)
     if kept:
-        reason = "Without a chat model nothing is reworded: these are the simplest sentences of the sources."
-        draft = Draft(*requoted(kept), True, draft.confidence, (reason,))
+        draft = replace(outline_of(kept, run.plan.language), confidence=draft.confidence)
     run.emit(Token(draft.text))
     return Outcome(
         draft, "extractive", tuple(originals), coverage=coverage_of(len(originals), len(originals)),

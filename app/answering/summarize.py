@@ -3,7 +3,7 @@
 A message that names documents is about these; one that names a subject instead is answered from what a search finds about
 it. What fits into one prompt is summarised at once; more is read in parts, notes are taken of each, and the summary is
 written from the notes. Of a collection that does not fit into the budget, passages of its communities are read
-instead. Without a model the most representative sentences are quoted.
+instead. Without a model it is an outline (app/answer/outline.py).
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-import numpy as np
-
 from app.answer.context import rendered
-from app.answer.digest import digest, representative
+from app.answer.digest import digest
 from app.answer.extract import not_found
+from app.answer.outline import outline
 from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from, write_answer, write_or_quote
 from app.answering.fast import answer_empty
@@ -37,8 +36,6 @@ from app.language.sentences import Span
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message
 
-CENTRAL_CHUNKS = 24
-"""Chunks whose sentences an extractive summary chooses from."""
 SUBJECT_FACTOR = 2.0
 """How much more than usual is read about a subject."""
 
@@ -97,7 +94,7 @@ async def _summarize_reading(
     run.emit(SourcesFound(passages))
     write = partial(_write, run, material) if run.deps.chat and passages else None
     quote = partial(_quote, run, material, view.places if view else None)
-    return await write_or_quote(run, write, quote, "sentences were chosen instead")
+    return await write_or_quote(run, write, quote, "this is an outline instead")
 
 
 async def _write(run: Run, material: Material) -> Outcome:
@@ -120,28 +117,19 @@ async def _write(run: Run, material: Material) -> Outcome:
 
 
 async def _quote(run: Run, material: Material, places: Mapping[UUID, Sequence[Span]] | None) -> Outcome:
-    """The most representative sentences, of `places` where there are many."""
+    """An outline; of a collection too large to be read the most representative sentences of its communities, at `places`."""
     run.emit(Progress("generate", 85))
     began = time.perf_counter()
-    places = places or await _central(run, material)
     limit = run.settings.answer.summary_sentences
-    draft = await digest(material.passages, run.deps.embedder, limit, places or None)
+    if places:
+        draft = await digest(material.passages, run.deps.embedder, limit, places)
+    else:
+        draft = outline(material.passages, run.plan.language, limit)
     run.record.spent("answer", began)
     return Outcome(
         draft or not_found(run.question.text, material.passages), "extractive", material.passages,
         material.confidence, material.coverage or NOTHING_TO_READ, more=material.more,
     )  # fmt: skip
-
-
-async def _central(run: Run, material: Material) -> dict[UUID, list[Span]]:
-    """Where the most central chunks stand: they keep long texts from being embedded sentence by sentence."""
-    chunks = await run.deps.library.chunk_vectors([passage.passage_id for passage in material.passages])
-    places: dict[UUID, list[Span]] = {}
-    if chunks:
-        vectors = np.array([chunk.vector.to_numpy() for chunk in chunks], np.float32)
-        for at in representative(vectors, CENTRAL_CHUNKS):
-            places.setdefault(chunks[at].passage_id, []).append((chunks[at].start, chunks[at].end))
-    return places
 
 
 # --- Notes of a text that is too long to be read at once: one model call for each part, two at a time ---

@@ -59,7 +59,9 @@ def _shown(n: int, passage: Passage) -> SourceRef:
 
 
 def _score(passage: Passage) -> float:
-    return round(passage.score if passage.rerank_score is None else passage.rerank_score, 4)
+    """0 to 1; what a reranker gives beyond is cut off, since clients show it as a share."""
+    score = passage.score if passage.rerank_score is None else passage.rerank_score
+    return round(min(max(score, 0.0), 1.0), 4)
 
 
 def _preview(passage: Passage, at: int) -> str:

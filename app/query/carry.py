@@ -22,6 +22,7 @@ from app.language.lexicon import Carry, language, refusals
 from app.language.text import fold
 from app.language.tokens import Word, content_words, message_words
 from app.query.intent import hard_rules
+from app.query.listing import list_request
 
 Names = Callable[[str, str], Sequence[str]]
 """Entities of a text in a language."""
@@ -60,13 +61,15 @@ class Carried:
 @dataclass(frozen=True, slots=True)
 class Topic:
     """What was last spoken of. `question` stands alone already; `names` are its own; `answered`: names that only the answer has;
-    `items`: what the answer lists, else what the question names beside each other; `titles`: of the sources it cites."""
+    `items`: what the answer lists, else what the question names beside each other; `titles`: of the sources it cites;
+    `documents`: external ids, where the question asked for a list of documents."""
 
     question: str
     names: tuple[str, ...]
     answered: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -139,7 +142,9 @@ def topic_of(history: Sequence[Turn], language: str, names: Names, *, window: in
     topic: Topic | None = None
     for one in _since_alone(history, language, names, window):
         spoken = by_words(one.question) or language
-        if not one.aside:
+        if list_request(one.question):
+            topic = _topic(one.question, spoken, one.answer, names)
+        elif not one.aside:
             resolved = resolve(one.question, topic, spoken, names).text if topic else one.question
             if topic is None or content_words(resolved):
                 topic = _topic(resolved, spoken, one.answer, names)
@@ -188,6 +193,8 @@ def _newest_first(history: Sequence[Turn]) -> Iterator[tuple[int, _Exchange]]:
 
 
 def _aside(message: str) -> Intent | None:
+    if list_request(message):
+        return None
     match = hard_rules(message, has_history=True)
     return match.intent if match and match.intent not in ("question", "command") else None
 
@@ -199,6 +206,9 @@ def _topic(question: str, language: str, answer: Turn | None, names: Names) -> T
     cited = [source for source in sources if source.cited] or sources
     titles = dict.fromkeys(source.title or source.filename for source in sorted(cited, key=lambda source: source.n))
     beside = own if len(own) > 1 and _BESIDE.search(question) else ()
+    if list_request(question):
+        names_of = dict.fromkeys(source.filename for source in sorted(cited, key=lambda source: source.n))
+        return Topic(question, own, titles=tuple(titles), documents=tuple(names_of))
     return Topic(question, own, _answer_names(text, question, language, names), listed(text) or beside, tuple(titles))
 
 
@@ -352,6 +362,8 @@ class _Rules:
     several: re.Pattern[str]
     documents: re.Pattern[str]
     ordinal: re.Pattern[str]
+    counted: re.Pattern[str]
+    """The same, whatever follows."""
 
 
 LAST: Final = -1
@@ -379,6 +391,11 @@ def _rules(code: str) -> _Rules:
         ordinal=re.compile(
             rf"(?:(?<!\w)(?:{articles})|^\W*)(?P<word>{words})(?!\w)"
             rf"(?:\s+(?:{items})(?!\w)(?!\s+\w+\s+\w+\s+\w)|(?=\s*(?:$|[?.!,;])))"
+            rf"|(?<!\w)(?:{items})\s*#?(?P<number>\d{{1,2}})(?!\w)"
+        ),
+        counted=re.compile(
+            rf"(?:(?<!\w)(?:{articles})|^\W*)(?P<word>{words})(?!\w)"
+            rf"(?:\s+(?:{items})(?!\w)|(?=\s*(?:$|[?.!,;])))"
             rf"|(?<!\w)(?:{items})\s*#?(?P<number>\d{{1,2}})(?!\w)"
         ),
     )
@@ -434,10 +451,12 @@ _NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?![\w.,]*\w)")
 
 def _item(found: _Message, topic: Topic) -> Carried | None:
     """ "the second one": of what the last answer lists, or the question names, or of the sources."""
-    match = found.ordinal()
+    match = found.rules.counted.search(found.folded) if topic.documents else found.ordinal()
     if match is None:
         return None
     number = int(match["number"]) if match["number"] else found.rules.ordinals[match["word"]]
+    if topic.documents:
+        return _document(found, match, topic.documents, number)
     for items, where in ((topic.items, "listed"), (topic.answered, "named in the answer"), (topic.titles, "cited")):
         place = len(items) if number == LAST else number
         if 1 <= place <= len(items):
@@ -448,6 +467,17 @@ def _item(found: _Message, topic: Topic) -> Carried | None:
             made = _behind(text, about[:4], f"{match.group()!r}: item {place} of what was {where}")
             return replace(made, terms=tuple(dict.fromkeys((item, *made.terms))))
     return None
+
+
+def _document(found: _Message, match: re.Match[str], documents: Sequence[str], number: int) -> Carried | None:
+    """ "the second one" of a list of documents: the document itself, named so that only it is searched, not the words by which
+    the list was asked for."""
+    place = len(documents) if number == LAST else number
+    if not 1 <= place <= len(documents):
+        return None
+    name = documents[place - 1]
+    text = f'{found.text[: match.start()]}document "{name}"{found.text[match.end() :]}'
+    return Carried(text, (name,), f"{match.group()!r}: document {place} of what was listed")
 
 
 def _referred(message: str, word: Word, topic: Topic, found: _Message) -> Carried:

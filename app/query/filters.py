@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from app.domain.principal import Principal
 from app.language.lexicon import any_of, every
+from app.language.tokens import content_words
 from app.query.summarize import FILE_NAME
 from app.store import holdings
 from app.store.session import Database
@@ -98,6 +99,12 @@ _TITLED: Final = re.compile(
     r"[\"“«„](?P<title>[^\"”»“]{2,120})[\"”»“]",
     re.IGNORECASE,
 )
+
+
+def names_only_a_document(text: str) -> bool:
+    """Whether a message says nothing but which document it is about: it is to be shown."""
+    rest = _TITLED.sub(" ", text)
+    return rest != text and not content_words(rest)
 
 
 def _years(text: str) -> Iterator[Wish]:

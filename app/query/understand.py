@@ -30,7 +30,7 @@ from app.query.complexity import complexity
 from app.query.decompose import split
 from app.query.entities import entities
 from app.query.exemplars import Exemplars
-from app.query.filters import Restricted, Wish, wishes
+from app.query.filters import Restricted, Wish, names_only_a_document, wishes
 from app.query.intent import MALFORMED, ONLY_STOP_WORDS, by_model, hard_rules
 from app.query.listing import list_request, request_after
 from app.query.summarize import wants_summary
@@ -233,7 +233,7 @@ def _plan(
             rewrite_reason=carried.reason,
             carried=carried.terms,
             documents=found.documents if found else (),
-            summarize=wants_summary(text),
+            summarize=wants_summary(text) or names_only_a_document(text),
             listing=run.listing or list_request(text),
             timings_ms=run.timings,
             degraded=tuple(run.degraded),

@@ -216,7 +216,7 @@ async def test_markup_is_no_part_of_what_is_shown() -> None:
 
 
 async def test_a_frame_of_bars_is_no_table() -> None:
-    text = "+-----------------------------------+\n| The Kestrel turbine stands in Riga |\n+-----------------------------------+\n"
+    text = "+---------------+\n| The Kestrel turbine stands in Riga |\n+---------------+\n"
     draft = await ask("Where does the Kestrel turbine stand?", passage(text))
     assert draft.text == "The Kestrel turbine stands in Riga [1]"
 
