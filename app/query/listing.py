@@ -160,7 +160,7 @@ class _Reading:
                 found if {"named", "named_in", "in"} & {*self.roles} or (head == "order" and not self.roles) else None
             )
         if found.unit in ("pages", "words"):
-            return found if self.roles else None
+            return found if self.roles and not found.language else None  # "words in the English language"
         if head in ("order", "count") or self.roles or found.age:
             return found
         return found if found.language or found.format or found.years else None
