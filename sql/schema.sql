@@ -2876,7 +2876,8 @@ CREATE TABLE rag.collections (
     passage_count integer DEFAULT 0 NOT NULL,
     chunk_count integer DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    model_id smallint
+    model_id smallint,
+    calibration jsonb
 );
 
 ALTER TABLE ONLY rag.collections FORCE ROW LEVEL SECURITY;
@@ -2904,6 +2905,8 @@ COMMENT ON COLUMN rag.collections.chunk_count IS 'Chunks of indexed documents.';
 COMMENT ON COLUMN rag.collections.created_at IS 'When it was created.';
 
 COMMENT ON COLUMN rag.collections.model_id IS 'Embedding model that serves it; null: that of the settings.';
+
+COMMENT ON COLUMN rag.collections.calibration IS 'Of confidence, by cairn eval calibrate; null: as shipped.';
 
 CREATE TABLE rag.retrieval_cache (
     tenant_id bigint NOT NULL,

@@ -6,9 +6,8 @@ that is what `confidence` is about.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
@@ -17,6 +16,7 @@ import numpy as np
 
 from app.answer.candidates import Candidate, candidates
 from app.answer.cite import citation
+from app.answer.confidence import PRESENT_ENOUGH, UNCALIBRATED, Calibration, estimate_confidence
 from app.answer.evidence import (
     FEATURES,
     Measured,
@@ -28,6 +28,7 @@ from app.answer.evidence import (
     words_around,
     words_inside,
 )
+from app.answer.missing import subjects, unmentioned
 from app.answer.quotation import Excerpt, label_place, quote, says_the_same, without_white
 from app.answer.refusal import refusal
 from app.answer.select import score_all
@@ -37,9 +38,6 @@ from app.language.identify import by_words, likely_language
 from app.language.lexicon import DEFAULT, replies
 from app.providers.protocols import Embedder
 from app.settings import AnswerSettings
-
-ENOUGH: Final = 0.35
-"""Probability from which the documents are taken to answer."""
 
 NEAR: Final = 0.7
 """By how much less than the best (in the selection's log odds) another place may score and still be named."""
@@ -55,12 +53,14 @@ async def extract(
     *,
     first: int = 1,
     known: str = "",
-    enough: float = ENOUGH,
+    enough: float = PRESENT_ENOUGH,
+    calibration: Calibration = UNCALIBRATED,
 ) -> Draft:
     """The best quotation `[1]`, and up to `settings.max_sentences` - 1 other places that say something near to it.
 
     Where nothing answers, `found` is False and `insufficiencies` say what was missing. `confidence` is the probability that
-    the quotation answers; below `enough` it is withheld. `first` is the number of the first citation. `known` was said
+    the quotation answers, with the `calibration` of the collection; it is withheld where the passages answer with a
+    probability below `enough`. `first` is the number of the first citation. `known` was said
     before, and is not said again. Raises ProviderError.
     """
     found = _unsaid(candidates(passages), known)
@@ -72,16 +72,16 @@ async def extract(
     order = [int(at) for at in np.argsort(-scores, kind="stable")]
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
-    features = _features(terms, found, measured, scores, order, float(vectors[1] @ vectors[0]))
-    confidence = probability(features)
-    if confidence < enough:
-        return replace(not_found(question, passages, terms, confidence), evidence=features)
+    features = _features(terms, passages, found, measured, scores, order, float(vectors[1] @ vectors[0]))
+    confidence = calibration.apply(estimate_confidence(features))
+    if confidence.present < enough:
+        return replace(not_found(question, passages, terms, confidence.value), evidence=features)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
     language = by_words(question) or likely_language(question)
     return replace(
         _draft(best, further, passages, first, language),
-        confidence=confidence,
+        confidence=confidence.value,
         insufficiencies=missing,
         evidence=features,
     )
@@ -98,21 +98,24 @@ def _unsaid(found: list[Candidate], known: str) -> list[Candidate]:
 
 
 def _features(
-    terms: QuestionTerms, found: Sequence[Candidate], measured: Measured, scores: Measured, order: Sequence[int],
-    cosine: float,
+    terms: QuestionTerms, passages: Sequence[Passage], found: Sequence[Candidate], measured: Measured, scores: Measured,
+    order: Sequence[int], cosine: float,
 ) -> SelectionFeatures:  # fmt: skip
     """Of the best candidate."""
     best = found[order[0]]
     other = next((at for at in order[1:] if not says_the_same(best, found[at])), None)
     value = dict(zip(FEATURES, map(float, measured[order[0]]), strict=True))
     direct, lead = terms.held(best.words), terms.held(best.lead)
-    around = words_around(terms, best, direct, lead, words_inside(terms, found)[best.rank])
+    inside = words_inside(terms, found)
+    named = subjects(terms.text, by_words(terms.text) or likely_language(terms.text))
+    around = words_around(terms, best, direct, lead, inside[best.rank])
+    anywhere, ahead = _coverage(terms, inside)
     told = np.maximum(direct, lead) if best.cells else direct  # a row is read with its headers
     return SelectionFeatures(
         kind=best.unit.kind,
         english=likely_language(terms.text) == DEFAULT,
         question_words=len(terms.words),
-        missing=len(terms.missing),
+        missing=len(unmentioned(named, passages)),
         idf_direct=value["idf_direct"],
         idf_around=value["idf_around"],
         topic_direct=share(terms.worth, direct),
@@ -128,6 +131,8 @@ def _features(
         score=float(scores[order[0]]),
         margin=float(scores[order[0]] - scores[other]) if other is not None else 0.0,
         cosine=cosine,
+        anywhere=anywhere,
+        lead=ahead,
     )
 
 
@@ -138,17 +143,12 @@ def _mean(held: Measured, places: Sequence[int]) -> float:
 # --- does it answer? ------------------------------------------------------------------------------------------------
 
 
-def probability(features: SelectionFeatures) -> float:
-    """Logistic regression: how probably the quotation belongs to an answer.
-
-    Fitted to questions with their own paragraph among five (answerable) and to questions of other sets, other domains
-    and the same domain without the paragraph (unanswerable), in four languages. MiniLM's cosine counts for less where
-    the question is not English.
-    """
-    length, english = min(features.question_words, 12), features.english
-    logit = -8.1 - 3.6 * english + (11.0 if english else 3.0) * (features.cosine or 0.0) + 7.9 * features.topic_around
-    logit += 0.44 * length - 0.75 * min(features.missing, 3)
-    return 1 / (1 + math.exp(-logit))
+def _coverage(terms: QuestionTerms, inside: Mapping[int, Measured]) -> tuple[float, float]:
+    """How much of the question's rarity stands in any passage, and how far the passage that holds most of it is ahead of the
+    third: a topic that several passages share leaves open which of them answers."""
+    shares = sorted((share(terms.idf, held) for held in inside.values()), reverse=True)
+    anywhere = share(terms.idf, np.max(list(inside.values()), axis=0))
+    return anywhere, shares[0] - shares[min(2, len(shares) - 1)]
 
 
 def not_found(

@@ -8,10 +8,11 @@ words never count: documents say "turnover" where a question says "revenue".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from app.domain.passage import Passage
 from app.language import lexicon
 from app.language.lexicon import every
 from app.language.names import (
@@ -92,6 +93,19 @@ def subjects(question: str, language: str, known: Iterable[str] = ()) -> tuple[S
     for subject in found:
         unique.setdefault(fold(subject.text), subject)
     return tuple(unique.values())
+
+
+def unmentioned(named: Sequence[Subject], passages: Sequence[Passage]) -> tuple[Subject, ...]:
+    """Those that none of the passages mentions: not in its text, title, headings or metadata."""
+    read = [_seen(passage) for passage in passages] if named else []
+    return tuple(one for one in named if not any(mentioned(one, text) or misspelled(one, text) for text in read))
+
+
+def _seen(passage: Passage) -> str:
+    """All that its reader sees of a passage."""
+    return "\n".join(
+        (passage.title, passage.external_id, *passage.headings, str(dict(passage.metadata)), passage.content)
+    )
 
 
 def mentioned(subject: Subject, text: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from app.answer.missing import Subject, mentioned, misspelled, subjects
+from app.answer.missing import Subject, subjects, unmentioned
 from app.answering.context import Run
 from app.domain.passage import Passage
 from app.errors import CairnError
@@ -25,8 +25,7 @@ async def find_absent(run: Run, text: str, passages: Sequence[Passage]) -> tuple
     reported, and refuses nothing."""
     known = (run.question.collection, *run.plan.documents)
     named = [one for one in subjects(text, run.plan.language, known) if not _is_bound(one, text)]
-    read = [_seen(passage) for passage in passages]
-    unread = [one for one in named if not any(mentioned(one, text) or misspelled(one, text) for text in read)]
+    unread = unmentioned(named, passages)
     if not unread:
         return ()
     patterns = sorted({pattern for one in unread for pattern in one.words})
@@ -40,13 +39,6 @@ async def find_absent(run: Run, text: str, passages: Sequence[Passage]) -> tuple
     absent = [one for one in unread if there.isdisjoint(one.words)]
     return tuple(
         one.text for one in absent if _refuses(one, absent, named, run.plan.classification.type == "COMPARATIVE")
-    )
-
-
-def _seen(passage: Passage) -> str:
-    """All that its reader sees of a passage."""
-    return "\n".join(
-        (passage.title, passage.external_id, *passage.headings, str(dict(passage.metadata)), passage.content)
     )
 
 

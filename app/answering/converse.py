@@ -15,8 +15,9 @@ from statistics import fmean
 from typing import Final
 from uuid import UUID
 
+from app.answer.confidence import PRESENT_ENOUGH
 from app.answer.context import assemble
-from app.answer.extract import ENOUGH, extract, has_unsaid
+from app.answer.extract import extract, has_unsaid
 from app.answer.outline import outline_of
 from app.answering.choose import Exchange, last_exchange
 from app.answering.context import Outcome, Run
@@ -103,7 +104,7 @@ async def _material(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
         visible=searches[0].result.visible_passages if searches else len(passages),
         known=said,
         # the question before was answered from these sources and documents, so all they say is about it
-        enough=0.0 if reads_on or intent == "deepen" else ENOUGH,
+        enough=0.0 if reads_on or intent == "deepen" else PRESENT_ENOUGH,
         task=prompt_part("converse", intent, answer=json.dumps(exchange.answer.content[:SHOWN_BEFORE], ensure_ascii=False)),
         degraded=degraded,
         more={"continues": str(exchange.answer.id), "original_sources": len(originals)},

@@ -18,8 +18,9 @@ from functools import partial
 from typing import Any, Final
 
 from app.answer.advice import rephrase
+from app.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH
 from app.answer.context import Context, assemble_with_graph
-from app.answer.extract import ENOUGH, AnsweredPart, extract, join_parts, repeats_only
+from app.answer.extract import AnsweredPart, extract, join_parts, repeats_only
 from app.answer.generate import generate
 from app.answer.refusal import not_mentioned
 from app.answering.absent import find_absent
@@ -64,7 +65,7 @@ class Material:
     visible: int
     parts: tuple[tuple[str, tuple[Passage, ...]], ...] = ()
     known: str = ""
-    enough: float = ENOUGH
+    enough: float = PRESENT_ENOUGH
     task: str = ""
     coverage: Coverage | None = None
     shown: tuple[Passage, ...] = ()
@@ -238,7 +239,12 @@ async def _extract(
     if most is not None:
         settings = settings.model_copy(update={"max_sentences": most})
     asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
-    return await extract(asked, passages, embedder, settings, first=first, known=material.known, enough=material.enough)
+    calibration = await run.deps.library.calibration(run.question.collection)
+    enough = min(material.enough, NAMED_ENOUGH) if run.plan.documents else material.enough
+    return await extract(
+        asked, passages, embedder, settings, first=first, known=material.known, enough=enough,
+        calibration=calibration,
+    )  # fmt: skip
 
 
 # --- what to do when nothing answers --------------------------------------------------------------------------------

@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from app.answer.confidence import decide
 from app.answering.choose import Route
 from app.answering.context import DoneSearch, Outcome, Record, Run
 from app.answering.drawn import drawn_on
-from app.domain.answer import Answer, Citation
+from app.domain.answer import Answer, AnswerStatus, Citation, Draft, Grounding
 from app.domain.event import Answered, Event, Failed
 from app.domain.plan import QueryPlan
 from app.domain.trace import LegTrace, RunTrace
@@ -21,18 +22,23 @@ from app.retrieve.trace import cache_plan, query_plan
 
 
 def make_answer(run: Run, outcome: Outcome) -> Answer:
-    """A quotation is grounded by construction; what has nothing to check (a reply, a refusal) is neither."""
+    """Only what a model wrote can be grounded or not. The confidence of a quotation is its own; a model's answer is no
+    surer than its search, and than its sources support it."""
     question, record, draft = run.question, run.record, outcome.draft
-    verbatim = outcome.answerer == "extractive" and draft.found
+    verbatim = outcome.answerer == "extractive" and draft.evidence is not None
     grounding = outcome.grounding if draft.found else None
-    score = 1.0 if verbatim else grounding.score if grounding else None
+    score = grounding.score if grounding else None
+    confidence = (
+        draft.confidence if verbatim else min(outcome.confidence, draft.confidence, 1.0 if score is None else score)
+    )
     searched = [note for item in record.searches for note in item.result.degraded]
     return Answer(
         answer=draft.text,
         citations=draft.citations,
         sources=outcome.sources,
-        confidence=round(min(outcome.confidence, draft.confidence, 1.0 if score is None else score), 4),
-        grounded=True if verbatim else grounding.grounded if grounding else None,
+        confidence=round(confidence, 4),
+        answered=_answered(draft, verbatim, grounding),
+        grounded=grounding.grounded if grounding else None,
         groundedness_score=score,
         insufficiencies=tuple(dict.fromkeys(draft.insufficiencies)),
         coverage=outcome.coverage,
@@ -54,8 +60,18 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         timings_ms=stage_timings(record),
         usage=record.usage,
         grounding=grounding,
+        evidence=draft.evidence if verbatim else None,
         drew_on=drawn_on(run, outcome, _route(run, outcome)),
     )
+
+
+def _answered(draft: Draft, verbatim: bool, grounding: Grounding | None) -> AnswerStatus:
+    """A refusal is no, a quotation as sure as its probability; what a model wrote is unsure where its sources refute it."""
+    if not draft.found:
+        return "no"
+    if verbatim:
+        return decide(draft.confidence)
+    return "unsure" if grounding and grounding.grounded is False else "yes"
 
 
 def _spent(record: Record) -> tuple[str, ...]:
@@ -249,6 +265,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "text": answer.answer,
         "citations": [_citation(citation) for citation in answer.citations],
         "confidence": answer.confidence,
+        "answered": answer.answered,
         "grounded": answer.grounded,
         "groundedness_score": answer.groundedness_score,
         "insufficiencies": list(answer.insufficiencies),

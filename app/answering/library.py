@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from uuid import UUID
 
+from app.answer.confidence import UNCALIBRATED, Calibration
 from app.domain.code import CodeFinding, Symbol, SymbolQuery
 from app.domain.document import DateFound, Holdings, ListedDocument, NameFound, Volume
 from app.domain.graph_view import CommunitySummary, Way
@@ -17,6 +18,7 @@ from app.domain.question import Question, Turn
 from app.errors import NotFoundError
 from app.graph.code.ask import ask_code
 from app.graph.code.symbols import find_symbols
+from app.graph.code.walk import code_walker
 from app.graph.overview import find_communities_about
 from app.graph.resolve import find_entity
 from app.graph.walk import find_ways
@@ -194,6 +196,12 @@ class Library:
             self.opened.update(await holdings.having(connection, self.principal, collection, found[:limit]))
         return found[:limit]
 
+    async def calibration(self, collection: str) -> Calibration:
+        """Of the confidence of quotations: the collection's own, or as shipped."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            kept = await collections.calibration(connection, self.principal, collection)
+        return Calibration.from_json(kept) if kept else UNCALIBRATED
+
     async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
         """How many documents of which kinds there are."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
@@ -257,5 +265,13 @@ class Library:
                 return ()
             most = min(max(found.passage_count // HUB, 3), MOST_PASSAGES)
             return await find_ways(
-                connection, self.principal, found.id, first.id, second.id, hops=hops, limit=limit, most=most
+                connection,
+                self.principal,
+                found.id,
+                first.id,
+                second.id,
+                hops=hops,
+                limit=limit,
+                most=most,
+                code=await code_walker(connection, self.principal, found, (first, second)),
             )

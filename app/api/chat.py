@@ -17,6 +17,7 @@ from app.api.chat_frames import SOURCE_EXAMPLE, ChatSource, chat_frames, chat_so
 from app.api.models import ID_EXAMPLE, Body, example
 from app.api.running import Running, RunningDep, ServicesDep, TypedRoute
 from app.api.sse import describe
+from app.domain.answer import AnswerStatus
 from app.domain.event import Answered
 from app.domain.ids import new_id
 from app.domain.question import Question
@@ -41,7 +42,7 @@ SessionHeader = Annotated[
 
 _RESPONSE = {
     "message_id": ID_EXAMPLE, "answer": "Employees have 30 days of leave per year [1].", "sources": [SOURCE_EXAMPLE],
-    "session_id": "9f1c2c0e-7d5a-4b39-9a55-0f6f0c7c9d11", "was_grounded": True, "confidence": 0.92,
+    "session_id": "9f1c2c0e-7d5a-4b39-9a55-0f6f0c7c9d11", "was_grounded": True, "answered": "yes", "confidence": 0.92,
     "processing_time_ms": 34.5,
 }  # fmt: skip
 
@@ -71,7 +72,8 @@ class ChatResponse(BaseModel):
     sources: list[ChatSource]
     session_id: str
     was_grounded: bool | None = Field(description="Null where nothing was to be checked, or it could not be.")
-    confidence: float
+    answered: AnswerStatus = Field(description="no: the documents do not say; unsure: a guess, shown as one.")
+    confidence: float = Field(description="Of a quotation: the probability that it answers.")
     processing_time_ms: float
 
 
@@ -79,7 +81,8 @@ _EVENTS = ("token", "sources", "done", "error")
 _STREAM_EXAMPLE = (
     'event: token\ndata: {"type": "token", "content": "Employees "}\nid: 1\n\n'
     'event: sources\ndata: {"type": "sources", "sources": []}\nid: 2\n\n'
-    'event: done\ndata: {"type": "done", "is_grounded": true, "iterations": 1, "query_complexity": "simple", '
+    'event: done\ndata: {"type": "done", "is_grounded": true, "answered": "yes", "confidence": 0.92, "iterations": 1, '
+    '"query_complexity": "simple", '
     '"is_summarization": false}\nid: 3\n\n'
 )
 _STREAM: dict[str, Any] = {
@@ -163,6 +166,7 @@ def _response(answered: Answered, question: Question, milliseconds: float) -> Ch
         sources=[chat_source(source) for source in sources_of(answer)],
         session_id=question.session_id or "",
         was_grounded=answer.grounded,
+        answered=answer.answered,
         confidence=answer.confidence,
         processing_time_ms=round(milliseconds, 1),
     )

@@ -74,6 +74,8 @@ def _done(event: Answered, shown: str) -> dict[str, Any]:
     return {
         "type": "done",
         "is_grounded": answer.grounded,
+        "answered": answer.answered,
+        "confidence": answer.confidence,
         "iterations": answer.route.get("iterations", 1),
         "query_complexity": query_complexity(answer),
         "is_summarization": bool(answer.route.get("is_summarization", False)),

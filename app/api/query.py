@@ -24,7 +24,7 @@ from app.api.models import (
 )
 from app.api.running import RunningDep, ServicesDep, TypedRoute
 from app.api.sse import Frame, describe, error_frame
-from app.domain.answer import Answer, Coverage, Grounding
+from app.domain.answer import Answer, AnswerStatus, Coverage, Grounding
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
 from app.domain.question import BuiltInStrategy, Question
@@ -111,7 +111,7 @@ _CITATION = {
 }  # fmt: skip
 _ANSWER = {
     "answer": "Employees have 30 days of leave per year [1].", "citations": [_CITATION],
-    "sources": [{**PASSAGE_EXAMPLE, "n": 1}], "confidence": 0.71, "grounded": True, "groundedness_score": 1.0,
+    "sources": [{**PASSAGE_EXAMPLE, "n": 1}], "confidence": 0.71, "answered": "yes", "grounded": None, "groundedness_score": None,
     "insufficiencies": [], "coverage": {"complete": False, "read": 5, "of": 140, "unit": "passages"},
     "route": {"strategy": "fast"}, "degraded": [],
     "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0}, "grounding": None,
@@ -124,8 +124,11 @@ class AnswerOut(BaseModel):
     answer: str
     citations: list[CitationOut]
     sources: list[SourceOut]
-    confidence: float
-    grounded: bool | None
+    confidence: float = Field(description="Of a quotation: the calibrated probability that it answers.")
+    answered: AnswerStatus = Field(
+        description="Follows from the confidence. no: the documents do not say; unsure: a guess, shown as one."
+    )
+    grounded: bool | None = Field(description="Whether its sources support what a model wrote; null of a quotation.")
     groundedness_score: float | None
     insufficiencies: list[str]
     coverage: Coverage = Field(

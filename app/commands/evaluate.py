@@ -114,6 +114,38 @@ def agents(
 
 
 @group.command()
+def calibrate(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Folders with judged questions, as for agents.")
+    ],
+    collection: Annotated[
+        str | None,
+        typer.Option("--collection", "-c", metavar="NAME", help="The collection that is asked, as it stands."),
+    ] = None,
+    where: Where = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="So many questions, drawn at random.")] = None,
+    withhold: Annotated[
+        bool,
+        typer.Option("--withhold", help="Ask again without the documents that answer, in a collection of its own."),
+    ] = False,
+    ask: Annotated[
+        str, typer.Option(metavar="TEXT", help="How questions about files are asked: 'In {file}: {question}'.")
+    ] = "{question}",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would change.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Back to the calibration as shipped.")] = False,
+    json: JsonFile = None,
+) -> int:
+    """Fit a collection's confidence to judged questions."""
+    from app.commands import evaluations
+    from app.service.evaluation import Corpora
+
+    corpora = Corpora(
+        paths, collection, index=collection is None, where=_conditions(where or ()), sample=sample, template=ask
+    )
+    return _run(evaluations.calibrate(corpora, json, withhold=withhold, keep=not dry_run, reset=reset))
+
+
+@group.command()
 def routing(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help="A .jsonl of {_id, text, label}, or a folder with such.")

@@ -13,6 +13,7 @@ from app.commands.terminal import count, note, printable, say
 from app.domain.evaluation import Estimate, EvalRun
 from app.evals.agents import AgentsRun
 from app.evals.answers import shown
+from app.evals.calibrate import CalibrationReport
 from app.evals.metrics import Comparison
 from app.evals.optimize import FusionGrid, SearchReport
 from app.evals.report import HEADLINE, RunComparison, title
@@ -109,6 +110,22 @@ def quotations(measured: Sequence[AgentsRun]) -> None:
             printable(one.run.data_set), printable(group) or "all", f"{found.questions:,}", *shares, length, *rates
         )
     print_table(table)
+
+
+def calibration(collection: str, found: CalibrationReport, *, kept: bool) -> None:
+    """What fitting the confidence of a collection does to questions that it was not fitted to."""
+    table = new_table("confidence", "AUC", "ECE", words=1)
+    for name, figures in (("as shipped", found.before), ("fitted, on held-out folds", found.after)):
+        table.add_row(name, _known(figures.auc), _short(figures.error))
+    print_table(table)
+    say(
+        f"{count(found.questions, 'question')}, {found.answerable:,} of them answered by the documents, "
+        f"{found.right:,} by the first quotation."
+    )
+    if kept:
+        say(f"Kept: {collection} answers with it from now on; --reset goes back.")
+    elif not found.helps:
+        say("Not kept: on questions that it was not fitted to it is no better than what is shipped.")
 
 
 def _known(value: float | None) -> str:

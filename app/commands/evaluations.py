@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +141,39 @@ async def agents(corpora: Corpora, strategy: str, name: str, json: Path | None, 
         for problem in one.run.degraded:
             note(f"{one.run.data_set}: {problem}")
     return 1 if any(asked.error for one in measured for asked in one.answers.values()) else 0
+
+
+async def calibrate(corpora: Corpora, json: Path | None, *, withhold: bool, keep: bool, reset: bool) -> int:
+    """Ask judged questions, fit the confidence of their collection to what came of them, and keep it where it helps on questions
+    that it was not fitted to. Exit code 1 where nothing is kept."""
+    sets = evaluation.load_sets(corpora)
+    if len(sets) > 1:
+        raise InputError("calibrate one collection at a time: give one PATH")
+    data, collection = sets[0]
+    expected = evaluation.load_answers(data)
+    async with services() as opened:
+        if reset:
+            await evaluation.keep_calibration(opened, collection, None)
+            say(f"{collection}: confidence as shipped.")
+            return 0
+        asked = [(data, collection)]
+        if withhold:
+            asked += evaluation.load_sets(replace(corpora, collection=None, index=True, withhold=True))
+        runs = []
+        for one, name in asked:
+            await prepare(opened, one, name, corpora if one is data else replace(corpora, index=True))
+            with progress(f"{one.name}{', withheld' if one.withheld else ''}", len(one.queries)) as step:
+                run = await evaluation.evaluate_strategy(opened, one, expected, name, "fast", step, name="calibrate")
+            runs.append((one, expected, run))
+        found = await evaluation.calibrate(opened, runs)
+        kept = keep and found.helps
+        if kept:
+            await evaluation.keep_calibration(opened, collection, found.calibration)
+    if json:
+        write_json(json, {"collection": collection, "kept": kept, **asdict(found)})
+    if str(json) != "-":
+        tables.calibration(collection, found, kept=kept)
+    return 0 if kept or not keep else 1
 
 
 def _as_json(one: AgentsRun) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from uuid import UUID
 
 from app.domain.passage import Passage
 
+AnswerStatus = Literal["yes", "no", "unsure"]
+"""Whether an answer answers: "no" is a refusal, "unsure" a guess that is shown as one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Citation:
@@ -41,7 +44,8 @@ class SelectionFeatures:
     `retrieval`: score of its passage as a share of the best one's. `matched`: it stands in the chunk that is nearest to the
     question. `score`: what the selection gave it; `margin`: by how much more than the best of what says something else.
     `question_words`: words of content. `missing`: names and numbers of the question that stand in no passage.
-    `cosine`: of question and quotation; None where it was not embedded.
+    `cosine`: of question and quotation; None where it was not embedded. `anywhere`: share of the question's rarity (idf)
+    that stands in any passage; `lead`: by how much the passage that holds most of it is ahead of the third.
     """
 
     kind: Literal["prose", "item", "row", "code", "heading"]
@@ -63,6 +67,8 @@ class SelectionFeatures:
     score: float
     margin: float
     cosine: float | None = None
+    anywhere: float = 0.0
+    lead: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +118,19 @@ def coverage_of(read: int, of: int, unit: str = "passages") -> Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The last event of a run that went well; /query returns it as it is. `grounding`: the check behind `grounded`. `drew_on`:
-    documents whose names or words may stand in it besides those it cites; clients do not see it, deletion goes by it."""
+    """The last event of a run that went well; /query returns it as it is.
+
+    `confidence` of a quotation is the calibrated probability that it answers (app/answer/confidence.py), and `answered` follows
+    from it. `grounded` speaks of text that a model wrote, and is None of a quotation; `grounding` is the check behind it.
+    `evidence`: what speaks for the first quotation, shown or withheld. `drew_on`: documents whose names or words may stand in
+    it besides those it cites; clients do not see it, deletion goes by it.
+    """
 
     answer: str
     citations: tuple[Citation, ...]
     sources: tuple[Passage, ...]
     confidence: float
+    answered: AnswerStatus
     grounded: bool | None
     groundedness_score: float | None
     insufficiencies: tuple[str, ...]
@@ -130,6 +142,7 @@ class Answer:
     timings_ms: Mapping[str, float]
     usage: Mapping[str, Any] = field(default_factory=dict)
     grounding: Grounding | None = None
+    evidence: SelectionFeatures | None = None
     drew_on: tuple[UUID, ...] = ()
 
 

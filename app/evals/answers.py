@@ -117,7 +117,7 @@ def judge(answer: Answer | None, judgements: Judgements, expected: Expected | No
         **score(sources, judgements),
         "source_recall": recall(sources, judgements, len(sources)),
         "citation_recall": recall(cited, judgements, len(cited)),
-        "grounded": float(found and answer is not None and answer.grounded is True),
+        "grounded": float(found and answer is not None and answer.grounded is not False),
         "found": float(found),
         "confidence": answer.confidence if answer else 0.0,
     }

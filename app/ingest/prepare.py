@@ -69,6 +69,8 @@ def describe_tables(text: str, tables: Sequence[Table], span: tuple[int, int]) -
         if table.span[0] >= end:
             break
         parts.append(text[position : table.span[0]])
+        if table.header and table.header[0]:
+            parts.append(table.header[0] + "\n")  # names the labels, or says what all values are counted in
         first, last = (bisect_right(table.rows, place, key=lambda row: row.end) for place in span)
         for row in table.rows[first : last + 1]:
             if row.start < end and not row.is_group:

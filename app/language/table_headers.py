@@ -18,9 +18,9 @@ _MOST_HEADER_ROWS: Final = 6
 _PATH: Final = " / "
 
 _YEAR = re.compile(r"(?:19|20)\d\d(?!\d|[.,]\d| \d)")
-_BEFORE = re.compile(r"(?:(?:US|C|CA|A|AU|NZ|HK|S|R)?[$€£¥₹₩₽]|CHF|USD|EUR|GBP|JPY|RMB)?[(\[]?-?")
+_BEFORE = re.compile(r"(?:(?:(?:US|C|CA|A|AU|NZ|HK|S|R)?[$€£¥₹₩₽]|CHF|USD|EUR|GBP|JPY|RMB)[(\[]?|[(\[])-?")
 _AFTER = re.compile(r"[)\]]?[%€]?[)\]]?")
-"""Signs in a cell of their own that belong to the number on their right, or on their left."""
+"""Signs in a cell of their own that belong to the number on their right, or on their left. A dash alone is no minus."""
 _VALUE = re.compile(
     r"[^\w]*(?:(?:US|C|CA|A|AU|NZ|HK|S|R|CHF|USD|EUR|GBP|JPY|RMB|Rs)\s?[^\w]*)?\d[\d\W]*(?:\w{1,3}\W*)?"
 )
@@ -82,6 +82,8 @@ def find_header_rows(grid: Sequence[Sequence[str]]) -> int:
     """How many rows at the top name the columns. The first row does unless it holds values; the next ones do while they hold
     none and go on with what the rows above leave open: their first cell is empty or in brackets, or they name columns that
     the rows above do not."""
+    if _is_list_of_fields(grid):
+        return 0
     first = _first_value_row(grid)
     limit = min(_MOST_HEADER_ROWS, len(grid))
     if first == 0:
@@ -101,6 +103,12 @@ def find_header_rows(grid: Sequence[Sequence[str]]) -> int:
         if not named and len(row) == 1:
             break
     return count
+
+
+def _is_list_of_fields(grid: Sequence[Sequence[str]]) -> bool:
+    """Whether two columns are names that end in a colon, and what they stand for."""
+    named = [row for row in grid if row[0].endswith(":") and len(row) == 2 and row[1] and not is_year(row[1])]
+    return grid[0] in named and 2 * len(named) >= len(grid)
 
 
 def _first_value_row(grid: Sequence[Sequence[str]]) -> int:
@@ -133,7 +141,7 @@ def _goes_on(row: Sequence[str], named: set[int], to_values: int) -> bool:
     """Whether a row without values below names of columns is a header row too. `to_values`: how many rows further
     down the first values stand; 0 for nowhere."""
     if not row[0] or row[0] == COVERED or _IN_BRACKETS.fullmatch(row[0]):
-        return any(row[1:]) or bool(row[0])
+        return True
     filled = {column for column, cell in enumerate(row[1:], 1) if cell and cell != COVERED}
     if filled and all(_UNIT.fullmatch(row[column]) for column in filled):
         return True

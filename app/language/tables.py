@@ -48,7 +48,7 @@ class Row:
     """One row of a table. `start` and `end`: from its first to its last cell with text, so without the outer bars.
 
     `cells`: what stands in each column, bars unescaped, "" where nothing does; `cell_spans`: where.
-    `group`: the label-only rows above that it belongs to, joined by " / "; "" for none. A row that is such a label itself
+    `group`: the label-only rows above that it belongs to, joined by " / "; "" for none. A label that the row below belongs to
     has `is_group`.
     """
 
@@ -127,7 +127,7 @@ class TableWriter:
             self.blocks.append(_record(self.header, row))
             self.written += len(self.blocks[-1])
             return
-        above, _ = self.groups.enter(row)
+        above = self.groups.enter(row)
         if self.lines and self.length + len(line) > PIECE_CHARS:
             self._end_piece()
         if not self.lines:
@@ -162,19 +162,21 @@ class _Groups:
         self.labels: list[str] = []
         self.open = False
 
-    def enter(self, cells: Sequence[str]) -> tuple[list[str], bool]:
-        """The labels above the next row, and whether it is one itself.
-
-        Labels right below each other are nested, but many are rows whose other cells are empty.
-        """
-        is_group = _is_group(cells)
-        if is_group and not self.open:
-            self.labels = []
-        above = self.labels[:] if len(self.labels) <= _MOST_GROUPS else []
-        if is_group:
+    def enter(self, cells: Sequence[str]) -> list[str]:
+        """The labels that the next row stands under. Labels right below each other are nested, but many are rows whose other
+        cells are empty. So may be a label over words in a table of two columns, unless it ends in a colon."""
+        begins = not self.open
+        self.open = _is_label(cells)
+        if self.open:
+            if begins:
+                self.labels = []
+            above = self.labels[:_MOST_GROUPS]
             self.labels.append(cells[0])
-        self.open = is_group
-        return above, is_group
+            return above
+        if len(self.labels) > _MOST_GROUPS:
+            return []
+        sure = len(cells) > 2 or any(map(is_value, cells[1:]))
+        return [label for label in self.labels if sure or label.endswith(":")]
 
 
 def _group_name(label: str) -> str:
@@ -185,8 +187,8 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _is_group(cells: Sequence[str]) -> bool:
-    """Whether a row is only a label, for the rows below it."""
+def _is_label(cells: Sequence[str]) -> bool:
+    """Whether a row has text in its first cell only."""
     return len(cells) > 1 and bool(cells[0]) and not any(cells[1:])
 
 
@@ -277,19 +279,31 @@ def _table(text: str, header: Span | None, lines: Sequence[Span], body: Sequence
     return Table(names, tuple(_rows(text, body, len(names))), span, header_span)
 
 
-def _rows(text: str, lines: Sequence[Span], width: int) -> Iterator[Row]:
+def _rows(text: str, lines: Sequence[Span], width: int) -> list[Row]:
     rows = [_cell_spans(text, line) for line in lines if not _is_dashes(text, line)]
     width = width or max(map(len, rows), default=0)
     groups = _Groups()
+    read: list[tuple[list[Span], tuple[str, ...], list[str]]] = []
     for spans in rows:
         end = spans[-1][1]
         spans = spans[:width] + [(end, end)] * (width - len(spans))
+        cells = tuple(_unescaped(text, span) for span in spans)
+        if any(cells):
+            read.append((spans, cells, groups.enter(cells)))
+    return _grouped(read)
+
+
+def _grouped(read: Sequence[tuple[list[Span], tuple[str, ...], list[str]]]) -> list[Row]:
+    """Rows with their groups, from the bottom: a label is that of a group when the row below stands under it."""
+    rows: list[Row] = []
+    below: list[str] = []
+    for spans, cells, above in reversed(read):
+        is_group = _is_label(cells) and below[-1:] == [cells[0]]
+        below = below[:-1] if is_group else [] if _is_label(cells) else above
         filled = [span for span in spans if span[0] < span[1]]
-        if filled:
-            cells = tuple(_unescaped(text, span) for span in spans)
-            above, is_group = groups.enter(cells)
-            path = " / ".join(map(_group_name, above))
-            yield Row(filled[0][0], filled[-1][1], cells, tuple(spans), path, is_group)
+        path = " / ".join(map(_group_name, below))
+        rows.append(Row(filled[0][0], filled[-1][1], cells, tuple(spans), path, is_group))
+    return rows[::-1]
 
 
 def _is_barred(text: str, line: Span) -> bool:

@@ -16,17 +16,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from app.answer.confidence import Calibration
 from app.answer.ground.check import ground
 from app.domain.document import Rejected
 from app.domain.evaluation import EvalResult, EvalRun
 from app.domain.passage import Mode
 from app.errors import InputError, NotFoundError
 from app.evals import agents, answers, datasets, groundedness, optimize, questions, report, retrieval, routing
+from app.evals import calibrate as calibration
 from app.providers.protocols import ChatModel, Embedder
 from app.service.ask import ask
 from app.service.documents import check_collection_name, delete_collection, get_collection
 from app.settings import Settings
-from app.store import evals
+from app.store import collections, evals
 from app.wiring import Services
 
 Step = Callable[[str], None]
@@ -191,6 +193,27 @@ async def evaluate_strategy(
         chat.name if chat else None,
     )
     return await agents.evaluate(asking, data, expected, collection, strategy, step, name=name, group_by=group_by)
+
+
+async def calibrate(
+    services: Services, asked: Sequence[tuple[datasets.RetrievalSet, Mapping[str, answers.Expected], agents.AgentsRun]]
+) -> calibration.CalibrationReport:
+    """A calibration of confidence fitted to answers that were judged. Raises InputError where they are too few."""
+    judged = []
+    for data, expected, run in asked:
+        for query_id, one in run.answers.items():
+            if one.answer is not None and query_id in expected:
+                wanted = answers.Expected(()) if data.withheld else expected[query_id]
+                judged.append(calibration.judge_confidence(one.answer, wanted))
+    return calibration.calibrate([one for one in judged if one is not None])
+
+
+async def keep_calibration(services: Services, collection: str, kept: Calibration | None) -> None:
+    """Answer with it from now on; None: with what is shipped. Raises NotFoundError."""
+    async with services.database.transaction(services.principal) as connection:
+        value = kept.as_json() if kept else None
+        if not await collections.calibrate(connection, services.principal, collection, value):
+            raise NotFoundError(f"no collection named {collection}")
 
 
 def enable_corrective(services: Services) -> bool:

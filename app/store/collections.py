@@ -64,3 +64,14 @@ async def touch(connection: Any, principal: Principal, collection_id: UUID) -> i
 async def pin_model(connection: Any, principal: Principal, collection_id: UUID, model_id: int) -> None:
     """Let this model serve the collection, if none does yet."""
     await connection.execute(SQL["pin_model"], principal.tenant_id, collection_id, model_id)
+
+
+async def calibration(connection: Any, principal: Principal, name: str) -> dict[str, Any] | None:
+    """The collection's own calibration of confidence, as `Calibration.as_json` made it; None: as shipped."""
+    found: dict[str, Any] | None = await connection.fetchval(SQL["calibration"], principal.tenant_id, name)
+    return found
+
+
+async def calibrate(connection: Any, principal: Principal, name: str, value: dict[str, Any] | None) -> bool:
+    """Give a collection a calibration, or take it away; False where there is no such collection."""
+    return await connection.fetchval(SQL["calibrate"], principal.tenant_id, name, value) is not None

@@ -37,3 +37,10 @@ UPDATE rag.collections SET epoch = epoch + 1 WHERE tenant_id = $1 AND id = $2 RE
 UPDATE rag.collections c SET model_id = coalesce(c.model_id, (
   SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = $2 LIMIT 1), $3)
 WHERE c.tenant_id = $1 AND c.id = $2 AND c.model_id IS NULL
+
+-- name: calibration
+SELECT calibration FROM rag.collections WHERE tenant_id = $1 AND name = $2
+
+-- name: calibrate
+-- Another calibration of confidence, null for the one that is shipped.
+UPDATE rag.collections SET calibration = $3 WHERE tenant_id = $1 AND name = $2 RETURNING id

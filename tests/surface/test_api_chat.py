@@ -17,9 +17,18 @@ from serving import Api, SseEvent, read_events, serving
 
 TEXT = "A cairn is a pile of stones that marks a trail. Hikers add a stone when they pass."
 ASK = "What is a cairn?"
-RESPONSE = {"message_id", "answer", "sources", "session_id", "was_grounded", "confidence", "processing_time_ms"}
+RESPONSE = {
+    "message_id",
+    "answer",
+    "sources",
+    "session_id",
+    "was_grounded",
+    "answered",
+    "confidence",
+    "processing_time_ms",
+}
 SOURCE = {"filename", "chunk_id", "relevance_score", "content_preview", "page"}
-DONE = {"is_grounded", "iterations", "query_complexity", "is_summarization"}
+DONE = {"is_grounded", "answered", "confidence", "iterations", "query_complexity", "is_summarization"}
 
 Psql = Callable[..., str]
 
@@ -96,7 +105,8 @@ def test_the_response_has_exactly_these_fields(stones: Api) -> None:
     assert source["page"] is None
     assert 0 < source["relevance_score"] <= 1
     assert "pile of stones" in body["answer"]
-    assert body["was_grounded"] is True
+    assert body["was_grounded"] is None, "a quotation has nothing to check"
+    assert body["answered"] in ("yes", "unsure")
     assert 0 < body["confidence"] <= 1
     assert body["processing_time_ms"] > 0
 
@@ -112,7 +122,8 @@ def test_the_stream_has_exactly_these_events(stones: Api) -> None:
     assert {frozenset(source) for source in events[-2].data["sources"]} == {frozenset(SOURCE)}
     done = events[-1].data
     assert set(done) == DONE | {"type", "answer", "message_id", "session_id", "run_id"}
-    assert done["is_grounded"] is True
+    assert done["is_grounded"] is None
+    assert done["answered"] in ("yes", "unsure")
     assert done["iterations"] == 1
     assert isinstance(done["query_complexity"], str)
     assert done["is_summarization"] is False

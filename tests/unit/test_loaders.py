@@ -24,6 +24,12 @@ LIMITS = IngestSettings()
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
 
+def old_office(text: str, *streams: str) -> bytes:
+    """As much of one as its format is told by: text, then the directory of its streams, 128 bytes each."""
+    entries = b"".join(name.encode("utf-16-le").ljust(128, b"\0") for name in streams)
+    return b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + text.encode("utf-16-le").ljust(120, b"\0") + entries
+
+
 def read(content: bytes | str, name: str, media_type: str | None = None) -> LoadedDocument:
     data = content.encode() if isinstance(content, str) else content
     return load(data, sniff(name, data, media_type), LIMITS)
@@ -79,12 +85,8 @@ def test_the_kind_follows_content_then_name(name: str, content: bytes, media_typ
         ("setup.exe", b"MZ\x90\x00\x03\x00", "Windows program"),
         ("a.out", b"\x7fELF\x02\x01", "Linux program"),
         ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "old Office"),
-        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument".encode("utf-16-le"), "old Word document"),
-        (
-            "m.msg",
-            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "__properties_version1.0".encode("utf-16-le"),
-            "Outlook message",
-        ),
+        ("old.doc", old_office("Workbook in the text", "WordDocument", "Workbook"), "old Word document"),
+        ("m.msg", old_office("", "__properties_version1.0"), "Outlook message"),
         ("data.txt", bytes(range(256)) * 4, "binary data"),
         ("zeros", bytes(1000), "binary data"),
     ],

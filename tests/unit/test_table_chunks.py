@@ -57,7 +57,7 @@ def test_what_is_embedded_says_group_label_header_and_value() -> None:
 def test_of_a_long_row_each_part_says_label_and_header() -> None:
     text = render_table([["Plan", "Terms", "Price"], ["Pro", "word " * 70, "more " * 70]])
     chunks = prepared(text).chunks
-    assert [one.embed_text[:15] for one in chunks if "more" in one.content] == ["Pro | Price | m"]
+    assert [one.embed_text[:20] for one in chunks if "more" in one.content] == ["Plan\nPro | Price | m"]
 
 
 def test_words_of_a_header_find_the_passage_that_lacks_it() -> None:

@@ -48,6 +48,7 @@ def test_header_rows_become_one_line_of_paths() -> None:
         ([["", "1", "2"], ["A", "5", "6"]], ("", "1", "2")),
         ([["Name", "Role"], ["Ada", "Engineer"], ["Bob", "Cook"]], ("Name", "Role")),
         ([["Assets", "5"], ["Debts", "4"]], ("", "")),
+        ([["name:", "Of the file"], ["Returns:", "Its size"]], ("", "")),
         ([["(In thousands)", "Total", "2020", "2021-2022"], ["Leases", "$9", "$4", "$5"]],
          ("(In thousands)", "Total", "2020", "2021-2022")),
     ],
@@ -70,6 +71,11 @@ def test_signs_and_brackets_of_their_own_columns_join_their_numbers() -> None:
     ]  # fmt: skip
 
 
+def test_a_dash_is_no_value_and_joins_nothing() -> None:
+    [table] = tables_in(render_table([["", "Shares", ""], ["Granted", "-", "5"], ["Sold", "-", "6"]]))
+    assert [row.cells for row in table.rows] == [("Granted", "-", "5"), ("Sold", "-", "6")]
+
+
 def test_merged_cells_are_repeated_and_a_label_over_all_columns_is_a_group() -> None:
     rows = [["Day", "Room 1", "Room 2"], ["Monday", COVERED, COVERED], ["9:00", "Opening", COVERED]]
     [table] = tables_in(render_table(rows, header_rows=1))
@@ -87,14 +93,24 @@ def test_rows_have_spans_without_bars_and_belong_to_groups() -> None:
         "Assets", "Current assets:", "Cash | 5", "Debts:", "Loans | -"
     ]  # fmt: skip
     assert [row.group for row in table.rows] == ["", "Assets", "Assets / Current assets", "", "Debts"]
+    assert [row.is_group for row in table.rows] == [True, True, False, True, False]
     assert text[slice(*table.rows[2].cell_spans[1])] == "5"
     assert text[slice(*table.span)] == text[9:]
     assert text[slice(*table.header_span)] == "|  | 2019 |\n| --- | --- |"
 
 
+def test_a_label_over_words_in_two_columns_is_a_row_unless_it_ends_in_a_colon() -> None:
+    [table] = tables_in(
+        render_table([["Operator", "Note"], ["Abs", ""], ["Add", "Not for text"], ["Old:", ""], ["Pow", "Slow"]])
+    )
+    assert [(row.group, row.is_group) for row in table.rows] == [
+        ("", False), ("", False), ("", True), ("Old", False)
+    ]  # fmt: skip
+
+
 def test_many_labels_below_each_other_are_rows() -> None:
     [table] = tables_in(render_table([["name", "mail"], *([f"n{n}", ""] for n in range(9)), ["Ada", "a@b.c"]]))
-    assert table.rows[-1].group == ""
+    assert {(row.group, row.is_group) for row in table.rows} == {("", False)}
 
 
 def test_a_row_says_what_its_cells_mean() -> None:
@@ -194,7 +210,7 @@ def test_any_text_can_be_read(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text", ["|" * 200_000, "| a " * 100_000, "|-" * 100_000 + "\n", "| a |\n" * 30_000, "|" + " " * 300_000 + "x",
-             "a | b\n" * 30_000, "\\" * 200_000 + "|", "|\n---\n" * 20_000]
+             "a | b\n" * 30_000, "| a | |\n" * 30_000, "\\" * 200_000 + "|", "|\n---\n" * 20_000]
 )  # fmt: skip
 def test_time_is_linear(text: str) -> None:
     begun = time.perf_counter()

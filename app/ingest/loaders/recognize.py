@@ -162,6 +162,16 @@ def has_tags(content: bytes) -> bool:
     return _TAG.search(decode(content)) is not None
 
 
+def _directory_entry(content: bytes, stream: str) -> int:
+    """Where the directory of an old Office file names a stream, -1 for nowhere. Entries begin at multiples of 128 bytes, so that
+    no word of the text is taken for one; those of embedded documents come later."""
+    name = (stream + "\0").encode("utf-16-le")
+    at = content.find(name)
+    while at >= 0 and at % 128:
+        at = content.find(name, at + 1)
+    return at
+
+
 def describe(content: bytes) -> str | None:
     """What a foreign binary file is, in plain words; None when it is not known."""
     if content.startswith((b"PK\x03\x04", b"PK\x05\x06")):
@@ -170,8 +180,8 @@ def describe(content: bytes) -> str | None:
     if content.startswith(_OLD_OFFICE):
         if "EncryptedPackage".encode("utf-16-le") in content:
             return ENCRYPTED_OFFICE
-        named = (what for stream, what in _STREAMS.items() if stream.encode("utf-16-le") in content)
-        return next(named, _UNKNOWN_OFFICE)
+        places = {at: what for stream, what in _STREAMS.items() if (at := _directory_entry(content, stream)) >= 0}
+        return places[min(places)] if places else _UNKNOWN_OFFICE
     if content[:4] == b"RIFF" or content[4:8] == b"ftyp":
         return "an audio, video or image file"
     if content.startswith(b"MZ") and b"\x00" in content[:64]:

@@ -1,0 +1,91 @@
+"""Probabilities of a quotation, what follows from them, and calibrations of a collection's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.answer.confidence import (
+    PRESENT,
+    RIGHT,
+    SURE,
+    UNCALIBRATED,
+    Calibration,
+    Confidence,
+    JudgedConfidence,
+    decide,
+    estimate_confidence,
+    features_of,
+    fit_calibration,
+    fit_logistic,
+)
+from app.domain.answer import SelectionFeatures
+from app.errors import InputError
+from app.evals.calibrate import calibrate
+
+GOOD = SelectionFeatures(
+    kind="prose", english=True, question_words=5, missing=0, idf_direct=0.8, idf_around=0.9, topic_direct=0.8,
+    topic_around=0.9, adjacent=0.5, numbers=1, names=1, fits=True, label=0, rank=1, retrieval=1, matched=True, score=9,
+    margin=3, cosine=0.7, anywhere=1.0, lead=0.6,
+)  # fmt: skip
+
+
+def test_what_speaks_for_a_quotation_makes_it_more_probable() -> None:
+    found = estimate_confidence(GOOD)
+    assert 0.9 < found.present < 1
+    assert found.value == pytest.approx(found.present * found.right)
+    for worse in (
+        replace(GOOD, missing=2),
+        replace(GOOD, cosine=0.1),
+        replace(GOOD, anywhere=0.3, topic_around=0.3),
+        replace(GOOD, lead=0.0),
+    ):
+        assert estimate_confidence(worse).present < found.present
+    assert estimate_confidence(replace(GOOD, margin=0, score=3)).right < found.right
+
+
+def test_every_weight_has_its_feature() -> None:
+    assert set(PRESENT) | set(RIGHT) == {*features_of(GOOD), ""}
+
+
+def test_the_answer_follows_from_the_probability() -> None:
+    assert decide(SURE) == "yes"
+    assert decide(SURE - 1e-6) == "unsure"
+
+
+def test_a_regression_finds_what_made_the_data() -> None:
+    drawn = np.random.default_rng(3)
+    rows = drawn.normal(size=(20_000, 2))
+    truth = 1 / (1 + np.exp(-(2 * rows[:, 0] - rows[:, 1] + 0.5)))
+    found = fit_logistic(rows, (drawn.uniform(size=20_000) < truth).astype(float))
+    assert found == pytest.approx([2, -1, 0.5], abs=0.1)
+
+
+def judged(count: int = 300) -> list[JudgedConfidence]:
+    """Too sure of itself: what it takes for .9 happens in half of the cases."""
+    drawn = np.random.default_rng(4)
+    made = []
+    for p in drawn.uniform(0.02, 0.98, size=count):
+        raw = Confidence(float(p), 0.9)
+        here = bool(drawn.uniform() < p * 0.6)
+        made.append(JudgedConfidence(raw, here, here and bool(drawn.uniform() < 0.5)))
+    return made
+
+
+def test_a_calibration_brings_confidence_nearer_to_what_happens() -> None:
+    report = calibrate(judged())
+    assert report.helps
+    assert report.after.error < 0.06 < report.before.error
+    assert Calibration.from_json(report.calibration.as_json()) == report.calibration
+    tamed = report.calibration.apply(Confidence(0.9, 0.9))
+    assert tamed.value < 0.6
+
+
+def test_nothing_to_learn_from_changes_nothing() -> None:
+    same = [JudgedConfidence(Confidence(0.8, 0.7), True, True)] * 30
+    assert fit_calibration(same) == Calibration(questions=30)
+    assert UNCALIBRATED.apply(Confidence(0.3, 0.7)).value == pytest.approx(0.21)
+    with pytest.raises(InputError, match="too few"):
+        calibrate(same[:5])
