@@ -85,6 +85,8 @@ def show_sources(answer: Answer) -> None:
         say(f'    "{shorten(cited.quote, _QUOTE)}"')
     if answer.insufficiencies:
         say("\n" + " ".join(answer.insufficiencies))
+    if answer.answered == "unsure":
+        say("\nUnsure: this may not answer the question.", style="yellow")
     total = answer.timings_ms.get("total", 0)
     say(f"\nconfidence {answer.confidence:.2f}, {total:.0f} ms, run {answer.run_id}", style="dim")
     for problem in answer.degraded:

@@ -73,6 +73,23 @@ def test_without_answers_only_what_they_stand_on_is_judged(cairn: Cairn, gear: P
     assert "source_recall" in run["metrics"]
 
 
+def test_too_few_questions_calibrate_nothing(cairn: Cairn, asked: Path) -> None:
+    done = cairn("calibrate", asked)
+    assert done.code != 0
+    assert "too few to calibrate" in done.err
+    assert cairn("calibrate", asked, "--reset").code == 0
+
+
+def test_documents_that_answer_can_be_withheld(cairn: Cairn, asked: Path, tmp_path: Path) -> None:
+    done = cairn("agents", asked, "--strategy", "fast", "--withhold", "--sample", "4", "--json", "a.json")
+    assert done.code == 0, done.err
+    (run,) = json.loads((tmp_path / "a.json").read_text())["runs"]
+    assert run["query_count"] == 4
+    assert "-without-" in run["collection"]
+    assert all(figures["answerable"] == 0 for figures in run["parameters"]["figures"].values())
+    assert "rightly" in done.out
+
+
 def test_a_broken_line_of_answers_is_named(cairn: Cairn, asked: Path) -> None:
     (asked / "answers.jsonl").write_text('{"_id": "q1", "answer": "x"}\n{"_id": "q2"}\n')
     done = cairn("agents", asked)
