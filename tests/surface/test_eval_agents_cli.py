@@ -34,9 +34,8 @@ def test_questions_are_answered_judged_and_rated(cairn: Cairn, asked: Path, rows
     assert (run["kind"], run["parameters"]["strategy"], run["query_count"]) == ("agents", "corrective", 8)
     assert run["parameters"]["strategies_run"] == {"corrective": 8}
     assert "it is on for this evaluation" in done.err
-    assert run["queries"]["q1"]["answer_in"] == 1.0
     assert run["queries"]["q1"]["citation_recall"] == 1.0
-    assert run["answers"]["q1"]["answer"].count("Wash ropes in cold water without soap.") == 1
+    assert run["answers"]["q1"]["quotation"] in run["answers"]["q1"]["answer"]
     rates = run["rates"]
     assert rates["runs"] == 8
     assert rates["avg_retrieval_rounds"] >= 1
