@@ -33,8 +33,8 @@ LISTED: Final = 50
 """Known lines of a symbol that an answer names, and as many unresolved ones; the rest is counted."""
 
 
-UNRESOLVED: Final = 0.5
-"""How sure an answer is that shows only lines of which nothing tells."""
+UNRESOLVED: Final = 0.25
+"""How sure an answer is that shows only lines of which nothing tells: not an answer (below app.answer.confidence.SURE)."""
 
 
 async def code(run: Run) -> Outcome:

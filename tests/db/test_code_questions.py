@@ -70,6 +70,7 @@ async def test_relations_are_complete_only_where_every_line_is_resolved(
     assert answer.route["strategy"] == "code", answer.answer
     assert all(part in answer.answer for part in said), answer.answer
     assert (answer.coverage.complete, answer.coverage.read, answer.coverage.of) == (complete, read, of), answer.answer
+    assert answer.answered == ("yes" if read or complete else "unsure")
     for cited in answer.citations:
         text = SHOP[cited.external_id]
         assert text[cited.start : cited.end] == cited.quote
