@@ -162,7 +162,7 @@ def check(package: str, functions: int) -> None:
             PlacedCall(NO_DOCUMENT, path, one)
             for path, outline in outlines.items()
             for one in outline.calls
-            if one.name == bare
+            if bare in (one.name, one.target.replace(SEPARATOR, ".").rpartition(".")[2])
         ]
         split = split_calls(name, calls, links)
         totals["known"] += len(split.known)

@@ -56,20 +56,25 @@ class Sheet:
 
 
 def pdf_file(
-    *streams: bytes | Sheet, media_box: str = "0 0 600 800", image: tuple[int, int, bytes] | None = None
+    *streams: bytes | Sheet,
+    media_box: str = "0 0 600 800",
+    image: tuple[int, int, bytes] | None = None,
+    to_unicode: bytes = b"",
 ) -> bytes:
-    """A PDF with a page for each content stream. `image`: width, height and grey pixels of /Im1, for `/Im1 Do`."""
+    """A PDF with a page for each content stream. `image`: width, height and grey pixels of /Im1, for `/Im1 Do`.
+    `to_unicode`: what the letters of its font stand for, as a CMap."""
     contents = [one.stream if isinstance(one, Sheet) else one for one in streams]
-    first = 5
+    first = 6
     kids = b" ".join(b"%d 0 R" % (first + 2 * at) for at in range(len(contents)))
     width, height, pixels = image or (1, 1, b"\x00")
     bodies = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, len(contents)),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica%s >>" % (b" /ToUnicode 5 0 R" if to_unicode else b""),
         b"<< /Type /XObject /Subtype /Image /Width %d /Height %d /ColorSpace /DeviceGray /BitsPerComponent 8"
         b" /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream"
         % (width, height, len(packed := zlib.compress(pixels)), packed),
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(to_unicode), to_unicode),
     ]
     for at, content in enumerate(contents):
         packed = zlib.compress(content)

@@ -16,18 +16,18 @@ import numpy as np
 from app.answer.evidence import FEATURES, Measured
 
 WEIGHTS: Final[Mapping[str, float]] = {
-    "idf_direct": 4.10,
-    "idf_around": 4.58,
-    "fits": 0.91,
-    "misfits": -0.91,
+    "idf_direct": 3.98,
+    "idf_around": 4.70,
+    "fits": 0.87,
+    "misfits": -0.87,
     "defines": 2.03,
-    "reasons": 1.42,
-    "label": 2.11,
-    "cell": 0.61,
-    "row": -2.47,
-    "row_fits": 2.73,
-    "retrieval": 3.34,
-    "matched": 0.62,
+    "reasons": 1.43,
+    "label": 2.34,
+    "cell": 1.22,
+    "row": -2.87,
+    "row_fits": 1.76,
+    "retrieval": 3.32,
+    "matched": 0.57,
     "code": -3.00,
 }
 _WEIGHTS: Final = np.array([WEIGHTS[name] for name in FEATURES])

@@ -33,6 +33,10 @@ LISTED: Final = 50
 """Known lines of a symbol that an answer names, and as many unresolved ones; the rest is counted."""
 
 
+UNRESOLVED: Final = 0.25
+"""How sure an answer is that shows only lines of which nothing tells: not an answer (below app.answer.confidence.SURE)."""
+
+
 async def code(run: Run) -> Outcome:
     """Raises CairnError."""
     run.emit(Progress("retrieve", 40))
@@ -41,25 +45,24 @@ async def code(run: Run) -> Outcome:
     assert finding is not None  # choose() saw it
     places = list(dict.fromkeys(_shown(finding)))
     sources = await run.deps.library.passages([place.passage_id for place in places])
-    cited = _citations(places, sources)
+    cited = _citations(places, sources, from_end=finding.query.aspect == "returns")
     text = write_finding(run.plan.language, finding, cited, LISTED)
-    share = _share_resolved(finding)
-    draft = Draft(text, tuple(cited.values()), bool(finding.subjects), share)
+    sure = _sureness(finding)
+    draft = Draft(text, tuple(cited.values()), bool(finding.subjects), sure)
     run.record.spent("answer", began)
     run.emit(Progress("generate", 85))
     run.emit(Token(text))
     asked = finding.query.relation or finding.query.aspect
     more = {"symbols": [one.name for one in finding.subjects], "relation": asked}
-    return Outcome(draft, "graph", tuple(sources), confidence=share, coverage=_coverage(finding), more=more)
+    return Outcome(draft, "graph", tuple(sources), confidence=sure, coverage=_coverage(finding), more=more)
 
 
-def _share_resolved(finding: CodeFinding) -> float:
-    """How much of what is listed is sure; 0 where there is nothing."""
-    known = sum(len(one.known) for one in finding.subjects)
-    unresolved = sum(len(one.unresolved) for one in finding.subjects)
+def _sureness(finding: CodeFinding) -> float:
+    """Whether what is shown first answers: a line that is known does; of one that could not be resolved nothing tells."""
     if not finding.subjects:
         return 0.0
-    return round(known / (known + unresolved), 4) if unresolved else 1.0
+    found = any(one.known for one in finding.subjects)
+    return 1.0 if found or not finding.open_lines() else UNRESOLVED
 
 
 def _shown(finding: CodeFinding) -> Iterator[SymbolPlace]:
@@ -69,10 +72,10 @@ def _shown(finding: CodeFinding) -> Iterator[SymbolPlace]:
         if declared and subject.place:
             yield subject.place
         yield from (one.place for one in subject.known[:LISTED])
-        yield from (one.place for one in subject.unresolved[:LISTED])
         yield from _statements(finding, subject)
         if not declared and subject.place:
             yield subject.place
+    yield from (one.place for one in finding.open_lines()[:LISTED])
     yield from (one.place for one in finding.seen)
 
 
@@ -83,24 +86,30 @@ def _statements(finding: CodeFinding, subject: CodeSubject) -> Iterator[SymbolPl
         yield from (one.place for one in subject.declaration.raises)
 
 
-def _citations(places: Sequence[SymbolPlace], sources: Sequence[Passage]) -> dict[SymbolPlace, Citation]:
-    """The line of each place, in order; a place whose passage is gone has none."""
+def _citations(
+    places: Sequence[SymbolPlace], sources: Sequence[Passage], *, from_end: bool
+) -> dict[SymbolPlace, Citation]:
+    """The lines of each place, in order; a place whose passage is gone has none. `from_end`: of long ones the last count."""
     by_id: dict[UUID, Passage] = {passage.passage_id: passage for passage in sources}
     made: dict[SymbolPlace, Citation] = {}
     for place in places:
         passage = by_id.get(place.passage_id)
         at = place.start - passage.start if passage else -1
         if passage is not None and 0 <= at < len(passage.content):
-            made[place] = citation(len(made) + 1, passage, _quoted(passage.content, at, place.end - passage.start))
+            made[place] = citation(
+                len(made) + 1, passage, _quoted(passage.content, at, place.end - passage.start, from_end=from_end)
+            )
     return made
 
 
-def _quoted(content: str, start: int, end: int) -> tuple[int, int]:
-    """The lines from start to end without what stands around them; of long ones what begins at `start`."""
+def _quoted(content: str, start: int, end: int, *, from_end: bool) -> tuple[int, int]:
+    """The lines from start to end without what stands around them; of long ones a part."""
     first = content.rfind("\n", 0, start) + 1
     last = content.find("\n", max(min(end, len(content)) - 1, start))
     last = last if last >= 0 else len(content)
-    if last - first > LONGEST_QUOTE:
+    if last - first > LONGEST_QUOTE and from_end:
+        first = content.find("\n", last - LONGEST_QUOTE, last) + 1 or last - LONGEST_QUOTE
+    elif last - first > LONGEST_QUOTE:
         first, last = (
             (start, min(last, start + LONGEST_QUOTE)) if start - first > 50 else (first, first + LONGEST_QUOTE)
         )
@@ -115,7 +124,7 @@ def _coverage(finding: CodeFinding) -> Coverage:
         count = len(finding.subjects)
         return Coverage(not finding.left_out, count, count + len(finding.left_out), "definitions")
     known = sum(len(one.known) for one in finding.subjects)
-    unresolved = sum(len(one.unresolved) for one in finding.subjects)
+    unresolved = len(finding.open_lines())
     noun = NOUNS[finding.query.relation, finding.query.incoming]
     whole = not unresolved and finding.complete and not finding.left_out
     return Coverage(whole, known, known + unresolved, noun)

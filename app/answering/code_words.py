@@ -20,6 +20,7 @@ def write_finding(language: str, finding: CodeFinding, cited: Cited, listed: int
             lines += _related(language, finding, subject, cited, listed)
         else:
             lines += _declared(language, finding, subject, cited)
+    lines += _open(language, finding, cited, listed)
     if not finding.subjects:
         lines.append(say.code["undefined"].format(name=f"`{finding.query.name}`"))
         if finding.near:
@@ -39,19 +40,29 @@ def _related(language: str, finding: CodeFinding, subject: CodeSubject, cited: C
     name = f"`{subject.name}`" + (f" ({_where(subject.place)}){_mark(subject.place, cited)}" if subject.place else "")
     said = say.code[f"{query.relation}_{'in' if query.incoming else 'out'}"]
     count = len({one.name for one in subject.known})
-    if subject.unresolved and (query.relation, query.incoming) == ("calls", True):
+    if (subject.unresolved or subject.named) and (query.relation, query.incoming) == ("calls", True):
         said = say.code["known_in"]
     yield said.format(name=name, n=count) + (":" if subject.known else ".")
     for caller, group in groupby(subject.known[:listed], key=lambda one: one.name):
         yield f"- `{caller}`, {_lines(list(group), cited)}"
     yield from _rest(language, len(subject.known) - listed)
-    if subject.unresolved:
-        yield say.code["unresolved"].format(n=len(subject.unresolved)) + ":"
-        for one in subject.unresolved[:listed]:
-            yield f"- {_where(one.place)}{_mark(one.place, cited)}{_code(one.place, cited)}"
-        yield from _rest(language, len(subject.unresolved) - listed)
     if subject.elsewhere:
         yield say.code["elsewhere"].format(n=subject.elsewhere)
+
+
+def _open(language: str, finding: CodeFinding, cited: Cited, listed: int) -> Iterator[str]:
+    """Lines that could not be resolved, then those that name it without a call; once for all definitions."""
+    say = replies(language).code
+    named = {one.place for subject in finding.subjects for one in subject.named}
+    open_lines = finding.open_lines()
+    shown = open_lines[:listed]
+    for key, ours in (("unresolved", False), ("named", True)):
+        count = len([one for one in open_lines if (one.place in named) == ours])
+        if count:
+            yield say[key].format(n=count) + ":"
+            part = [one for one in shown if (one.place in named) == ours]
+            yield from _listed(part, cited)
+            yield from _rest(language, count - len(part))
 
 
 def _rest(language: str, count: int) -> Iterator[str]:

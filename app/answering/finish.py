@@ -37,7 +37,7 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         citations=draft.citations,
         sources=outcome.sources,
         confidence=round(confidence, 4),
-        answered=_answered(draft, verbatim, grounding),
+        answered=_answered(draft, verbatim or outcome.answerer == "graph", grounding),
         grounded=grounding.grounded if grounding else None,
         groundedness_score=score,
         insufficiencies=tuple(dict.fromkeys(draft.insufficiencies)),
@@ -65,11 +65,12 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
     )
 
 
-def _answered(draft: Draft, verbatim: bool, grounding: Grounding | None) -> AnswerStatus:
-    """A refusal is no, a quotation as sure as its probability; what a model wrote is unsure where its sources refute it."""
+def _answered(draft: Draft, knows_how_sure: bool, grounding: Grounding | None) -> AnswerStatus:
+    """A refusal is no, a quotation and what symbols of code tell are as sure as their probability; what a model wrote is unsure
+    where its sources refute it."""
     if not draft.found:
         return "no"
-    if verbatim:
+    if knows_how_sure:
         return decide(draft.confidence)
     return "unsure" if grounding and grounding.grounded is False else "yes"
 

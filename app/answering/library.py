@@ -18,6 +18,7 @@ from app.domain.question import Question, Turn
 from app.errors import NotFoundError
 from app.graph.code.ask import ask_code
 from app.graph.code.symbols import find_symbols
+from app.graph.code.walk import code_walker
 from app.graph.overview import find_communities_about
 from app.graph.resolve import find_entity
 from app.graph.walk import find_ways
@@ -264,5 +265,13 @@ class Library:
                 return ()
             most = min(max(found.passage_count // HUB, 3), MOST_PASSAGES)
             return await find_ways(
-                connection, self.principal, found.id, first.id, second.id, hops=hops, limit=limit, most=most
+                connection,
+                self.principal,
+                found.id,
+                first.id,
+                second.id,
+                hops=hops,
+                limit=limit,
+                most=most,
+                code=await code_walker(connection, self.principal, found, (first, second)),
             )

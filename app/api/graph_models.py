@@ -10,6 +10,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, example
+from app.domain.code import CodeLines
 from app.domain.graph import EntitySummary
 from app.domain.graph_view import (
     CommunitySummary,
@@ -76,6 +77,21 @@ class EntityPage(BaseModel):
     next_cursor: str | None = Field(description="For the next page; null on the last one.")
 
 
+class CodeLinesOut(BaseModel):
+    """Lines of a file of code."""
+
+    path: str = Field(description="The file, by its external id.")
+    start_line: int = Field(description="From 1.")
+    end_line: int = Field(description="The last one, included.")
+
+
+_LINES: Any = Field(None, description="Where it stands in a file of code; null for anything else.")
+
+
+def _lines(found: CodeLines | None) -> CodeLinesOut | None:
+    return CodeLinesOut(path=found.path, start_line=found.start, end_line=found.end) if found else None
+
+
 class ProofOut(BaseModel):
     """`quote` stands verbatim at start..end (code points) of the document's text."""
 
@@ -88,6 +104,7 @@ class ProofOut(BaseModel):
     quote: str
     start: int
     end: int
+    lines: CodeLinesOut | None = _LINES
 
 
 class RelationOut(BaseModel):
@@ -120,6 +137,7 @@ class MentionOut(BaseModel):
     content: str
     start: int
     end: int
+    lines: CodeLinesOut | None = _LINES
     occurrences: int = Field(description="0: the passage only implies it, by its title or a pronoun.")
 
 
@@ -174,12 +192,14 @@ class EntityDetailOut(EntityOut):
     relations: list[RelationOut] = Field(description="The strongest, one for each neighbour.")
     mentions: list[MentionOut] = Field(description="Passages that mention it most.")
     merged: list[MergeOut] = Field(description="What was merged into it; undo with DELETE /graph/merges/{id}.")
+    lines: CodeLinesOut | None = _LINES
 
 
 class NodeOut(EntityOut):
     hop: int = Field(description="Relations between the centre and it; 0: the centre.")
     score: float = Field(description="Product of the weights along its path.")
     path: list[UUID] = Field(description="Ids of the relations that lead to it from the centre.")
+    lines: CodeLinesOut | None = _LINES
 
 
 class NeighborhoodOut(BaseModel):
@@ -270,7 +290,8 @@ def _entity(entity: EntitySummary) -> Mapping[str, Any]:
 def relation_out(relation: Relation) -> RelationOut:
     own = relation.proof
     proof = ProofOut(
-        **{name: getattr(own, name) for name in ProofOut.model_fields if name != "headings"},
+        **{name: getattr(own, name) for name in ProofOut.model_fields if name not in ("headings", "lines")},
+        lines=_lines(own.lines),
         headings=list(own.headings),
     )
     return RelationOut(
@@ -285,13 +306,15 @@ def merge_out(merge: Merge) -> MergeOut:
 
 def _mention(one: MentionedIn) -> MentionOut:
     passage = one.passage
-    same = {name: getattr(passage, name) for name in MentionOut.model_fields if name not in ("occurrences", "headings")}
-    return MentionOut(**same, headings=list(passage.headings), occurrences=one.occurrences)
+    other = {"occurrences", "headings", "lines"}
+    same = {name: getattr(passage, name) for name in MentionOut.model_fields if name not in other}
+    return MentionOut(**same, lines=_lines(one.lines), headings=list(passage.headings), occurrences=one.occurrences)
 
 
 def detail_out(detail: EntityDetail) -> EntityDetailOut:
     return EntityDetailOut(
         **_entity(detail.standing.entity),
+        lines=_lines(detail.lines),
         collection=detail.standing.collection,
         names=[NameOut(name=one.name, kind=one.kind, passage_count=one.passage_count) for one in detail.names],
         passages=detail.passages,
@@ -304,7 +327,9 @@ def detail_out(detail: EntityDetail) -> EntityDetailOut:
 
 
 def _node(place: WayPlace) -> NodeOut:
-    return NodeOut(**_entity(place.entity), hop=place.hop, score=place.score, path=list(place.path))
+    return NodeOut(
+        **_entity(place.entity), hop=place.hop, score=place.score, path=list(place.path), lines=_lines(place.lines)
+    )
 
 
 def neighborhood_out(found: Surroundings) -> NeighborhoodOut:

@@ -102,6 +102,15 @@ class SymbolPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeLines:
+    """Lines of a file of code, from 1, both inclusive."""
+
+    path: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbour:
     """The other end of a relation of a symbol. `incoming`: the relation leads to the symbol. `defined`: the collection
     holds its definition. `place`: what proves the relation, first place of the passage."""
@@ -147,13 +156,15 @@ class CodeFact:
 @dataclass(frozen=True, slots=True)
 class CodeSubject:
     """A definition, or something that files only refer to, and what was asked of it. `known` is sure; `unresolved` are lines that
-    may belong to it and of which nothing tells; `elsewhere`: so many lines by its name mean something else."""
+    may belong to it and of which nothing tells; `named` are those that pass it on or read it without a call, through which it
+    may be called; `elsewhere`: so many lines by its name mean something else."""
 
     name: str
     kind: str
     place: SymbolPlace | None
     known: tuple[CodeFact, ...] = ()
     unresolved: tuple[CodeFact, ...] = ()
+    named: tuple[CodeFact, ...] = ()
     elsewhere: int = 0
     declaration: DeclarationText | None = None
 
@@ -181,3 +192,8 @@ class CodeFinding:
     near: tuple[str, ...] = ()
     seen: tuple[CodeFact, ...] = ()
     complete: bool = True
+
+    def open_lines(self) -> list[CodeFact]:
+        """Lines of which nothing tells whether they belong to a subject, each once."""
+        found = {one.place: one for subject in self.subjects for one in (*subject.unresolved, *subject.named)}
+        return list(found.values())

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from app.domain.code import CodeLines
 from app.domain.graph import EntitySummary
 from app.domain.passage import Passage
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a document says for a relation: `quote` stands verbatim at start..end (code points) of its text."""
+    """What a document says for a relation: `quote` stands verbatim at start..end (code points) of its text. `lines`: of code."""
 
     passage_id: UUID
     document_id: UUID
@@ -24,6 +25,7 @@ class Proof:
     quote: str
     start: int
     end: int
+    lines: CodeLines | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class WayPlace:
     hop: int
     score: float
     path: tuple[UUID, ...]
+    lines: CodeLines | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ class MentionedIn:
 
     passage: Passage
     occurrences: int
+    lines: CodeLines | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,7 @@ class EntityDetail:
     relations: tuple[Relation, ...]
     mentions: tuple[MentionedIn, ...]
     merged: tuple[Merge, ...]
+    lines: CodeLines | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +143,8 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True)
 class GraphEdge:
-    """A relation as exports list it, with the strongest evidence and the document that holds it."""
+    """A relation as exports list it, with the strongest evidence and the document that holds it. `refers_to`: the name in code
+    that stands at its end, "" for anything else; `source_name`: the full name at its beginning."""
 
     id: UUID
     source: UUID
@@ -148,6 +154,8 @@ class GraphEdge:
     evidence_count: int
     document: str
     evidence: str
+    refers_to: str = ""
+    source_name: str = ""
 
 
 # --- Communities: groups of entities that are closely related, and what their passages say of them ---

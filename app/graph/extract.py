@@ -31,6 +31,7 @@ from app.graph.kinds import (
     ALONE,
     ASSERTS,
     CALENDAR,
+    OCCUPATIONS,
     ORGANISATIONS,
     PERSON_TITLES,
     PLACE_PREPOSITIONS,
@@ -38,6 +39,7 @@ from app.graph.kinds import (
     STOPS,
 )
 from app.graph.relations import find_relations
+from app.language.lexicon import any_of
 from app.language.names import (
     COMMON_OPENERS,
     NameRules,
@@ -52,6 +54,7 @@ from app.language.names import (
 )
 from app.language.text import fold
 
+_COPULA: Final = any_of(lambda one: one.graph.is_someone)
 MOST_ENTITIES: Final = 60
 """Mentions of one passage; a table of names says little about each of them."""
 MOST_TERMS: Final = 10
@@ -61,6 +64,13 @@ _TERM_TIMES: Final = 3
 _LIFE: Final = re.compile(
     r"\s*\((?:born|b\.|née?|nacid[oa]|geboren|\*|(?:\d{1,2} )?(?:\w+ )?(?:\d{1,2}, )?\d{4}\s*[–-])"
 )
+_IS_SOMEONE: Final = re.compile(rf"\s*(?:\([^()\n]{{0,80}}\)\s*)?(?:,|{_COPULA})\s+([^.;:\n]{{3,70}})", re.IGNORECASE)
+"""What is said of somebody behind the name: "Ada Lovelace (1815-1852) was an English mathematician"."""
+_ENDS_PLACE: Final = re.compile(r"\s*(?:[.,;:)\n]|$)|\s+[a-z]{1,4}\b|\s+(?:19|20)\d\d")
+"""A place ends its phrase: not "in Catholic theology"."""
+_PERSON_WORDS: Final = 4
+_PLACE_WORDS: Final = 3
+"""Most words of a name that is taken for a person's, and for a place's after a preposition."""
 _CONFIDENCE: Final[Mapping[EntityKind, float]] = {"topic": 1.0, "identifier": 0.9, "term": 0.5}
 
 
@@ -173,15 +183,45 @@ def _find_known(tokens: Sequence[NameToken], text: str) -> set[str]:
 def _kind(text: str, start: int, end: int, name: str) -> EntityKind:
     """By the words of the name and around it; "name" where nothing tells."""
     words = [fold(word) for word in re.findall(r"[^\W_]+", name)]
-    before = text[max(0, start - 16) : start].rstrip(" .").casefold().rsplit(maxsplit=1)
+    before = text[max(0, start - 24) : start].rstrip(" .").casefold().rsplit(maxsplit=1)
     last = before[-1] if before else ""
-    if _LIFE.match(text, end) or last in PERSON_TITLES or (len(words) > 1 and words[0] in PERSON_TITLES):
+    spelled = [fold(word.strip(".,")) for word in name.split()]
+    office = len(words) > 1 and words[0] in PERSON_TITLES and any(word[:1].islower() for word in name.split())
+    if office:  # "President of the Senate"
+        return "name"
+    if _LIFE.match(text, end) and _is_plain(name):
         return "person"
-    if any(word in ORGANISATIONS for word in words):
-        return "organisation"
-    if any(word in PLACES for word in words):
+    if len(spelled) > 1 and spelled[-1] in PLACES:
         return "place"
-    return "place" if last in PLACE_PREPOSITIONS else "name"
+    if len(spelled) > 1 and any(word in ORGANISATIONS for word in spelled) and not any(map(str.isdigit, name)):
+        return "organisation"
+    if len(spelled) > 1 and any(word in PLACES for word in spelled):
+        return "place"
+    if _is_person(text, end, name, words, last):
+        return "person"
+    located = last in PLACE_PREPOSITIONS and len(words) <= _PLACE_WORDS and _ENDS_PLACE.match(text, end)
+    return "place" if located and _is_plain(name) else "name"
+
+
+def _is_person(text: str, end: int, name: str, words: Sequence[str], last: str) -> bool:
+    """A title or an occupation before the name, a title that begins it, or what somebody is behind it."""
+    if not _is_plain(name) or len(words) > _PERSON_WORDS:
+        return False
+    if last in PERSON_TITLES or (last in OCCUPATIONS and len(words) > 1):
+        return True
+    if len(words) > 1 and words[0] in PERSON_TITLES and name[len(words[0]) : len(words[0]) + 1] in " .":
+        return True
+    is_someone = _IS_SOMEONE.match(text, end)
+    return (
+        len(words) > 1
+        and is_someone is not None
+        and any(fold(word) in OCCUPATIONS for word in re.findall(r"[^\W_]+", is_someone[1]))
+    )
+
+
+def _is_plain(name: str) -> bool:
+    """Written as words are: no acronym, no hyphen before a small letter, nothing on two lines."""
+    return not (name.isupper() or "\n" in name or any(c.isdigit() for c in name) or re.search(r"-[a-z]", name))
 
 
 def _terms(tokens: Sequence[NameToken], text: str, taken: set[tuple[int, int]]) -> Iterator[_Named]:

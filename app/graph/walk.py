@@ -4,7 +4,7 @@ steps; and the ways between two."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 from uuid import UUID
@@ -17,8 +17,9 @@ from app.domain.graph import (
     WalkLimits,
     WalkStep,
 )
-from app.domain.graph_view import Way
+from app.domain.graph_view import Relation, Way
 from app.domain.principal import Principal
+from app.graph.code.walk import CodeWalker, relations_by_step
 from app.store import graph, graph_view
 
 DEFAULT_LIMITS = WalkLimits()
@@ -77,16 +78,24 @@ async def find_ways(
     hops: int,
     limit: int,
     most: int | None = None,
+    code: CodeWalker | None = None,
 ) -> tuple[Way, ...]:
     """The ways of at most so many hops (1 to 3): short before long, since a step less is a doubt less, then by weight.
     `most`: passages that may mention what stands on the way; what more do says nothing of either end. Nor does a name that
     code at both of them refers to."""  # fmt: skip
-    there = await graph.walk(connection, collection_id, {source: 1.0}, _limits(hops - 1))
-    back = await graph.walk(connection, collection_id, {target: 1.0}, _limits(1))
+    if code:
+        ends = await graph.load_entities(connection, principal, [source, target])
+        there = await code.walk(source, ends[source].name, _limits(hops - 1))
+        back = await code.walk(target, ends[target].name, _limits(1))
+    else:
+        there = await graph.walk(connection, collection_id, {source: 1.0}, _limits(hops - 1))
+        back = await graph.walk(connection, collection_id, {target: 1.0}, _limits(1))
     trails = join_trails(there, back, hops)[:CONSIDERED]
     names = await graph.load_entities(connection, principal, list({node for trail in trails for node in trail.nodes}))
     joining = {one.id for one in names.values() if not one.reference and (most is None or one.passage_count <= most)}
     trails = [one for one in trails if joining.issuperset(one.nodes[1:-1])]
+    if code:
+        return await _describe_code(connection, principal, trails[:limit], names, [*there, *back])
     return await _describe_ways(connection, principal, trails[:limit], names)
 
 
@@ -138,3 +147,33 @@ async def _describe_ways(
         )
         for trail in trails
     )
+
+
+async def _describe_code(
+    connection: Any,
+    principal: Principal,
+    trails: Sequence[Trail],
+    names: Mapping[UUID, EntitySummary],
+    steps: Iterable[WalkStep],
+) -> tuple[Way, ...]:
+    """The same where a step leads to what a name means: the relation is shown between the two definitions."""
+    taken = relations_by_step(steps)
+    taken = {**{(b, a): (relation, not out) for (a, b), (relation, out) in taken.items()}, **taken}
+    known = await graph_view.relations(connection, principal, [relation for relation, _ in taken.values()])
+    return tuple(
+        Way(
+            tuple(names[node] for node in trail.nodes),
+            tuple(show_between(known, taken[pair], names[pair[0]], names[pair[1]]) for pair in pairwise(trail.nodes)),
+            trail.score,
+        )
+        for trail in trails
+    )
+
+
+def show_between(
+    known: Mapping[UUID, Relation], taken: tuple[UUID, bool], one: EntitySummary, other: EntitySummary
+) -> Relation:
+    """A stored relation as it stands between two entities. `taken`: its id, and whether it leads from the one to the other."""
+    relation, outgoing = taken
+    source, target = (one, other) if outgoing else (other, one)
+    return replace(known[relation], source=source, target=target)

@@ -446,6 +446,10 @@ class Graph(_Section):
     organisations: Words = NONE
     places: Words = NONE
     """Words before persons, and words of which one is in the name of an organisation, of a place."""
+    occupations: Words = NONE
+    """What people are: before a name of two words, or in what is said of it, they make it a person's."""
+    is_someone: Patterns = ()
+    """Between a name and what somebody is."""
     place_prepositions: Written = NONE
     pronouns: Words = NONE
     """First words of sentences that speak of the document's topic."""

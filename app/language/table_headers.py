@@ -18,9 +18,9 @@ _MOST_HEADER_ROWS: Final = 6
 _PATH: Final = " / "
 
 _YEAR = re.compile(r"(?:19|20)\d\d(?!\d|[.,]\d| \d)")
-_BEFORE = re.compile(r"(?:(?:US|C|CA|A|AU|NZ|HK|S|R)?[$€£¥₹₩₽]|CHF|USD|EUR|GBP|JPY|RMB)?[(\[]?-?")
+_BEFORE = re.compile(r"(?:(?:(?:US|C|CA|A|AU|NZ|HK|S|R)?[$€£¥₹₩₽]|CHF|USD|EUR|GBP|JPY|RMB)[(\[]?|[(\[])-?")
 _AFTER = re.compile(r"[)\]]?[%€]?[)\]]?")
-"""Signs in a cell of their own that belong to the number on their right, or on their left."""
+"""Signs in a cell of their own that belong to the number on their right, or on their left. A dash alone is no minus."""
 _VALUE = re.compile(
     r"[^\w]*(?:(?:US|C|CA|A|AU|NZ|HK|S|R|CHF|USD|EUR|GBP|JPY|RMB|Rs)\s?[^\w]*)?\d[\d\W]*(?:\w{1,3}\W*)?"
 )
@@ -141,7 +141,7 @@ def _goes_on(row: Sequence[str], named: set[int], to_values: int) -> bool:
     """Whether a row without values below names of columns is a header row too. `to_values`: how many rows further
     down the first values stand; 0 for nowhere."""
     if not row[0] or row[0] == COVERED or _IN_BRACKETS.fullmatch(row[0]):
-        return any(row[1:]) or bool(row[0])
+        return True
     filled = {column for column, cell in enumerate(row[1:], 1) if cell and cell != COVERED}
     if filled and all(_UNIT.fullmatch(row[column]) for column in filled):
         return True

@@ -160,7 +160,7 @@ class _Reading:
                 found if {"named", "named_in", "in"} & {*self.roles} or (head == "order" and not self.roles) else None
             )
         if found.unit in ("pages", "words"):
-            return found if self.roles else None
+            return found if self.roles and not found.language else None  # "words in the English language"
         if head in ("order", "count") or self.roles or found.age:
             return found
         return found if found.language or found.format or found.years else None
@@ -438,9 +438,7 @@ def _grammar(one: Language) -> _Grammar:
         determiners=one.compiled(*lists.determiners),
         units=tuple((unit, one.compiled(*patterns)) for unit, patterns in units),
         ages=(("newest", one.compiled(*lists.newest)), ("oldest", one.compiled(*lists.oldest))),
-        before=re.compile(
-            rf"(?:(?P<type>{_types()})(?:s?\b[\s-]+)|{_YEAR}\s+|(?P<tongue>{_alternatives(_tongues())})\s+)"
-        ),
+        before=re.compile(rf"(?:(?P<type>{_types()})[\s-]+|{_YEAR}\s+|(?P<tongue>{_alternatives(_tongues())})\s+)"),
         clauses=tuple(_clauses(one, lists)),
         joins=re.compile(rf"(?:{'|'.join((*map(_fold, one.split.joins), *map(_fold, lists.but)))})(?!\w)"),
         trailing=re.compile(rf"[\s,]+(?:{'|'.join(map(_fold, lists.trailing)) or '(?!)'})[\s.!?]*$"),

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from app.domain.code import SEPARATOR
 from app.domain.document import Collection
-from app.domain.graph import EntitySummary, Neighbourhood, WalkLimits
+from app.domain.graph import EntityKey, EntitySummary, Neighbourhood, WalkLimits, entity_id
 from app.domain.graph_view import (
     CommunityKey,
     CommunitySummary,
@@ -28,10 +29,15 @@ from app.domain.graph_view import (
     WayPlace,
 )
 from app.errors import ConflictError, InputError, NotFoundError
+from app.graph.code.ask import load_links
+from app.graph.code.lines import find_lines, number_relations, passage_lines
+from app.graph.code.links import CodeLinks
+from app.graph.code.rows import DEFINED
+from app.graph.code.walk import CodeWalker, code_walker
 from app.graph.keys import key_of
 from app.graph.overview import find_communities_about
 from app.graph.resolve import collection_of, resolve_entity
-from app.graph.walk import find_ways, traverse
+from app.graph.walk import find_ways, neighbourhood, show_between, traverse
 from app.language.text import normalise
 from app.service.documents import get_collection
 from app.store import communities, graph, graph_view, passages
@@ -72,13 +78,17 @@ async def get_entity(
         spoken = (await graph.passages(connection, principal, [key], mentions)).get(key, [])
         texts = await passages.fetch(connection, principal, {one.passage_id: None for one in spoken})
         total, documents, related = await graph_view.counts(connection, principal, key)
+        shown = list((await graph_view.relations(connection, principal, strongest)).values())
+        lines = await find_lines(connection, principal, [standing.entity])
+        lines_of = await passage_lines(connection, principal, standing.entity, list(texts.values()))
         return EntityDetail(
             standing,
             tuple(await graph_view.names(connection, principal, key, NAMES_SHOWN)),
             total, documents, related,
-            tuple((await graph_view.relations(connection, principal, strongest)).values()),
-            tuple(MentionedIn(texts[one.passage_id], one.occurrences) for one in spoken),
+            await number_relations(connection, principal, shown),
+            tuple(MentionedIn(texts[one.passage_id], one.occurrences, lines_of.get(one.passage_id)) for one in spoken),
             tuple(await graph_view.list_merged_into(connection, principal, key)),
+            lines.get(key),
         )  # fmt: skip
 
 
@@ -92,8 +102,45 @@ async def get_neighborhood(
     )
     async with _reading(services) as connection:
         standing = await _standing(services, connection, entity, collection)
+        if code := await _code_walker(services, connection, standing):
+            steps = await code.walk(standing.entity.id, standing.entity.name, limits)
+            return await _surroundings_in_code(services, connection, standing, neighbourhood(steps, limits.top), limit)
         found = await traverse(connection, standing.collection_id, {standing.entity.id: 1.0}, limits)
         return await _surroundings(services, connection, standing, found, limit)
+
+
+async def _code_walker(services: Services, connection: Any, *ends: Standing) -> CodeWalker | None:
+    """For walks between definitions of code, which cross files by what names mean; None for anything else."""
+    collection = await collection_of(connection, services.principal, ends[0].collection)
+    return await code_walker(connection, services.principal, collection, [one.entity for one in ends])
+
+
+async def _surroundings_in_code(
+    services: Services, connection: Any, standing: Standing, found: Neighbourhood, limit: int
+) -> Surroundings:
+    """Each relation between the two definitions that it joins, whatever name the file uses."""
+    reached = found.entities[: limit + 1]
+    edges = {edge.relation_id: edge for one in reached for edge in one.path}
+    names = await graph.load_entities(connection, services.principal, [one.entity_id for one in reached])
+    names |= await graph.load_entities(
+        connection, services.principal, [end for edge in edges.values() for end in (edge.source_id, edge.target_id)]
+    )
+    known = await graph_view.relations(connection, services.principal, list(edges))
+    relations = tuple(
+        show_between(known, (key, edge.outgoing), names[edge.source_id], names[edge.target_id])
+        for key, edge in edges.items()
+    )
+    lines = await find_lines(connection, services.principal, names.values())
+    places = tuple(
+        WayPlace(
+            names[one.entity_id], len(one.path), one.score, tuple(edge.relation_id for edge in one.path),
+            lines.get(one.entity_id),
+        )
+        for one in reached
+    )  # fmt: skip
+    relations = await number_relations(connection, services.principal, relations)
+    more = found.truncated or len(found.entities) > len(reached)
+    return Surroundings(standing.collection, places, relations, more)
 
 
 async def _surroundings(
@@ -146,8 +193,13 @@ async def get_paths(
             second.entity.id,
             hops=hops,
             limit=limit,
+            code=await _code_walker(services, connection, first, second),
         )
-    return Connected(first.collection, first.entity, second.entity, ways)
+        numbered = [
+            replace(way, relations=await number_relations(connection, services.principal, way.relations))
+            for way in ways
+        ]
+    return Connected(first.collection, first.entity, second.entity, tuple(numbered))
 
 
 # --- communities --------------------------------------------------------------------------------------------------------
@@ -233,8 +285,19 @@ async def export_graph(services: Services, collection: str | None = None) -> Asy
     ) as connection:
         async for node in graph_view.nodes(connection, services.principal, found.id):
             yield node
+        links = await load_links(connection, services.principal, found)
         async for link in graph_view.links(connection, services.principal, found.id):
-            yield link
+            yield _across_files(link, links, found.id)
+
+
+def _across_files(link: GraphEdge, links: CodeLinks, collection_id: UUID) -> GraphEdge:
+    """An edge of code leads to the definition that its name means, where one can be told."""
+    if not link.refers_to:
+        return link
+    meaning = links.meaning(link.refers_to, link.source_name.partition(SEPARATOR)[0])
+    if meaning.certainty != "sure":
+        return link
+    return replace(link, target=entity_id(collection_id, EntityKey(DEFINED, meaning.definitions[0])))
 
 
 # --- finding what is meant ----------------------------------------------------------------------------------------------

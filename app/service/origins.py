@@ -17,7 +17,7 @@ from app.language.text import normalise
 from app.store import collections, documents
 from app.wiring import Services
 
-SHOWN = 3
+SHOWN = 1
 """Conflicts that are spelled out."""
 
 

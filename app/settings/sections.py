@@ -311,7 +311,7 @@ class AnswerSettings(SettingsSection):
         48_000, ge=1000, description="Tokens of passages that a summary reads; of more, an even selection."
     )
     summary_sentences: int = Field(12, ge=1, le=50, description="Lines of an outline: of a summary without a model.")
-    max_sentences: int = Field(4, ge=1, le=20, description="Sentences of an extractive answer.")
+    max_sentences: int = Field(4, ge=1, le=20, description="Quotations of an extractive answer.")
     timeout_seconds: float = Field(60, gt=0, description="Total deadline of one generation.")
     max_output_tokens: int = Field(1024, ge=16, description="Most tokens a model may generate.")
     prices: dict[str, tuple[Price, Price]] = Field(

@@ -111,6 +111,25 @@ async def line_numbers(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class SymbolStep:
+    """A relation as seen from a node, with what stands at its other end."""
+
+    node_id: UUID
+    neighbour_id: UUID
+    relation_id: UUID
+    outgoing: bool
+    weight: float
+    family: str
+    normal: str
+
+
+async def find_steps(connection: Any, principal: Principal, nodes: Sequence[UUID], cap: int) -> list[SymbolStep]:
+    """The strongest relations of nodes, at most so many of each."""
+    rows = await connection.fetch(SQL["steps"], principal.tenant_id, nodes, cap)
+    return [SymbolStep(*row.values()) for row in rows]
+
+
 # --- All of a collection at once ---
 
 

@@ -21,11 +21,13 @@ WHERE c.tenant_id = $1 AND c.document_id = $2
 SELECT EXISTS (SELECT FROM rag.code_calls c WHERE c.tenant_id = $1 AND c.document_id = $2)
 
 -- name: of_name
--- Calls by a name, at most $4, in order of files and places.
+-- Calls by a name, or of what has it and is called otherwise here (`from a import b as c`), at most $4, in order of files and
+-- places.
 SELECT c.document_id, d.external_id, s.* FROM rag.code_calls c
 JOIN rag.documents d ON d.tenant_id = $1 AND d.id = c.document_id
 CROSS JOIN LATERAL unnest(c.names, c.sources, c.targets, c.starts, c.ends) AS s (name, source, target, char_start, char_end)
-WHERE c.tenant_id = $1 AND c.collection_id = ANY ($2::uuid[]) AND $3 = ANY (c.names) AND s.name = $3
+WHERE c.tenant_id = $1 AND c.collection_id = ANY ($2::uuid[])
+  AND (s.name = $3 OR right(s.target, length($3) + 1) IN ('.' || $3, ':' || $3))
 ORDER BY d.external_id COLLATE "C", s.char_start, s.char_end LIMIT $4
 
 -- name: inside

@@ -114,3 +114,12 @@ CROSS JOIN LATERAL (
   WHERE p.tenant_id = $1 AND p.document_id = s.document_id AND p.char_start <= s.place AND p.char_end > s.place
   ORDER BY p.ordinal LIMIT 1
 ) AS p
+
+-- name: steps
+SELECT s.id, a.neighbour_id, a.relation_id, a.outgoing, a.weight, e.family, e.normal
+FROM unnest($2::uuid[]) AS s (id) CROSS JOIN LATERAL (
+  SELECT a.neighbour_id, a.relation_id, a.outgoing, a.weight FROM rag.adjacency a
+  WHERE a.tenant_id = $1 AND a.node_id = s.id
+  ORDER BY a.weight DESC, a.neighbour_id LIMIT $3
+) AS a
+JOIN rag.entities e ON e.tenant_id = $1 AND e.id = a.neighbour_id

@@ -122,8 +122,11 @@ ORDER BY e.id
 
 -- name: links
 SELECT r.id, a.node_id AS source, a.neighbour_id AS target, r.kind, a.weight, r.evidence_count,
-  d.external_id AS document, v.quote AS evidence
+  d.external_id AS document, v.quote AS evidence, CASE WHEN o.family = 'reference' THEN o.normal ELSE '' END AS refers_to,
+  s.normal AS source_name
 FROM rag.relations r
+JOIN rag.entities s ON s.tenant_id = $1 AND s.id = r.source_id
+JOIN rag.entities o ON o.tenant_id = $1 AND o.id = r.target_id
 JOIN rag.adjacency a ON a.tenant_id = $1 AND a.relation_id = r.id AND a.outgoing
 CROSS JOIN LATERAL (
   SELECT p.document_id, substr(p.content, v.char_start - p.char_start + 1, least(v.char_end - v.char_start, $3)) AS quote

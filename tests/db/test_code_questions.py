@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from app.domain.answer import Coverage
+from app.domain.code import CodeLines
 from app.domain.document import Indexed, Source
+from app.domain.graph_view import GraphEdge, GraphNode
+from app.service import graph as graph_service
 from app.service.documents import index_now
 from app.wiring import Services
 from tests.db.runs import answered
@@ -42,7 +46,7 @@ async def index(services: Services, files: dict[str, str]) -> None:
         ("Who calls `total` in shop/prices.py?", ["_client.py:19 [1]", "test_shop.py:7 [2]"], True, 2, 2),
         ("callers of shop.total", ["_client.py:19 [1]", "test_shop.py:7 [2]"], True, 2, 2),
         ("where is total() used?", ["_client.py:19 [1]"], True, 2, 2),
-        ("Who calls Client.send?", ["with_client", "test_shop.py:14 [1]", "test_shop.py:9 [2]: `thing.send([2])`"], False, 1, 2),
+        ("Who calls Client.send?", ["with_client", "test_shop.py:14 [1]", "test_shop.py:9 [3]: `thing.send([2])`"], False, 1, 2),
         ("usages of client.SEND", ["test_shop.py:14 [1]"], False, 1, 2),
         ("who calls Base.close", ["test_shop.py:15 [1]", "test_shop.py:10"], False, 1, 2),
         ("who calls unused?", ["tools/run.rb:2"], False, 0, 1),
@@ -66,6 +70,7 @@ async def test_relations_are_complete_only_where_every_line_is_resolved(
     assert answer.route["strategy"] == "code", answer.answer
     assert all(part in answer.answer for part in said), answer.answer
     assert (answer.coverage.complete, answer.coverage.read, answer.coverage.of) == (complete, read, of), answer.answer
+    assert answer.answered == ("yes" if read or complete else "unsure")
     for cited in answer.citations:
         text = SHOP[cited.external_id]
         assert text[cited.start : cited.end] == cited.quote
@@ -119,3 +124,40 @@ async def test_a_name_of_several_definitions_is_answered_for_each(services: Serv
     assert "`shop/stock.py::load` (shop/stock.py:1) [" in answer.answer
     assert "`shop/other.py::again`, shop/other.py:6" in answer.answer
     assert answer.coverage.complete
+
+
+async def test_walks_and_exports_lead_across_files(services: Services) -> None:
+    await index(services, SHOP)
+    near = await graph_service.get_neighborhood(services, "shop.prices.total", "code", hops=1)
+    names = {one.entity.name: one for one in near.places}
+    assert {"shop/_client.py::Client.send", "tests/test_shop.py::test_it"} <= set(names)
+    assert names["shop/_client.py::Client.send"].lines == CodeLines("shop/_client.py", 12, 19)
+    called = next(one for one in near.relations if one.source.name == "shop/_client.py::Client.send")
+    assert (called.kind, called.target.name) == ("calls", "shop/prices.py::total")
+    assert called.proof.lines == CodeLines("shop/_client.py", 19, 19)
+    found = await graph_service.get_paths(services, "test_it", "Client.send", "code", hops=2)
+    assert [[one.name for one in way.entities] for way in found.ways] == [
+        ["tests/test_shop.py::test_it", "shop/prices.py::total", "shop/_client.py::Client.send"]
+    ]
+    parts = [part async for part in graph_service.export_graph(services, "code")]
+    names_of = {one.id: one.name for one in parts if isinstance(one, GraphNode)}
+    edges = {(names_of[one.source], one.kind, names_of[one.target]) for one in parts if isinstance(one, GraphEdge)}
+    assert ("tests/test_shop.py::with_client", "calls", "shop/_client.py::Client.send") in edges
+    assert ("shop/_client.py::Client", "inherits", "shop/base.py::Base") in edges
+    assert ("tests/test_shop.py", "imports", "shop/stock.py") in edges
+
+
+async def test_how_definitions_of_different_files_are_related(services: Services) -> None:
+    await index(services, SHOP)
+    answer = await answered(services, "How are Client.send and test_it related?", collection="code")
+    assert answer.route["strategy"] == "related", answer.route
+    assert "total" in answer.answer
+
+
+async def test_calls_go_with_their_file_and_come_back(services: Services) -> None:
+    await index(services, SHOP)
+    await index(services, {"tests/test_shop.py": "from shop.stock import load\n\n\ndef only():\n    load()\n"})
+    answer = await answered(services, "who calls Client.send?", collection="code")
+    assert answer.coverage == Coverage(True, 0, 0, "callers"), answer.answer
+    answer = await answered(services, "who calls load?", collection="code")
+    assert "`tests/test_shop.py::only`, tests/test_shop.py:5 [1]" in answer.answer

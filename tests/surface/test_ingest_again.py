@@ -112,3 +112,24 @@ def test_a_prefix_is_the_name_of_a_folder(cairn: Cairn, folders: tuple[Path, Pat
     done = cairn("ingest", folders[0], "--prefix", prefix)
     assert done.code == 2
     assert "cannot be a prefix" in done.err
+
+
+def test_documents_are_listed_with_their_state_and_deleted_by_id(cairn: Cairn, folders: tuple[Path, Path]) -> None:
+    one, _ = folders
+    (one / "broken.pdf").write_bytes(b"%PDF-1.4\nnothing")
+    cairn("ingest", one)
+    lines = cairn("documents", "list").out.splitlines()
+    assert [line.split("  ")[:3] for line in lines] == [
+        ["docs/broken.pdf", "version 0", "failed"], ["docs/notes.md", "version 1", "indexed"],
+        ["docs/readme.md", "version 1", "indexed"],
+    ]  # fmt: skip
+    assert [item["external_id"] for item in cairn("documents", "list", "--status", "failed", "--json").json] == [
+        "docs/broken.pdf"
+    ]
+    missing = cairn("documents", "delete", "docs/readme.md", "nowhere.md")
+    assert (missing.code, len(missing.err.splitlines())) == (1, 1)
+    assert (
+        cairn("documents", "delete", "docs/readme.md", "docs/broken.pdf").out
+        == "deleted: docs/readme.md\ndeleted: docs/broken.pdf\n"
+    )
+    assert cairn("documents", "list").out == "docs/notes.md  version 1  indexed\n"

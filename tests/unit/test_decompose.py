@@ -122,3 +122,14 @@ def test_long_messages_take_bounded_time(piece: str) -> None:
 
 def test_what_is_named_together_has_no_sides() -> None:
     assert split("What's the difference between the two batteries in weight and price?", "en") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("revenue of Apple and of Microsoft in 2019", ("revenue of Apple in 2019", "revenue of Microsoft in 2019")),
+        ("In report.pdf: What is the revenue and who audits it?", ("What is the revenue?", "who audits it?")),
+    ],
+)
+def test_a_preposition_said_twice_and_a_named_file(text: str, parts: tuple[str, ...]) -> None:
+    assert split(text, "en") == parts

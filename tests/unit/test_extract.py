@@ -64,8 +64,8 @@ def passage(content: str, start: int = 0, **more: Any) -> Passage:
     return Passage(**{**known, **more})
 
 
-async def ask(question: str, *passages: Passage, settings: AnswerSettings = SETTINGS) -> Draft:
-    draft = await extract(question, passages, WordEmbedder(), settings)  # type: ignore[arg-type]
+async def ask(question: str, *passages: Passage, settings: AnswerSettings = SETTINGS, **more: float) -> Draft:
+    draft = await extract(question, passages, WordEmbedder(), settings, **more)  # type: ignore[arg-type]
     for made in draft.citations:
         source = next(p for p in passages if p.passage_id == made.passage_id)
         assert made.quote == source.content[made.start - source.start : made.end - source.start]
@@ -178,6 +178,75 @@ async def test_few_sentences_are_embedded_whatever_the_passages_hold() -> None:
     long = " ".join(f"Cairn number {i} stands on hill {i}." for i in range(300))
     await extract("Where is cairn 5?", [passage(long)], embedder, SETTINGS)  # type: ignore[arg-type]
     assert embedder.embedded <= 17
+
+
+# --- what is quoted, and how it reads -------------------------------------------------------------------------------
+
+TABLE = (
+    "# Sales\n\n|  | Years Ended September 30, / 2019 | Years Ended September 30, / 2018 |\n| --- | --- | --- |\n"
+    "| Fixed Price | $ 1,452.4 | $ 1,146.2 |\n| Other | 44.1 | 56.7 |\n| Total sales | $ 1,496.5 | $ 1,202.9 |\n"
+)
+
+
+async def test_a_row_is_shown_with_the_header_that_is_asked_for_and_quoted_without_its_bars() -> None:
+    draft = await ask("What was the amount of total sales in 2018?", passage(TABLE), enough=0.0)
+    assert draft.text.startswith("Total sales | Years Ended September 30, / 2018 | $ 1,202.9 [1]")
+    assert draft.citations[0].quote == "Total sales | $ 1,496.5 | $ 1,202.9"
+
+
+async def test_the_year_of_the_largest_value_is_quoted_with_its_header() -> None:
+    draft = await ask("In which year was the amount of Fixed Price the smallest?", passage(TABLE), enough=0.0)
+    assert draft.text.startswith("Fixed Price | Years Ended September 30, / 2018 | $ 1,146.2 [1]")
+    assert "2018" in draft.citations[0].quote
+    assert len(draft.citations[0].quote) <= 250
+
+
+async def test_a_long_sentence_is_cut_at_a_clause_and_what_answers_stays() -> None:
+    filler = "; the walkers of the ridge carry granite, slate, chalk and sand in bags of many colours" * 4
+    text = f"Every year the club meets in the valley{filler}; the Kestrel turbine was sold to Riga in 1931{filler}."
+    draft = await ask("When was the Kestrel turbine sold to Riga?", passage(text))
+    assert "the Kestrel turbine was sold to Riga in 1931" in draft.citations[0].quote
+    assert len(draft.citations[0].quote) <= 250
+
+
+async def test_markup_is_no_part_of_what_is_shown() -> None:
+    text = "The **Kestrel** turbine was built in [Riga](http://example.org/riga) by `ship` *engineers*. [edit]"
+    draft = await ask("Where was the Kestrel turbine built?", passage(text))
+    assert draft.text == "The Kestrel turbine was built in Riga by ship engineers. [1]"
+
+
+async def test_a_frame_of_bars_is_no_table() -> None:
+    text = "+---------------+\n| The Kestrel turbine stands in Riga |\n+---------------+\n"
+    draft = await ask("Where does the Kestrel turbine stand?", passage(text))
+    assert draft.text == "The Kestrel turbine stands in Riga [1]"
+
+
+async def test_code_is_quoted_where_it_is_asked_for_and_not_among_prose() -> None:
+    text = (
+        "Kestrel answers questions about turbines.\n\n```\nkestrel export --turbines  # questions about turbines\n```\n"
+    )
+    assert (await ask("Kestrel answers what questions about turbines?", passage(text))).text.startswith(
+        "Kestrel answers"
+    )
+    asked = await ask("Which command exports turbines of kestrel?", passage(text), enough=0.0)
+    assert asked.text.startswith("```\nkestrel export")
+
+
+async def test_the_same_is_not_said_twice() -> None:
+    one = passage("The Kestrel turbine was built in Riga.", external_id="a.md")
+    other = passage("The Kestrel turbine was built in Riga!", external_id="b.md")
+    draft = await ask("Where was the Kestrel turbine built?", one, other)
+    assert draft.text.count("Riga") == 1
+
+
+async def test_other_places_are_named_with_their_page() -> None:
+    one = passage("The Kestrel turbine was built in Riga in 1931.", title="History")
+    other = passage("The Kestrel turbine was built in Riga by Ozols.", title="People", page=4)
+    draft = await ask("Where was the Kestrel turbine built?", one, other)
+    assert draft.text == (
+        "The Kestrel turbine was built in Riga in 1931. [1]\n\nAlso in:\n"
+        "- People, page 4: The Kestrel turbine was built in Riga by Ozols. [2]"
+    )
 
 
 # --- with the real model --------------------------------------------------------------------------------------------

@@ -82,6 +82,7 @@ def test_html_headers_and_merged_columns() -> None:
         ("<tr><th>Born</th><td>1815</td></tr><tr><th>Died</th><td>London</td></tr>",
          "|  |  |\n| --- | --- |\n| Born | 1815 |\n| Died | London |"),
         ("<thead><tr><td>A</td><td>B</td></tr></thead><tr><td>x</td><td>y</td></tr>", "| A | B |\n| --- | --- |\n| x | y |"),
+        ("<tr><th> </th></tr><tr><th>A</th><th>B</th></tr><tr><td>x</td><td>y</td></tr>", "| A | B |\n| --- | --- |\n| x | y |"),
         ("<tr><td>•</td><td>An item of a list.</td></tr>", "• An item of a list."),
         ("<tr><td>A frame around</td></tr><tr><td>two paragraphs.</td></tr>", "A frame around\n\ntwo paragraphs."),
         ("<tr><td>Left of the page</td><td>and right of it.</td></tr>", "Left of the page\n\nand right of it."),

@@ -71,6 +71,11 @@ def test_signs_and_brackets_of_their_own_columns_join_their_numbers() -> None:
     ]  # fmt: skip
 
 
+def test_a_dash_is_no_value_and_joins_nothing() -> None:
+    [table] = tables_in(render_table([["", "Shares", ""], ["Granted", "-", "5"], ["Sold", "-", "6"]]))
+    assert [row.cells for row in table.rows] == [("Granted", "-", "5"), ("Sold", "-", "6")]
+
+
 def test_merged_cells_are_repeated_and_a_label_over_all_columns_is_a_group() -> None:
     rows = [["Day", "Room 1", "Room 2"], ["Monday", COVERED, COVERED], ["9:00", "Opening", COVERED]]
     [table] = tables_in(render_table(rows, header_rows=1))

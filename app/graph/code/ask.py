@@ -28,8 +28,9 @@ from app.domain.code import (
 from app.domain.document import Collection
 from app.domain.graph import EntityKey, entity_id, relation_id
 from app.domain.principal import Principal
-from app.graph.code.callers import CONSTRUCTORS, called_name, lines_that_call, split_calls
-from app.graph.code.declaration import read_declaration
+from app.graph.code.callers import CONSTRUCTORS, called_name, lines_that_call, lines_that_name, split_calls
+from app.graph.code.declaration import hide, read_declaration
+from app.graph.code.languages import family_of
 from app.graph.code.links import CodeLinks, NamedDefinition, Tie
 from app.graph.code.rows import DEFINED, REFERRED
 from app.graph.code.select import assignments, lines_with, module_forms, near_names, select_definitions
@@ -79,9 +80,16 @@ async def ask_code(
     asker = _Asker(connection, principal, collection.id, links, query)
     chosen = select_definitions(query, links)
     finding = await asker.answer(chosen[:MOST_SUBJECTS], tuple(chosen[MOST_SUBJECTS:]))
-    if finding.subjects or query.marked:
+    if query.marked or (finding.subjects and _says_something(finding)):
         return finding
     return None
+
+
+def _says_something(finding: CodeFinding) -> bool:
+    """Whether anything was found: that nothing calls a method that is called like a plain word may not be what was asked."""
+    if finding.query.relation is None:
+        return True
+    return any(one.known or one.unresolved or one.kind != "method" for one in finding.subjects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +114,14 @@ class _Asker:
         }
         how = answers.get((query.relation, query.incoming), self._declarations)
         subjects = tuple(await how(chosen))
+        if not subjects and (query.relation, query.incoming) == ("calls", True):  # a package is used by importing it
+            query = replace(query, relation="imports")
+            subjects = tuple(one for one in await replace(self, query=query)._importers(()) if one.known)
         if subjects:
             whole = sum(len(one.known) + len(one.unresolved) for one in subjects) < MOST_CALLS
             return CodeFinding(query, subjects, left_out, complete=whole)
         near = tuple(near_names(query.name, self.links))
-        return CodeFinding(query, (), near=near, seen=tuple(await self._seen()))
+        return CodeFinding(self.query, (), near=near, seen=tuple(await self._seen()))
 
     # --- calls ---
 
@@ -123,15 +134,37 @@ class _Asker:
             calls = await self._calls_by(name)
             split = split_calls(normal, calls, self.links)
             unread = await self._unread(name)
+            near = sorted(split.unresolved, key=lambda one: _is_far(one.path, normal))
             made.append(
                 CodeSubject(
                     normal, self.links.kind(normal), None,
                     await self._facts((_caller(one), _spot_of(one)) for one in split.known),
-                    await self._facts([*((_caller(one), _spot_of(one)) for one in split.unresolved), *unread]),
+                    await self._facts([*((_caller(one), _spot_of(one)) for one in near), *unread]),
+                    await self._facts(("", spot) for spot in await self._named(normal, name)),
                     len(split.others),
                 )
             )  # fmt: skip
         return await self._placed(made)
+
+    async def _named(self, normal: str, name: str) -> list[Spot]:
+        """Where a function is passed on, in files that define or import it; where a method is read, in any of its language."""
+        kind, home = self.links.kind(normal), normal.partition(SEPARATOR)[0]
+        if kind not in ("function", "method"):
+            return []
+        importing = {
+            tie.source
+            for tie in self.links.ties
+            if tie.relation == "imports" and normal in self.links.meaning(tie.target, tie.source).definitions
+        }
+        files = await graph_code.find_texts_with(
+            self.connection, self.principal, self.collection_id, name, PROSE, MOST_FILES
+        )
+        return [
+            (document_id, path, *span)
+            for document_id, path, text in files
+            if family_of(path) == family_of(home) and (kind == "method" or path == home or path in importing)
+            for span in lines_that_name(name, hide(text, family_of(path)), member=kind == "method", most=MOST_FILES)
+        ]
 
     async def _callers_of_others(self) -> list[CodeSubject]:
         """Of something that files import from elsewhere."""
@@ -148,6 +181,7 @@ class _Asker:
                 known[0].call.target.removeprefix(BUILTIN), "", None,
                 await self._facts((_caller(one), _spot_of(one)) for one in known),
                 await self._facts([*((_caller(one), _spot_of(one)) for one in open_ if one not in known), *unread]),
+                (),
                 len(calls) - len(known) - len([one for one in open_ if one not in known]),
             )
         ]  # fmt: skip
@@ -313,14 +347,11 @@ class _Asker:
             return CodeSubject(normal, kind, fact.place)
         read = read_declaration(text, (start, end), source.rpartition(SEPARATOR)[2].rpartition(".")[2], path)
         head = (document_id, path, *read.signature)
-        gives = [("", (document_id, path, *span)) for span in read.gives]
-        raises = [("", (document_id, path, *span)) for span in read.raises]
-        [first, *statements] = await self._facts([(source, head), *gives, *raises])
+        [first] = await self._facts([(source, head)])
+        gives = await self._facts(("", (document_id, path, *span)) for span in read.gives)
+        raises = await self._facts(("", (document_id, path, *span)) for span in read.raises)
         signature = " ".join(text[slice(*read.signature)].split())
-        declared = DeclarationText(
-            signature, read.parameters, read.returns, read.documented,
-            tuple(statements[: len(gives)]), tuple(statements[len(gives) :]),
-        )  # fmt: skip
+        declared = DeclarationText(signature, read.parameters, read.returns, read.documented, gives, raises)
         return CodeSubject(normal, kind, first.place, declaration=declared)
 
     async def _assigned(self) -> list[CodeSubject]:
@@ -396,7 +427,7 @@ class _Asker:
         return meaning.definitions[0] if meaning.certainty == "sure" else tie.target
 
     async def _facts(self, found: Iterable[tuple[str, Spot]]) -> tuple[CodeFact, ...]:
-        """With passages and lines, in the order given; without what no passage holds."""
+        """With passages and lines, in the order given, each line of a name once; without what no passage holds."""
         listed = list(found)
         points = [(spot[0], at) for _, spot in listed for at in (spot[2], max(spot[3] - 1, spot[2]))]
         if not points:
@@ -405,17 +436,20 @@ class _Asker:
         passages = await graph_code.find_passages_at(
             self.connection, self.principal, [(spot[0], spot[2]) for _, spot in listed]
         )
-        return tuple(
-            CodeFact(
-                name,
-                SymbolPlace(
-                    passages[document_id, start], document_id, path,
-                    lines[document_id, start], lines[document_id, max(end - 1, start)], start, end,
-                ),
-            )
-            for name, (document_id, path, start, end) in listed
-            if (document_id, start) in passages
-        )  # fmt: skip
+        made: dict[tuple[str, str, int], CodeFact] = {}
+        for name, (document_id, path, start, end) in listed:
+            if (document_id, start) not in passages:
+                continue
+            first, last = lines[document_id, start], lines[document_id, max(end - 1, start)]
+            place = SymbolPlace(passages[document_id, start], document_id, path, first, last, start, end)
+            made.setdefault((name, path, first), CodeFact(name, place))
+        return tuple(made.values())
+
+
+def _is_far(path: str, normal: str) -> tuple[bool, bool]:
+    """Lines of its own file come first, then those of its package."""
+    home = normal.partition(SEPARATOR)[0]
+    return path.partition("/")[0] != home.partition("/")[0], path != home
 
 
 def _caller(one: PlacedCall) -> str:
@@ -424,7 +458,7 @@ def _caller(one: PlacedCall) -> str:
 
 def _spot_of(one: PlacedCall) -> Spot:
     """Where the name stands: a call may begin lines before."""
-    return one.document_id, one.path, max(one.call.end - len(one.call.name), 0), one.call.end
+    return one.document_id, one.path, max(one.call.end - len(one.call.name), one.call.start), one.call.end
 
 
 def _spot(span: SymbolSpan) -> Spot:

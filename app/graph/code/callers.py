@@ -41,7 +41,9 @@ def split_calls(definition: str, calls: Iterable[PlacedCall], links: CodeLinks) 
     known, unresolved, others = list[PlacedCall](), list[PlacedCall](), list[PlacedCall]()
     for call in calls:
         meaning = links.meaning(call.call.target, call.path)
-        if meaning.certainty == "sure":
+        if meaning.certainty == "sure" and links.kind(meaning.definitions[0]) == "module":
+            unresolved.append(call)  # what a module gives by default (JavaScript) is not told
+        elif meaning.certainty == "sure":
             (known if meant.intersection(meaning.definitions) else others).append(call)
         elif meaning.certainty == "outside" or (meaning.definitions and not meant.intersection(meaning.definitions)):
             others.append(call)
@@ -56,3 +58,21 @@ def lines_that_call(name: str, text: str, most: int) -> Iterator[tuple[int, int]
         if number >= most:
             return
         yield found.span()
+
+
+def lines_that_name(name: str, code: str, *, member: bool, most: int) -> Iterator[tuple[int, int]]:
+    """Spans of a name that is neither called nor set, imported or defined there: a function that is passed on, a property that is
+    read. `code`: without comments and strings; `member`: it stands after a dot."""
+    before = r"(?<=\.)" if member else r"(?<![\w.])"
+    number = 0
+    for found in re.finditer(rf"{before}{re.escape(name)}(?!\w)(?!\s*\()(?!\s*:?=(?!=))", code):
+        line = code[code.rfind("\n", 0, found.start()) + 1 : found.start()]
+        if number < most and not _INTRODUCES.search(line):
+            number += 1
+            yield found.span()
+
+
+_INTRODUCES: Final = re.compile(
+    r"^\s*(?:from|import|use|using|package|#\s*include|export\s*\{|@)|\b(?:def|class|function|func|fn|struct|interface|import)\s+$"
+    r"|\bimport\s*[({]"
+)

@@ -46,6 +46,7 @@ class NameResolver:
         self._kinds = {scope.name: scope.kind for scope in scopes if scope.defined}
         self._imports: dict[str, str] = {}
         self._types: dict[tuple[int, str], str] = {}
+        self._plain: set[tuple[int, str]] = set()
         self._fields: dict[tuple[str, str], str] = {}
         self._bases: dict[str, list[tuple[str, int, tuple[int, int]]]] = {}
 
@@ -56,8 +57,17 @@ class NameResolver:
 
     def declare(self, place: int, variable: str, spelled: str) -> None:
         """A variable of a scope, a field of its class, with its type."""
+        if spelled.startswith("**"):  # what a function takes by name
+            self._plain.add((place, variable))
+            return
         name = type_of(spelled)
         if not name:
+            if (
+                (plain := spelled.strip().lstrip(":").strip())
+                and _HEAD.split(plain)[0] in self._language.known
+                and "|" not in plain
+            ):
+                self._plain.add((place, variable))
             return
         owner, _, field = variable.replace("->", ".").rpartition(".")
         if owner in self._language.own or (not owner and place >= 0 and self._scopes[place].members):
@@ -99,10 +109,22 @@ class NameResolver:
         target = self._name(parts, place)
         return target if target else _whoever(parts[-1])
 
+    def is_plain(self, variable: str, place: int) -> bool:
+        """Whether a variable is said to be of a type that the language brings along."""
+        while place >= 0:
+            if (place, variable) in self._plain:
+                return True
+            if (place, variable) in self._types:
+                return False
+            place = self._scopes[place].parent
+        return False
+
     def name_unmet(self, parts: tuple[str, ...], place: int) -> str:
         """What is written for a call that `meet` knows no meaning of: what the language brings along, a member of something
         unknown, or nothing."""
         first = parts[0]
+        if len(parts) == 2 and self.is_plain(first, place):
+            return f"{BUILTIN}{parts[-1]}"
         if first in self._language.known and first not in self._imports and not self._type(first, place):
             return BUILTIN + ".".join(parts)
         return f".{parts[-1]}" if len(parts) > 1 else ""
@@ -235,6 +257,7 @@ def _whoever(name: str) -> Target | None:
 
 # --- Names as source code writes them, without what stands around them. Pure ---
 
+_HEAD: Final = re.compile(r"\W")
 _GENERICS: Final = re.compile(r"(?:::)?<[^<>()]*>")
 _PLAIN: Final = re.compile(r"[\w$#]+(?:\.[\w$#]+)*")
 _LAST: Final = re.compile(r"\.([\w$#]+)$")

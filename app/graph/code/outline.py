@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from app.domain.code import SEPARATOR, CodeCall, CodeReference, Definition, Outline, SymbolKind
+from app.domain.code import BUILTIN, SEPARATOR, CodeCall, CodeReference, Definition, Outline, SymbolKind
 from app.graph.code.languages import CodeLanguage, language_of, text_of, words
 from app.graph.code.names import CodeScope, NameResolver, parts_of
 
@@ -32,6 +32,10 @@ LONGEST_NAME: Final = 100
 _CLEAN: Final = re.compile(r"^(?:module\.)?exports\.|^this\.|\.prototype(?=\.)")
 _RECEIVER: Final = re.compile(r"\(\s*(\w+)?\s*\*?\s*(\w+)")
 _CALLED: Final = re.compile(rb"(?<![\w.>])([A-Za-z_]\w{0,99})\s{0,9}\(")
+_LITERALS: Final = words(
+    "string concatenated_string list dictionary set tuple template_string array object string_literal"
+)
+"""Nodes whose members are those of the language."""
 _KEYWORDS: Final = words("if for while switch return sizeof defined do else __attribute__ __typeof__ typeof alignof")
 """Of C, before a bracket."""
 Match = dict[str, list[Any]]
@@ -189,11 +193,14 @@ def _find_calls(
     """Every call by its name, and of these what leads somewhere."""
     calls: list[CodeCall] = []
     references: list[CodeReference] = []
-    for parts, start, end, resolves in _called(matches):
+    for parts, start, end, resolves, literal in _called(matches):
         if len(calls) >= MOST_REFERENCES:
             break
         place, name = _inside(end - 1, scopes, starts), parts[-1]
         source = names.source(place)
+        if literal:
+            calls.append(CodeCall(name, source, f"{BUILTIN}{name}", start, end))
+            continue
         target = names.meet(parts, place) if resolves else None
         if target is None:
             calls.append(CodeCall(name, source, names.name_unmet(parts, place) if resolves else f".{name}", start, end))
@@ -205,19 +212,21 @@ def _find_calls(
     return calls, references
 
 
-def _called(matches: Iterable[Match]) -> Iterator[tuple[tuple[str, ...], int, int, bool]]:
-    """The parts of what is called, where that stands in bytes, and whether it is written as a name of the file."""
+def _called(matches: Iterable[Match]) -> Iterator[tuple[tuple[str, ...], int, int, bool, bool]]:
+    """The parts of what is called, where that stands in bytes, whether it is written as a name of the file, and whether it is a
+    member of something that the language makes: `", ".join`."""
     for match in matches:
         for node in match.get("text", ()):
             for found in _CALLED.finditer(node.text or b""):
                 name = found[1].decode("ascii")
                 if name not in _KEYWORDS:
-                    yield (name,), node.start_byte + found.start(1), node.start_byte + found.end(1), True
+                    yield (name,), node.start_byte + found.start(1), node.start_byte + found.end(1), True, False
         if "call" in match:
             callee = match["callee"][0]
             parts = parts_of(_spelled(callee, match))
             if parts and 0 < len(parts[-1]) <= LONGEST_NAME:
-                yield parts, match["call"][0].start_byte, callee.end_byte, "dynamic" not in match
+                literal = bool(callee.named_children) and callee.named_children[0].type in _LITERALS
+                yield parts, match["call"][0].start_byte, callee.end_byte, "dynamic" not in match, literal
 
 
 def _spelled(callee: Any, match: Match) -> str:

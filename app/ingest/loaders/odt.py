@@ -1,4 +1,4 @@
-"""OpenDocument text (.odt, .fodt inside a zip archive) as Markdown: headings, lists, tables, footnotes.
+"""OpenDocument text (.odt) as Markdown: headings, lists, tables, footnotes.
 
 Read by lxml from content.xml; changes that were tracked are accepted, remarks in the margin are left out.
 """
@@ -20,7 +20,7 @@ from app.language.tables import COVERED, render_table
 _OFFICE: Final = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TEXT: Final = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE: Final = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
-_MANIFEST: Final = "{urn:oasis:names:tc:opendocument:xmlns:manifest:1.0}"
+_TEXT_BOX: Final = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}text-box"
 _HEADING, _PARAGRAPH, _LIST, _ITEM = (
     f"{_TEXT}h",
     f"{_TEXT}p",
@@ -29,6 +29,8 @@ _HEADING, _PARAGRAPH, _LIST, _ITEM = (
 )
 _ROW, _ROWS = f"{_TABLE}table-row", (f"{_TABLE}table-header-rows", f"{_TABLE}table-rows", f"{_TABLE}table-row-group")
 _CELLS: Final = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
+_ENCRYPTED: Final = b"encryption-data"
+"""Stands in the manifest of a file under a password."""
 _SKIPPED: Final = frozenset(
     (
         f"{_TEXT}tracked-changes",
@@ -62,15 +64,12 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
 
 
 def _require_readable(document: zipfile.ZipFile, files: frozenset[str]) -> None:
-    if "META-INF/manifest.xml" in files and _MANIFEST_MARK in document.read("META-INF/manifest.xml"):
+    if "META-INF/manifest.xml" in files and _ENCRYPTED in document.read("META-INF/manifest.xml"):
         raise EncryptedDocumentError("the OpenDocument file is protected by a password; remove it and send it again")
     if "content.xml" not in files:
         raise ParseError(
             "the OpenDocument file is damaged: it has no content; open it in LibreOffice and save it again"
         )
-
-
-_MANIFEST_MARK: Final = b"encryption-data"
 
 
 def _xml(content: bytes) -> Any:
@@ -110,7 +109,7 @@ class _Reader:
     def _paragraph(self, node: Any, depth: int) -> Iterator[str]:
         if text := render.paragraph(self._text(node)):
             yield text
-        for box in node.iter("{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}text-box"):
+        for box in node.iter(_TEXT_BOX):
             yield from self.blocks(box, depth + 1)
 
     def _list(self, node: Any, depth: int) -> Iterator[str]:
@@ -156,7 +155,7 @@ class _Reader:
             if body is not None:
                 self.notes.append(render.paragraph(self._line(body)))
             return True
-        return not isinstance(node.tag, str) or node.tag in _SKIPPED or node.tag.endswith("}text-box")
+        return not isinstance(node.tag, str) or node.tag in _SKIPPED or node.tag == _TEXT_BOX
 
 
 def _rows(table: Any) -> Iterator[Any]:

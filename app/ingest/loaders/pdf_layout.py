@@ -20,6 +20,7 @@ _TOUCHING: Final = 0.08
 _BACK: Final = 0.3
 """Share of the height by which what is drawn further left is something else, printed over what was there."""
 _NUMBER_ENDS = re.compile(r"(?:\d{3}|[.,]\d+|\d%|\d\)|—)$")
+_NUMBER_STARTS: Final = frozenset("0123456789$€£(—")
 _NUMBER_BEGINS = re.compile(r"[$€£(—]|\d{4}|\d{1,3}[.,]\d")
 _TWO_NUMBERS = re.compile(r",\d{3}\d|.{2}\d%\d|.{3}[\d%)][$€£]")
 """What cannot be one number: "29,601102,242", "$22,506$40,362". The last character is the first of the second."""
@@ -121,9 +122,12 @@ def read_words(page: Any, layer: Any, text: str) -> list[PlacedWord]:
                 words.append(PlacedWord(start, end, text[start:end], left, top, right, bottom))
             start = -1
             continue
-        x0, y0, x1, y1 = view.box(box.left, box.bottom, box.right, box.top)
+        if view.turn:
+            x0, y0, x1, y1 = view.box(box.left, box.bottom, box.right, box.top)
+        else:  # most pages, and most of the time that a page takes
+            x0, y0, x1, y1 = box.left - view.left, view.top - box.top, box.right - view.left, view.top - box.bottom
         if start >= 0 and x0 != glyph:  # letters of one ligature share a box
-            gap = (x0 - right) / max(bottom - top, 1.0)
+            gap = (x0 - right) / (bottom - top if bottom - top > 1 else 1.0)
             if y0 > bottom or y1 < top or _is_apart(text, start, at, gap):
                 words.append(PlacedWord(start, at, text[start:at], left, top, right, bottom))
                 start = -1
@@ -131,7 +135,8 @@ def read_words(page: Any, layer: Any, text: str) -> list[PlacedWord]:
         if start < 0:
             start, left, top, right, bottom = at, x0, y0, x1, y1
         else:
-            left, top, right, bottom = min(left, x0), min(top, y0), max(right, x1), max(bottom, y1)
+            left, right = (x0 if x0 < left else left), (x1 if x1 > right else right)
+            top, bottom = (y0 if y0 < top else top), (y1 if y1 > bottom else bottom)
     if start >= 0:
         words.append(PlacedWord(start, len(text), text[start:], left, top, right, bottom))
     return words
@@ -141,6 +146,8 @@ def _is_apart(text: str, start: int, at: int, gap: float) -> bool:
     """Whether another word begins at `at` without white space: printed over the one before, or a number close behind another."""
     if gap < -_BACK or gap > CELL_GAP:
         return True
+    if text[at] not in _NUMBER_STARTS:
+        return False
     if _TWO_NUMBERS.match(text, at - 4, at + 1) and at > start + 1:
         return True
     if -_TOUCHING < gap < _TOUCHING:

@@ -23,6 +23,8 @@ QUERY = """
 (typed_default_parameter name: (identifier) @variable type: (type) @type)
 (assignment left: [(identifier) (attribute)] @variable type: (type) @type)
 (assignment left: [(identifier) (attribute)] @variable right: (call function: [(identifier) (attribute)] @type))
+(parameters (dictionary_splat_pattern (identifier) @variable) @type)
+(typed_parameter (dictionary_splat_pattern (identifier) @variable) @type)
 (with_item value: (as_pattern (call function: [(identifier) (attribute)] @type)
   alias: (as_pattern_target (identifier) @variable)))
 [(import_statement) (import_from_statement)] @import

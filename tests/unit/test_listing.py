@@ -1,0 +1,80 @@
+"""What is a request for a list, and what only looks like one."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from app.domain.plan import ListRequest
+from app.graph.extract import PassageSpan, extract
+from app.language.dates import read_date
+from app.query.listing import list_request, request_after
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        (
+            "documents that mention board minutes but not wind",
+            ListRequest(mentioned=(("board minutes",),), excluded=("wind",)),
+        ),
+        ("how many reports are from 2019?", ListRequest("count", kind="reports", years=(2019, 2019))),
+        ("PDF files by Kim Lee", ListRequest(format="pdf", authors=("Kim Lee",))),
+        ("documents sur le vent ou le soleil", ListRequest(mentioned=(("vent", "soleil"),))),
+        ("Dokumente, in denen Wind nicht vorkommt", ListRequest(excluded=("Wind",))),
+        ("\u00bfcu\u00e1l es el documento m\u00e1s reciente?", ListRequest(age="newest")),
+        ("how many words in all documents?", ListRequest("count", "words")),
+        ('which people are mentioned in "report.pdf"?', ListRequest(unit="people", within=("report.pdf",))),
+        ('documents about "research and development"', ListRequest(mentioned=(("research and development",),))),
+    ],
+)
+def test_all_of_a_request_is_understood(message: str, wanted: ListRequest) -> None:
+    assert list_request(message) == wanted
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "How many people live in Paris?", "which countries border France?", "What places did Marco Polo visit?",
+        "how many companies are there in Silicon Valley?", "list the steps to install", "what is the latest version?",
+        "combien de personnes vivent \u00e0 Lyon ?", "which document must I sign?", "what sources of energy are there?",
+    ],
+)  # fmt: skip
+def test_other_questions_are_no_lists(message: str) -> None:
+    assert list_request(message) is None
+
+
+def test_which_of_them_adds_to_what_was_listed() -> None:
+    found = request_after("which of them mention wind?", ["documents by Kim Lee", "thanks"])
+    assert found == ListRequest(authors=("Kim Lee",), mentioned=(("wind",),))
+    assert request_after("which of them mention wind?", ["who is Kim?"]) is None
+
+
+def test_reading_takes_linear_time() -> None:
+    began = time.perf_counter()
+    for message in ("documents " + "that mention a and " * 15, "which documents " + "are " * 70, "die " * 74):
+        list_request(message)
+    assert time.perf_counter() - began < 2
+
+
+def test_spellings_of_a_date_are_one() -> None:
+    assert {
+        read_date(said) for said in ("23 March 2019", "March 23, 2019", "2019-03-23", "23.3.2019", "23 mars 2019")
+    } == {"2019-03-23"}
+    assert (read_date("March 2019"), read_date("23 March")) == ("2019-03", "--03-23")
+
+
+def test_kinds_of_names() -> None:
+    text = (
+        "Ada Lovelace was an English mathematician. The President of the Senate spoke in Bremen. "
+        "Coca-Cola Company built a plant near the Ohio River. The singer Tina Turner came."
+    )
+    kinds = {
+        one.name: one.kind
+        for found in extract(text, [PassageSpan(0, len(text))], language="en")
+        for one in found.entities
+    }
+    assert (kinds["Ada Lovelace"], kinds["Tina Turner"]) == ("person", "person")
+    assert (kinds["Coca-Cola Company"], kinds["Ohio River"], kinds["Bremen"]) == ("organisation", "place", "place")
+    assert kinds.get("President of the Senate", "name") == "name"
