@@ -83,8 +83,10 @@ def show_sources(answer: Answer) -> None:
             say()
         say(f"[{cited.n}] {label_place(cited.title, cited.page, cited.headings, cited.external_id)}", style="cyan")
         say(f'    "{shorten(cited.quote, _QUOTE)}"')
-    if answer.insufficiencies:
-        say("\n" + " ".join(answer.insufficiencies))
+    if reasons := [reason for reason in answer.insufficiencies if reason not in answer.answer]:
+        say("\n" + " ".join(reasons))
+    if answer.answered == "unsure":
+        say("\nUnsure: this may not answer the question.", style="yellow")
     total = answer.timings_ms.get("total", 0)
     say(f"\nconfidence {answer.confidence:.2f}, {total:.0f} ms, run {answer.run_id}", style="dim")
     for problem in answer.degraded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from app.domain.document import (
@@ -26,7 +26,7 @@ from app.graph.rows import document_graph
 from app.ingest.chunkers import chunk
 from app.language.identifiers import identifier_terms
 from app.language.identify import detect_language, passage_configuration
-from app.language.tables import Table, describe_row, tables_in
+from app.language.tables import Row, Table, describe_row, tables_in
 from app.providers.protocols import TokenCounter
 from app.providers.windows import windows
 from app.settings import Settings
@@ -74,10 +74,19 @@ def describe_tables(text: str, tables: Sequence[Table], span: tuple[int, int]) -
         first, last = (bisect_right(table.rows, place, key=lambda row: row.end) for place in span)
         for row in table.rows[first : last + 1]:
             if row.start < end and not row.is_group:
-                columns = [at for at, cell in enumerate(row.cell_spans) if cell[0] < end and cell[1] > start and at]
-                parts.append(describe_row(table, row, columns) + "\n")
+                parts.append(_describe_within(text, table, row, span) + "\n")
         position = min(table.span[1], end)
     return "".join((*parts, text[position:end])).strip() or text[start:end]
+
+
+def _describe_within(text: str, table: Table, row: Row, span: tuple[int, int]) -> str:
+    """A row in words, of which only what stands in a span is said, and the label."""
+    start, end = span
+    if start <= row.start and row.end <= end:
+        return describe_row(table, row)
+    within = [text[max(first, start) : min(last, end)].strip() for first, last in row.cell_spans]
+    columns = [at for at, cell in enumerate(within) if cell and at]
+    return describe_row(table, replace(row, cells=(row.cells[0], *within[1:])), columns)
 
 
 def prepare(

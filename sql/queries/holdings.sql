@@ -133,12 +133,13 @@ WHERE cardinality(told.documents) <= $4
 SELECT heading FROM (
   SELECT min(h.heading) AS heading, count(DISTINCT p.document_id) AS documents, count(*) AS passages
   FROM (
-    SELECT d.id FROM rag.collections c JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
+    SELECT d.id, d.title FROM rag.collections c JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
     WHERE c.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' ORDER BY d.external_id LIMIT $3
   ) AS chosen
   JOIN rag.passages p ON p.tenant_id = $1 AND p.document_id = chosen.id
   CROSS JOIN LATERAL unnest(p.headings) AS h (heading)
   WHERE length(h.heading) BETWEEN 4 AND 60 AND h.heading ~ '[[:alpha:]]{3}' AND h.heading !~ '\.[a-z]{2,5}$'
+    AND lower(h.heading) <> lower(chosen.title)
   GROUP BY lower(h.heading)
 ) AS found
 ORDER BY documents DESC, passages DESC, heading COLLATE "C" LIMIT $4

@@ -65,3 +65,20 @@ def test_words_of_a_header_find_the_passage_that_lacks_it() -> None:
     without = [one for one in passages if "Item" in one.content and "millions" not in one.content]
     assert without
     assert all("(in millions) 2019 2018 Assets" in one.search_terms for one in without)
+
+
+def test_of_a_cell_longer_than_a_chunk_each_part_says_its_own_words() -> None:
+    story = " ".join(f"word{n}" for n in range(150))
+    text = render_table([["Name", "Story"], ["Ada", story], ["Bob", "short"]])
+    chunks = [one for one in prepared(text).chunks if "word" in one.content]
+    assert len(chunks) > 2
+    words = [word for one in chunks for word in one.embed_text.split() if word.startswith("word")]
+    assert words == story.split()
+    assert all("Ada | Story | word" in one.embed_text for one in chunks)
+
+
+def test_a_row_of_more_tokens_than_are_read_is_cut_until_it_fits() -> None:
+    text = render_table([["Name", "Story"], ["Ada", " ".join(f"word{n}" for n in range(150))]])
+    document = LoadedDocument(text, "text/markdown", "markdown")
+    made = prepare(Source("a", "a.md", b""), document, Settings(), WordCount(), most_tokens=20)
+    assert all(len(one.embed_text.split()) <= 25 for one in made.chunks)
