@@ -22,7 +22,7 @@ from app.language.tokens import terms as words_of
 MOST_CHARS: Final = 250
 """Of a quotation; a longer sentence is cut at a clause."""
 MOST_CODE: Final = 600
-"""Of a block of code, which says little in part."""
+"""Of a block of code that is shown whole; of a longer one the best lines, at most MOST_CHARS."""
 IN_WORDS: Final = 4
 """Words of a cell that is read without its header."""
 SAME: Final = 0.7
@@ -214,8 +214,13 @@ _MARKUP: Final = (
     (re.compile(r"\[([^\[\]\n]*)\]\[[^\[\]\n]*\]"), r"\1"),
     (re.compile(r"\[edit\]"), ""),
     (re.compile(r"<(?:br|hr)\s*/?>", re.IGNORECASE), " "),
-    (re.compile(r"</?(?:p|div|span|a|i|b|em|strong|code|kbd|sup|sub|img|picture|source|details|summary|center)(?:\s[^<>]*)?/?>",
-        re.IGNORECASE), ""),
+    (
+        re.compile(
+            r"</?(?:p|div|span|a|i|b|em|strong|code|kbd|sup|sub|img|picture|source|details|summary|center)(?:\s[^<>]*)?/?>",
+            re.IGNORECASE,
+        ),
+        "",
+    ),
     (re.compile(r"(\*\*|__)(?=\S)([^\n]*?\S)\1"), r"\2"),
     (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<!`)`([^`\n]+)`(?!`)"), r"\1"),

@@ -96,7 +96,9 @@ def _blocks(text: str, first: int, last: int) -> Iterator[Unit]:
 def _cut_off_fence(text: str, first: int, last: int) -> tuple[str, int] | None:
     """The fence inside which a passage begins, which was cut there: its first fence follows a line of text and nothing follows
     it, as the end of a block does and its beginning does not."""
-    mark = next((mark for line in _LINE.finditer(text, first, last) if (mark := _FENCE.match(text, *line.span()))), None)
+    mark = next(
+        (mark for line in _LINE.finditer(text, first, last) if (mark := _FENCE.match(text, *line.span()))), None
+    )
     if mark is None or text[mark.end() : mark.end() + 1] not in ("", "\n"):
         return None
     before = text[first : mark.start()]
