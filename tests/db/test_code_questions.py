@@ -167,5 +167,7 @@ async def test_each_part_of_a_question_is_answered(services: Services) -> None:
     await index(services, SHOP)
     answer = await answered(services, "Who calls load and where is Client defined?", collection="code")
     assert answer.route["strategy"] == "code"
-    assert "test_it" in answer.answer and "shop/_client.py:6" in answer.answer
-    assert answer.coverage.complete and answer.coverage.unit == "lines"
+    assert "test_it" in answer.answer
+    assert "shop/_client.py:6" in answer.answer
+    assert answer.coverage.complete
+    assert answer.coverage.unit == "lines"

@@ -49,7 +49,9 @@ def test_html_headings_paragraphs_and_lists() -> None:
 
 
 def test_a_term_of_a_list_of_definitions_leads_what_is_said_of_it() -> None:
-    page = "<dl><dt><code>max_size</code> (integer)</dt><dd><p>The default is 100.</p></dd><dt>a*</dt><dd>Any.</dd></dl>"
+    page = (
+        "<dl><dt><code>max_size</code> (integer)</dt><dd><p>The default is 100.</p></dd><dt>a*</dt><dd>Any.</dd></dl>"
+    )
     assert html(page) == "**`max_size` (integer)**\n\nThe default is 100.\n\na*\n\nAny."
 
 
