@@ -20,7 +20,9 @@ FEWEST_WORDS: Final = 3
 """Of a line without a full stop that can be quoted: shorter ones are labels, page numbers and remains of layout."""
 SHOWN_LEADS: Final = 3
 LONGEST_LEAD: Final = 200
-DEEPEST: Final = 7
+RUN_IN: Final = 7
+"""Level of a heading that stands in its paragraph, or of a term that is defined, below all other headings."""
+ANNOUNCES: Final = 8
 """Level of what announces a list, below all headings."""
 
 
@@ -138,17 +140,17 @@ def _leads(unit: Unit, text: str, content: str) -> int:
     """
     if unit.kind == "heading":
         line = content[content.rfind("\n", 0, unit.start) + 1 : unit.start]
-        return line.count("#") or DEEPEST
+        return line.count("#") or RUN_IN
     if unit.kind in ("row", "code"):
         return 0
     if len(text) <= LONGEST_RUN_IN and _RUN_IN.fullmatch(text):
-        return DEEPEST
-    return DEEPEST if text.rstrip("\"'”’»)*_ ").endswith(("?", "？", ":")) else 0
+        return RUN_IN
+    return ANNOUNCES if text.rstrip("\"'”’»)*_ ").endswith(("?", "？", ":")) else 0
 
 
-LONGEST_RUN_IN: Final = 80
-_RUN_IN: Final = re.compile(r"(\*\*|__)[^*_\n]+\1[.:]?")
-"""A heading that stands at the beginning of its paragraph: "**Passages and chunks.** A passage is ..."."""
+LONGEST_RUN_IN: Final = 210
+_RUN_IN: Final = re.compile(r"\*\*[^*\n]+\*\*[.:]?|__[^_\n]+__[.:]?")
+"""A heading that stands at the beginning of its paragraph: "**Passages and chunks.** A passage is ...", or a term."""
 
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？:;][\"'”’“»)\]*_\d\[]*\Z")
 

@@ -6,7 +6,6 @@ that is what `confidence` is about.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -48,6 +47,8 @@ HALF: Final = 0.5
 """Agreement of a row's label with what is asked for, up to which it may be the label of something else."""
 AS_MUCH: Final = 0.9
 """Share of what the best holds of the question that it must hold."""
+SAID: Final = 1.0
+"""Log odds that a quotation of the last answer loses where the question leans on that answer: who asks on wants to hear more."""
 
 
 async def extract(
@@ -58,6 +59,7 @@ async def extract(
     *,
     first: int = 1,
     known: str = "",
+    said: str = "",
     enough: float = PRESENT_ENOUGH,
     calibration: Calibration = UNCALIBRATED,
 ) -> Draft:
@@ -66,14 +68,14 @@ async def extract(
     Where nothing answers, `found` is False and `insufficiencies` say what was missing. `confidence` is the probability that
     the quotation answers, with the `calibration` of the collection; it is withheld where the passages answer with a
     probability below `enough`. `first` is the number of the first citation. `known` was said
-    before, and is not said again. Raises ProviderError.
+    before, and is not said again; `said` may be, where nothing else is near it. Raises ProviderError.
     """
     found = _unsaid(candidates(passages), known)
     terms = question_terms(question, found)
     if not found or not terms.words:
         return not_found(question, passages, terms)
     measured = measure(terms, found, passages)
-    scores = score_all(measured)
+    scores = score_all(measured) - SAID * _stands_in(said, found)
     order = [int(at) for at in np.argsort(-scores, kind="stable")]
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
@@ -100,8 +102,14 @@ def has_unsaid(passages: Sequence[Passage], known: str) -> bool:
 
 
 def _unsaid(found: list[Candidate], known: str) -> list[Candidate]:
-    said = without_white(known)
-    return [candidate for candidate in found if without_white(candidate.text) not in said] if said else found
+    stands = _stands_in(known, found)
+    return [candidate for candidate, already in zip(found, stands, strict=True) if not already]
+
+
+def _stands_in(text: str, found: Sequence[Candidate]) -> Measured:
+    """For each candidate 1 where it stands in the text, else 0."""
+    plain = without_white(text)
+    return np.array([float(bool(plain) and without_white(one.text) in plain) for one in found])
 
 
 def _features(
@@ -251,9 +259,6 @@ def drafted(chosen: Sequence[Candidate], passages: Sequence[Passage], first: int
         gap = " " if at and one.kind == quoted[at - 1].kind == "prose" else "\n"
         text += (gap if text else "") + one.cited(first + at)
     return Draft(text, _citations(quoted, passages, first), True, 1.0)
-
-
-_WHITE = re.compile(r"\s+")
 
 
 # --- answers to the parts of a question, made one ---------------------------------------------------------------------

@@ -62,6 +62,8 @@ _GENERIC: Final = every(lambda one: one.graph.organisations) | every(lambda one:
 """Words in names that many names have: of "University of Atlantis" only "Atlantis" tells it from others."""
 _SPEAKER: Final = every(lambda one: one.claims.speaker)
 _IDLE: Final = ALL_IDLE_WORDS | ALL_STOP_WORDS | _COMMON | _QUESTION_WORDS | COMMON_OPENERS
+_NEVER_TELLING: Final = _GENERIC | _COMMON | ALL_STOP_WORDS | COMMON_OPENERS
+"""Openers stand amid a question too, where it carries the one before it along."""
 _RULES: Final = NameRules(ALL_IDLE_WORDS | _COMMON, _QUESTION_WORDS, COMMON_OPENERS | _AUXILIARIES)
 _WORD: Final = re.compile(r"[^\W_]+(?:[.'&][^\W_]+)*")
 _ROMAN: Final = re.compile(r"[IVXLC]+")
@@ -84,7 +86,7 @@ def subjects(question: str, language: str, known: Iterable[str] = ()) -> tuple[S
     spelled = _spelled_names(text, language)
     for name in spelled:
         words = [word for word in _WORD.findall(name) if fold(word) not in ignored]
-        telling = [word for word in words if fold(word) not in _GENERIC | _COMMON | ALL_STOP_WORDS]
+        telling = [word for word in words if fold(word) not in _NEVER_TELLING]
         patterns = [word_pattern(word) for word in telling if len(word) > 1 and not word.isdigit()]
         if patterns and not _ROMAN.fullmatch(name):
             compounds = _compounds(telling) if nouns_of(language) else ()

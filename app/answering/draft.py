@@ -242,9 +242,15 @@ async def _extract(
     calibration = await run.deps.library.calibration(run.question.collection)
     enough = min(material.enough, NAMED_ENOUGH) if run.plan.documents else material.enough
     return await extract(
-        asked, passages, embedder, settings, first=first, known=material.known, enough=enough,
+        asked, passages, embedder, settings, first=first, known=material.known, said=said_before(run), enough=enough,
         calibration=calibration,
     )  # fmt: skip
+
+
+def said_before(run: Run) -> str:
+    """The last answer, where the question leans on it."""
+    answers = [turn.content for turn in run.question.history if turn.role == "assistant"]
+    return answers[-1] if answers and run.plan.carried else ""
 
 
 # --- what to do when nothing answers --------------------------------------------------------------------------------

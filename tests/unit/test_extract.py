@@ -15,6 +15,7 @@ import pytest
 
 from app.answer.confidence import SURE
 from app.answer.extract import extract
+from app.answer.quotation import without_markup
 from app.domain.answer import Draft
 from app.domain.passage import Passage
 from app.providers.minilm import MiniLM, find_model
@@ -323,3 +324,8 @@ async def test_answers_of_a_public_set_are_found_and_questions_of_another_refuse
     assert found >= 0.8 * len(queries)
     assert held >= 0.65 * len(queries)
     assert refused >= 0.8 * len(foreign)
+
+
+def test_a_quotation_reads_without_tags_and_printed_hyphens() -> None:
+    text = '<p align="center"><i>Fast</i> and<br/>small</p>: none of the op\u2010\n\t tions, where a < b and c > d.'
+    assert without_markup(text) == "Fast and small: none of the options, where a < b and c > d."

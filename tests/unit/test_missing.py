@@ -8,6 +8,7 @@ import pytest
 
 from app.answer.missing import mentioned, misspelled, subjects
 from app.answer.refusal import not_mentioned
+from tests.waiting import patience
 
 TEXT = """
 Apple Inc., annual report for fiscal 2018-19 and FY17. Net sales of Apple rose, says the most valuable player of
@@ -99,4 +100,4 @@ def test_long_messages_are_read_in_linear_time() -> None:
     for piece in ("Aa. ", "a-", "9,", "'s ", "FY'", "A.A."):
         for one in subjects(piece * 5000, "en"):
             mentioned(one, piece * 2000)
-    assert time.perf_counter() - began < 2
+    assert time.perf_counter() - began < patience(2, least=0)
