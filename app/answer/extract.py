@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import fmean
 from typing import Final
 
@@ -17,6 +18,7 @@ from app.answer.candidates import Candidate, candidates
 from app.answer.cite import citation
 from app.answer.confidence import PRESENT_ENOUGH, UNCALIBRATED, Calibration, estimate_confidence
 from app.answer.evidence import (
+    COLUMN,
     FEATURES,
     Measured,
     QuestionTerms,
@@ -35,11 +37,14 @@ from app.domain.answer import Citation, Draft, SelectionFeatures
 from app.domain.passage import Passage
 from app.language.identify import by_words, likely_language
 from app.language.lexicon import DEFAULT, replies
+from app.language.tokens import terms as words_of
 from app.providers.protocols import Embedder
 from app.settings import AnswerSettings
 
 NEAR: Final = 0.7
 """By how much less than the best (in the selection's log odds) another place may score and still be named."""
+HALF: Final = 0.5
+"""Agreement of a row's label with what is asked for, up to which it may be the label of something else."""
 AS_MUCH: Final = 0.9
 """Share of what the best holds of the question that it must hold."""
 SAID: Final = 1.0
@@ -76,6 +81,8 @@ async def extract(
     vectors = await embedder.embed([question, found[order[0]].in_context])
     features = _features(terms, passages, found, measured, scores, order, float(vectors[1] @ vectors[0]))
     confidence = calibration.apply(estimate_confidence(features))
+    if _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]])):
+        confidence = confidence.unsure()
     if confidence.present < enough:
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
@@ -146,6 +153,20 @@ def _features(
 
 def _mean(held: Measured, places: Sequence[int]) -> float:
     return float(held[list(places)].mean()) if places else 1.0
+
+
+def _is_other_row(terms: QuestionTerms, best: Candidate, label: float) -> bool:
+    """Whether it is a row of something else: of two neighbouring words of the question its label has one, and the other stands
+    nowhere ("Total equity" where the total revenue is asked for). `label`: how well its label agrees."""
+    if best.cells is None or label > HALF:
+        return False
+    held = dict(zip(terms.words, terms.held(best.label), strict=True))
+    known = terms.held(terms.matches)
+    nowhere = {word for word, seen, idle in zip(terms.words, known, terms.idle, strict=True) if not seen and not idle}
+    return any(
+        (one in nowhere and held.get(other, 0.0) > 0) or (other in nowhere and held.get(one, 0.0) > 0)
+        for one, other in pairwise(" ".join(words_of(word)) for word in terms.text.split())
+    )
 
 
 # --- does it answer? ------------------------------------------------------------------------------------------------
