@@ -1,9 +1,10 @@
-"""Where a list shows what it found."""
+"""Which sentences lists and outlines show."""
 
 from __future__ import annotations
 
 import pytest
 
+from app.answer.outline import outline
 from app.answering.listed import place_of
 from tests.unit.test_cite import passage
 
@@ -22,3 +23,13 @@ def test_a_sentence_with_the_term_is_cited_before_a_heading_or_the_first_line(
     cited = place_of(1, passage(content), term)
     assert cited is not None
     assert cited.quote == wanted
+
+
+def test_a_sentence_leads_a_section_before_entries_of_a_menu() -> None:
+    text = "Jump to the main content\n\nAll ducks belong to the order Anseriformes.[5]\n\nA second sentence stands here too."
+    ducks = passage(text, headings=("Ducks",))
+    geese = passage("Geese fly to the south.\n", len(text), headings=("Geese",), document_id=ducks.document_id)
+    swans = passage("Swans are white birds.\n", len(text) + 20, headings=("Swans",), document_id=ducks.document_id)
+    draft = outline([ducks, geese, swans], "en", 5)
+    assert draft is not None
+    assert draft.citations[0].quote.startswith("All ducks belong")
