@@ -40,6 +40,9 @@ from app.settings import AnswerSettings
 
 NEAR: Final = 0.7
 """By how much less than the best (in the selection's log odds) another place may score and still be named."""
+UNTOLD: Final = 0.49
+"""How sure lines of source code are at most (below app.answer.confidence.SURE): they have the words of the question, but do not
+say that they answer it, and no set of judged questions has any."""
 AS_MUCH: Final = 0.9
 """Share of what the best holds of the question that it must hold."""
 SAID: Final = 1.0
@@ -78,15 +81,20 @@ async def extract(
     confidence = calibration.apply(estimate_confidence(features))
     if confidence.present < enough:
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
+    sure = min(confidence.value, UNTOLD) if _is_source_code(best, passages) else confidence.value
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
     language = by_words(question) or likely_language(question)
     return replace(
         _draft(best, further, passages, first, language),
-        confidence=confidence.value,
+        confidence=sure,
         insufficiencies=missing,
         evidence=features,
     )
+
+
+def _is_source_code(best: Excerpt, passages: Sequence[Passage]) -> bool:
+    return best.kind == "code" and passages[best.rank].media_type.startswith("text/x-")
 
 
 def has_unsaid(passages: Sequence[Passage], known: str) -> bool:

@@ -13,6 +13,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from app.answer.confidence import SURE
 from app.answer.extract import extract
 from app.answer.quotation import without_markup
 from app.domain.answer import Draft
@@ -311,3 +312,27 @@ async def test_answers_of_a_public_set_are_found_and_questions_of_another_refuse
 def test_a_quotation_reads_without_tags_and_printed_hyphens() -> None:
     text = '<p align="center"><i>Fast</i> and<br/>small</p>: none of the op\u2010\n\t tions, where a < b and c > d.'
     assert without_markup(text) == "Fast and small: none of the options, where a < b and c > d."
+
+
+MANUAL = """\
+If ServerPause (see below) is set to 15 and ServerPauseCount is left alone, the client will disconnect after a while.
+
+\t   ServerPause
+\t       Sets an interval in seconds after which a message is sent to the server.
+
+\t   ServerPauseCount
+\t       Sets how many messages may stay without a reply.
+"""
+
+
+async def test_what_an_option_does_stands_below_its_name() -> None:
+    draft = await ask("What does ServerPause do?", passage(MANUAL))
+    assert "Sets an interval in seconds" in draft.citations[0].quote
+
+
+async def test_lines_of_source_code_are_never_a_sure_answer() -> None:
+    text = "def pause(seconds):\n    default_pause = 3\n    return default_pause or seconds"
+    source = passage(text, media_type="text/x-python")
+    draft = await ask("What is the default pause of pause?", source, enough=0.0)
+    assert draft.found
+    assert draft.confidence < SURE
