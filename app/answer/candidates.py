@@ -161,6 +161,23 @@ def _is_fragment(passage: Passage, unit: Unit, text: str) -> bool:
         return False
     if unit.start == 0 and passage.start > 0 and text[0].islower():
         return True
+    if _is_chart(text):
+        return True
     if unit.kind != "prose" or _SENTENCE_END.search(text):
         return not any(c.isalpha() for c in text)
     return len(text.split()) < FEWEST_WORDS
+
+
+CHART_LINES: Final = 6
+"""Lines from which on text may be what is printed in a chart: the names of its axes and its values."""
+CHART_NUMBERS: Final = 1 / 3
+"""Share of them without a letter."""
+
+
+def _is_chart(text: str) -> bool:
+    """Whether most lines are a few words, and many only numbers: the labels of a chart, read one after the other."""
+    lines = [line.split() for line in text.splitlines()]
+    if len(lines) < CHART_LINES:
+        return False
+    numbers = sum(not any(map(str.isalpha, "".join(line))) for line in lines)
+    return numbers >= CHART_NUMBERS * len(lines) and 2 * sum(len(line) <= FEWEST_WORDS for line in lines) > len(lines)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import fmean
 from typing import Final
 
@@ -17,6 +18,7 @@ from app.answer.candidates import Candidate, candidates
 from app.answer.cite import citation
 from app.answer.confidence import PRESENT_ENOUGH, UNCALIBRATED, Calibration, estimate_confidence
 from app.answer.evidence import (
+    COLUMN,
     FEATURES,
     Measured,
     QuestionTerms,
@@ -35,14 +37,14 @@ from app.domain.answer import Citation, Draft, SelectionFeatures
 from app.domain.passage import Passage
 from app.language.identify import by_words, likely_language
 from app.language.lexicon import DEFAULT, replies
+from app.language.tokens import terms as words_of
 from app.providers.protocols import Embedder
 from app.settings import AnswerSettings
 
 NEAR: Final = 0.7
 """By how much less than the best (in the selection's log odds) another place may score and still be named."""
-UNTOLD: Final = 0.49
-"""How sure lines of source code are at most (below app.answer.confidence.SURE): they have the words of the question, but do not
-say that they answer it, and no set of judged questions has any."""
+HALF: Final = 0.5
+"""Agreement of a row's label with what is asked for, up to which it may be the label of something else."""
 AS_MUCH: Final = 0.9
 """Share of what the best holds of the question that it must hold."""
 SAID: Final = 1.0
@@ -79,21 +81,25 @@ async def extract(
     vectors = await embedder.embed([question, found[order[0]].in_context])
     features = _features(terms, passages, found, measured, scores, order, float(vectors[1] @ vectors[0]))
     confidence = calibration.apply(estimate_confidence(features))
+    other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
+    if other_row or _is_source_code(best, passages):
+        confidence = confidence.unsure()
     if confidence.present < enough:
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
-    sure = min(confidence.value, UNTOLD) if _is_source_code(best, passages) else confidence.value
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
     language = by_words(question) or likely_language(question)
     return replace(
         _draft(best, further, passages, first, language),
-        confidence=sure,
+        confidence=confidence.value,
         insufficiencies=missing,
         evidence=features,
     )
 
 
 def _is_source_code(best: Excerpt, passages: Sequence[Passage]) -> bool:
+    """Lines of source code have the words of a question, but do not say that they answer it, and no set of judged questions
+    has any."""
     return best.kind == "code" and passages[best.rank].media_type.startswith("text/x-")
 
 
@@ -154,6 +160,20 @@ def _features(
 
 def _mean(held: Measured, places: Sequence[int]) -> float:
     return float(held[list(places)].mean()) if places else 1.0
+
+
+def _is_other_row(terms: QuestionTerms, best: Candidate, label: float) -> bool:
+    """Whether it is a row of something else: of two neighbouring words of the question its label has one, and the other stands
+    nowhere ("Total equity" where the total revenue is asked for). `label`: how well its label agrees."""
+    if best.cells is None or label > HALF:
+        return False
+    held = dict(zip(terms.words, terms.held(best.label), strict=True))
+    known = terms.held(terms.matches)
+    nowhere = {word for word, seen, idle in zip(terms.words, known, terms.idle, strict=True) if not seen and not idle}
+    return any(
+        (one in nowhere and held.get(other, 0.0) > 0) or (other in nowhere and held.get(one, 0.0) > 0)
+        for one, other in pairwise(" ".join(words_of(word)) for word in terms.text.split())
+    )
 
 
 # --- does it answer? ------------------------------------------------------------------------------------------------

@@ -203,6 +203,23 @@ async def test_the_year_of_the_largest_value_is_quoted_with_its_header() -> None
     assert len(draft.citations[0].quote) <= 250
 
 
+async def test_a_row_of_something_else_is_a_guess_at_best() -> None:
+    table = (
+        "|  | 2019 | 2018 |\n| --- | --- | --- |\n| Total equity | 1,220.5 | 1,365.4 |\n| Retained earnings | 3 | 4 |"
+    )
+    other = await ask("What is the total revenue in 2019?", passage(table), enough=0.0)
+    right = await ask("What is the total equity in 2019?", passage(table), enough=0.0)
+    assert other.confidence < SURE <= right.confidence
+
+
+async def test_the_labels_of_a_chart_are_not_quoted() -> None:
+    chart = "Accuracy of the model\n79.8\n96.3\nPercentile\n71.5\n90.8\nGPQA\n49.2"
+    draft = await ask(
+        "What is the accuracy of the model?", passage(f"{chart}\n\nThe model has an accuracy of 80 percent.")
+    )
+    assert draft.citations[0].quote == "The model has an accuracy of 80 percent."
+
+
 async def test_a_long_sentence_is_cut_at_a_clause_and_what_answers_stays() -> None:
     filler = "; the walkers of the ridge carry granite, slate, chalk and sand in bags of many colours" * 4
     text = f"Every year the club meets in the valley{filler}; the Kestrel turbine was sold to Riga in 1931{filler}."
