@@ -212,6 +212,14 @@ async def test_a_row_of_something_else_is_a_guess_at_best() -> None:
     assert other.confidence < SURE <= right.confidence
 
 
+async def test_of_rows_with_the_same_words_the_closest_is_quoted() -> None:
+    table = "|  | 2019 |\n| --- | --- |\n| Total current assets | 391 |\n| Property | 22 |\n| Total assets | 413 |"
+    read = passage(table, matched=(0, 60))
+    assert (await ask("What were Intel's total assets in 2019?", read, enough=0.0)).citations[
+        0
+    ].quote == "Total assets | 413"
+
+
 async def test_the_labels_of_a_chart_are_not_quoted() -> None:
     chart = "Accuracy of the model\n79.8\n96.3\nPercentile\n71.5\n90.8\nGPQA\n49.2"
     draft = await ask(
