@@ -76,12 +76,13 @@ async def extract(
         return not_found(question, passages, terms)
     measured = measure(terms, found, passages)
     scores = score_all(measured) - SAID * _stands_in(said, found)
-    order = [int(at) for at in np.argsort(-scores, kind="stable")]
+    order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
     features = _features(terms, passages, found, measured, scores, order, float(vectors[1] @ vectors[0]))
     confidence = calibration.apply(estimate_confidence(features))
-    if _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]])):
+    other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
+    if other_row or _is_source_code(best, passages):
         confidence = confidence.unsure()
     if confidence.present < enough:
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
@@ -94,6 +95,12 @@ async def extract(
         insufficiencies=missing,
         evidence=features,
     )
+
+
+def _is_source_code(best: Excerpt, passages: Sequence[Passage]) -> bool:
+    """Lines of source code have the words of a question, but do not say that they answer it, and no set of judged questions
+    has any."""
+    return best.kind == "code" and passages[best.rank].media_type.startswith("text/x-")
 
 
 def has_unsaid(passages: Sequence[Passage], known: str) -> bool:
@@ -153,6 +160,27 @@ def _features(
 
 def _mean(held: Measured, places: Sequence[int]) -> float:
     return float(held[list(places)].mean()) if places else 1.0
+
+
+def _closest_row_first(
+    order: Sequence[int], found: Sequence[Candidate], measured: Measured, terms: QuestionTerms
+) -> list[int]:
+    """Of rows of one table that hold the same words of the question, the one first whose label says least else: "Total assets"
+    and not "Total current assets", whichever of them stands in the chunk that was found."""
+    best = found[order[0]]
+    if best.cells is None:
+        return list(order)
+    held, label = terms.held(best.words), measured[:, COLUMN["label"]]
+    alike = [
+        at
+        for at in order[1:]
+        if (cells := found[at].cells) and found[at].rank == best.rank and cells.table.header == best.cells.table.header
+        and label[at] > label[order[0]] and np.array_equal(terms.held(found[at].words), held)
+    ]  # fmt: skip
+    if not alike:
+        return list(order)
+    first = max(alike, key=lambda at: float(label[at]))
+    return [first, *(at for at in order if at != first)]
 
 
 def _is_other_row(terms: QuestionTerms, best: Candidate, label: float) -> bool:
