@@ -125,7 +125,7 @@ def _sections(leads: Sequence[Lead], limit: int) -> list[tuple[str, Lead]]:
 
 def _is_sentence(lead: Lead) -> bool:
     """Whether it ends as sentences do: an entry of a menu or a table of contents leads only where nothing else can."""
-    return lead.passage.content[lead.start : lead.end].rstrip(" )\"”»[],0123456789").endswith(_ENDS)
+    return lead.passage.content[lead.start : lead.end].rstrip(' )"”»[],0123456789').endswith(_ENDS)
 
 
 _ENDS: Final = (".", "!", "?", ":", "。", "؟", "।")
