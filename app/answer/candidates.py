@@ -20,7 +20,9 @@ FEWEST_WORDS: Final = 3
 """Of a line without a full stop that can be quoted: shorter ones are labels, page numbers and remains of layout."""
 SHOWN_LEADS: Final = 3
 LONGEST_LEAD: Final = 200
-DEEPEST: Final = 7
+RUN_IN: Final = 7
+"""Level of a heading that stands in its paragraph, or of a term that is defined, below all other headings."""
+ANNOUNCES: Final = 8
 """Level of what announces a list, below all headings."""
 
 
@@ -138,17 +140,17 @@ def _leads(unit: Unit, text: str, content: str) -> int:
     """
     if unit.kind == "heading":
         line = content[content.rfind("\n", 0, unit.start) + 1 : unit.start]
-        return line.count("#") or DEEPEST
+        return line.count("#") or RUN_IN
     if unit.kind in ("row", "code"):
         return 0
     if len(text) <= LONGEST_RUN_IN and _RUN_IN.fullmatch(text):
-        return DEEPEST
-    return DEEPEST if text.rstrip("\"'”’»)*_ ").endswith(("?", "？", ":")) else 0
+        return RUN_IN
+    return ANNOUNCES if text.rstrip("\"'”’»)*_ ").endswith(("?", "？", ":")) else 0
 
 
-LONGEST_RUN_IN: Final = 80
-_RUN_IN: Final = re.compile(r"(\*\*|__)[^*_\n]+\1[.:]?")
-"""A heading that stands at the beginning of its paragraph: "**Passages and chunks.** A passage is ..."."""
+LONGEST_RUN_IN: Final = 210
+_RUN_IN: Final = re.compile(r"\*\*[^*\n]+\*\*[.:]?|__[^_\n]+__[.:]?")
+"""A heading that stands at the beginning of its paragraph: "**Passages and chunks.** A passage is ...", or a term."""
 
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？:;][\"'”’“»)\]*_\d\[]*\Z")
 
@@ -159,6 +161,23 @@ def _is_fragment(passage: Passage, unit: Unit, text: str) -> bool:
         return False
     if unit.start == 0 and passage.start > 0 and text[0].islower():
         return True
+    if _is_chart(text):
+        return True
     if unit.kind != "prose" or _SENTENCE_END.search(text):
         return not any(c.isalpha() for c in text)
     return len(text.split()) < FEWEST_WORDS
+
+
+CHART_LINES: Final = 6
+"""Lines from which on text may be what is printed in a chart: the names of its axes and its values."""
+CHART_NUMBERS: Final = 1 / 3
+"""Share of them without a letter."""
+
+
+def _is_chart(text: str) -> bool:
+    """Whether most lines are a few words, and many only numbers: the labels of a chart, read one after the other."""
+    lines = [line.split() for line in text.splitlines()]
+    if len(lines) < CHART_LINES:
+        return False
+    numbers = sum(not any(map(str.isalpha, "".join(line))) for line in lines)
+    return numbers >= CHART_NUMBERS * len(lines) and 2 * sum(len(line) <= FEWEST_WORDS for line in lines) > len(lines)

@@ -24,6 +24,8 @@ NAMED_ENOUGH: Final = 0.15
 """The same where the question names the document: who does knows that there is something in it."""
 SURE: Final = 0.5
 """Confidence from which an answer counts as one; below it is a guess that says so."""
+GUESS: Final = 0.45
+"""Confidence of a guess at best."""
 
 PRESENT: Final[Mapping[str, float]] = {
     "cosine_english": 3.35, "cosine_other": 1.86, "english": -0.46, "missing": -2.81, "topic_around": 2.46, "anywhere": 2.86,
@@ -51,6 +53,10 @@ class Confidence:
     def value(self) -> float:
         """Probability that the quotation answers."""
         return self.present * self.right
+
+    def unsure(self) -> Confidence:
+        """The same, so that it makes a guess at best."""
+        return Confidence(self.present, min(self.right, GUESS / max(self.present, GUESS)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,7 +239,9 @@ def asked_columns(cells: TableRow, terms: QuestionTerms) -> tuple[list[int] | No
 
 
 def _defines(terms: QuestionTerms, candidate: Candidate) -> bool:
-    """Whether it begins with what is asked about, alone, and then says what that is."""
+    """Whether it begins with what is asked about, alone, and then says what that is; or follows it as its own line or heading."""
+    if _follows_term(terms, candidate):
+        return True
     asked = 0
     for word in candidate.sequence:
         if word not in terms.matches:
@@ -248,6 +250,19 @@ def _defines(terms: QuestionTerms, candidate: Candidate) -> bool:
     return asked > 0 and gives_definition(candidate.text[: DEFINED_BY * (asked + 1)])
 
 
+def _follows_term(terms: QuestionTerms, candidate: Candidate) -> bool:
+    """Whether it stands below what is asked about: as manuals say what an option or setting does."""
+    line = _TERM_LINE.match(candidate.text)
+    name = frozenset(words_of(line[1])) if line else candidate.before & candidate.lead
+    if not name or (line is None and name != candidate.before):
+        return False
+    return sum(word in terms.matches for word in name) >= OF_TERM * len(name)
+
+
+_TERM_LINE: Final = re.compile(r"([^\n]{1,80})\n(?:[ ]{3,}|[ ]*\t)[ \t]*\S")
+"""A line of its own, and below it, indented, what is said of it."""
+OF_TERM: Final = 0.5
+"""Share of the words of a term that the question must have: "max_connections (integer)"."""
 DEFINED_BY: Final = 20
 """Characters for each word of what is defined, and after it, within which a definition says "is a"."""
 

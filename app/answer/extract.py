@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import fmean
 from typing import Final
 
@@ -17,6 +18,7 @@ from app.answer.candidates import Candidate, candidates
 from app.answer.cite import citation
 from app.answer.confidence import PRESENT_ENOUGH, UNCALIBRATED, Calibration, estimate_confidence
 from app.answer.evidence import (
+    COLUMN,
     FEATURES,
     Measured,
     QuestionTerms,
@@ -35,11 +37,14 @@ from app.domain.answer import Citation, Draft, SelectionFeatures
 from app.domain.passage import Passage
 from app.language.identify import by_words, likely_language
 from app.language.lexicon import DEFAULT, replies
+from app.language.tokens import terms as words_of
 from app.providers.protocols import Embedder
 from app.settings import AnswerSettings
 
 NEAR: Final = 0.7
 """By how much less than the best (in the selection's log odds) another place may score and still be named."""
+HALF: Final = 0.5
+"""Agreement of a row's label with what is asked for, up to which it may be the label of something else."""
 AS_MUCH: Final = 0.9
 """Share of what the best holds of the question that it must hold."""
 SAID: Final = 1.0
@@ -71,11 +76,14 @@ async def extract(
         return not_found(question, passages, terms)
     measured = measure(terms, found, passages)
     scores = score_all(measured) - SAID * _stands_in(said, found)
-    order = [int(at) for at in np.argsort(-scores, kind="stable")]
+    order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
     features = _features(terms, passages, found, measured, scores, order, float(vectors[1] @ vectors[0]))
     confidence = calibration.apply(estimate_confidence(features))
+    other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
+    if other_row or _is_source_code(best, passages):
+        confidence = confidence.unsure()
     if confidence.present < enough:
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
@@ -87,6 +95,12 @@ async def extract(
         insufficiencies=missing,
         evidence=features,
     )
+
+
+def _is_source_code(best: Excerpt, passages: Sequence[Passage]) -> bool:
+    """Lines of source code have the words of a question, but do not say that they answer it, and no set of judged questions
+    has any."""
+    return best.kind == "code" and passages[best.rank].media_type.startswith("text/x-")
 
 
 def has_unsaid(passages: Sequence[Passage], known: str) -> bool:
@@ -146,6 +160,41 @@ def _features(
 
 def _mean(held: Measured, places: Sequence[int]) -> float:
     return float(held[list(places)].mean()) if places else 1.0
+
+
+def _closest_row_first(
+    order: Sequence[int], found: Sequence[Candidate], measured: Measured, terms: QuestionTerms
+) -> list[int]:
+    """Of rows of one table that hold the same words of the question, the one first whose label says least else: "Total assets"
+    and not "Total current assets", whichever of them stands in the chunk that was found."""
+    best = found[order[0]]
+    if best.cells is None:
+        return list(order)
+    held, label = terms.held(best.words), measured[:, COLUMN["label"]]
+    alike = [
+        at
+        for at in order[1:]
+        if (cells := found[at].cells) and found[at].rank == best.rank and cells.table.header == best.cells.table.header
+        and label[at] > label[order[0]] and np.array_equal(terms.held(found[at].words), held)
+    ]  # fmt: skip
+    if not alike:
+        return list(order)
+    first = max(alike, key=lambda at: float(label[at]))
+    return [first, *(at for at in order if at != first)]
+
+
+def _is_other_row(terms: QuestionTerms, best: Candidate, label: float) -> bool:
+    """Whether it is a row of something else: of two neighbouring words of the question its label has one, and the other stands
+    nowhere ("Total equity" where the total revenue is asked for). `label`: how well its label agrees."""
+    if best.cells is None or label > HALF:
+        return False
+    held = dict(zip(terms.words, terms.held(best.label), strict=True))
+    known = terms.held(terms.matches)
+    nowhere = {word for word, seen, idle in zip(terms.words, known, terms.idle, strict=True) if not seen and not idle}
+    return any(
+        (one in nowhere and held.get(other, 0.0) > 0) or (other in nowhere and held.get(one, 0.0) > 0)
+        for one, other in pairwise(" ".join(words_of(word)) for word in terms.text.split())
+    )
 
 
 # --- does it answer? ------------------------------------------------------------------------------------------------

@@ -69,6 +69,8 @@ _WORD: Final = re.compile(r"[^\W_]+(?:[.'&][^\W_]+)*")
 _ROMAN: Final = re.compile(r"[IVXLC]+")
 _YEAR: Final = re.compile(r"(?<![\w.,/-])(?:FY ?'?|CY ?'?)?((?:1[5-9]|20)\d\d)(?![\w/]|[.,-]\d)", re.IGNORECASE)
 _SHORT_YEAR: Final = re.compile(r"(?<!\w)FY ?'?(\d\d)(?!\w)", re.IGNORECASE)
+_FISCAL: Final = re.compile(r"(?<!\w)(?:FY|CY)(?= ?'?\d)", re.IGNORECASE)
+"""What stands before a year is no name."""
 _NUMBER: Final = re.compile(r"(?<![\w.,/:%$€£-])(\d{1,3}(?:[.,\u00a0 ]\d{3})+|\d{3,9})(?![\w/:%]|[.,-]\d)")
 _FILE: Final = re.compile(
     r"(?<![\w/])[\w][\w./()-]*\.(?:pdf|docx?|md|txt|html?|rst|pptx?|xlsx?|csv|tsv|json|epub|eml|odt|rtf|ipynb)(?!\w)",
@@ -83,7 +85,7 @@ def subjects(question: str, language: str, known: Iterable[str] = ()) -> tuple[S
     found = list(_files(text))
     text = _FILE.sub(lambda match: " " * len(match.group()), text)
     found += [*_years(text), *_numbers(text)]
-    spelled = _spelled_names(text, language)
+    spelled = _spelled_names(_FISCAL.sub(lambda match: " " * len(match.group()), text), language)
     for name in spelled:
         words = [word for word in _WORD.findall(name) if fold(word) not in ignored]
         telling = [word for word in words if fold(word) not in _NEVER_TELLING]
@@ -237,7 +239,17 @@ def word_pattern(word: str) -> str:
     stem = plain[:-1] if len(plain) > 4 and plain.endswith(("s", "y")) else plain
     if len(stem) < SHORTEST + 1:
         return rf"(^|[^a-z]){stem}s?($|[^a-z])"
-    return rf"(^|[^a-z]){stem}[a-z]{{0,{INFLECTION}}}($|[^a-z])"
+    return rf"(^|[^a-z]){_either_spelling(word, stem)}[a-z]{{0,{INFLECTION}}}($|[^a-z])"
+
+
+def _either_spelling(word: str, stem: str) -> str:
+    """The stem as it is written with umlauts and ligatures and without them: "Mueller" is Müller, "Anatidæ" Anatidae."""
+    marked = {fold(c) for c in word.lower() if c in "äöü"}
+    spelled = stem.replace("æ", "ae").replace("œ", "oe")
+    spelled = re.sub(r"(?<!^)([aou])e", r"\1e?", spelled)
+    for vowel in marked:
+        spelled = re.sub(rf"{vowel}(?!e)", f"{vowel}e?", spelled)
+    return spelled.replace("ss", "(ss|ß)").replace("ae?", "(ae?|æ)").replace("oe?", "(oe?|œ)")
 
 
 # --- numbers and files --------------------------------------------------------------------------------------------------

@@ -113,13 +113,22 @@ def _sections(leads: Sequence[Lead], limit: int) -> list[tuple[str, Lead]]:
         for lead in leads:
             if lead.headings:
                 path = lead.headings[:depth]
-                found.setdefault(path, (path[-1], lead))
+                if path not in found or (_is_sentence(lead) and not _is_sentence(found[path][1])):
+                    found[path] = (path[-1], lead)
         if len(found) > limit and len(chosen) >= FEWEST:
             break
         chosen = list(found.values())
         if len(found) > limit:
             break
     return chosen
+
+
+def _is_sentence(lead: Lead) -> bool:
+    """Whether it ends as sentences do: an entry of a menu or a table of contents leads only where nothing else can."""
+    return lead.passage.content[lead.start : lead.end].rstrip(' )"”»[],0123456789').endswith(_ENDS)
+
+
+_ENDS: Final = (".", "!", "?", ":", "。", "؟", "।")
 
 
 def _parts(leads: Sequence[Lead], limit: int) -> list[tuple[str, Lead]]:

@@ -22,7 +22,9 @@ from app.language.tokens import terms as words_of
 MOST_CHARS: Final = 250
 """Of a quotation; a longer sentence is cut at a clause."""
 MOST_CODE: Final = 600
-"""Of a block of code, which says little in part."""
+"""Of a block of code that is shown whole; of a longer one the best lines, at most MOST_CHARS."""
+IN_WORDS: Final = 4
+"""Words of a cell that is read without its header."""
 SAME: Final = 0.7
 """Share of the words of two candidates that both have, from which on they say the same."""
 ADDS: Final = 0.4
@@ -90,7 +92,7 @@ def quote(
 
 def _quote_row(at: int, candidate: Candidate, cells: TableRow, terms: QuestionTerms, content: str) -> Excerpt:
     columns, _ = asked_columns(cells, terms)
-    shown = without_markup(describe_row(cells.table, cells.row, columns))[: 2 * MOST_CHARS]
+    shown = without_markup(_describe(cells, columns))[: 2 * MOST_CHARS]
     span = (cells.row.start, cells.row.end)
     if span[1] - span[0] > MOST_CHARS and columns:
         span = _around(span, cells.row.cell_spans[columns[0]])
@@ -98,6 +100,14 @@ def _quote_row(at: int, candidate: Candidate, cells: TableRow, terms: QuestionTe
     if columns and asks_for_column(terms):
         spans = _with_header(cells, span, content)
     return Excerpt(at, candidate.rank, spans, "row", shown)
+
+
+def _describe(cells: TableRow, columns: Sequence[int] | None) -> str:
+    """Of a table of two columns, of which the second says in words what the first is, without the header: "`serve`: HTTP API"."""
+    row = cells.row
+    if columns is None and len(row.cells) == 2 and len(row.cells[1].split()) >= IN_WORDS:
+        return f"{row.label}: {row.cells[1]}"
+    return describe_row(cells.table, row, columns)
 
 
 def _with_header(cells: TableRow, row: Span, content: str) -> tuple[Span, ...]:
@@ -186,7 +196,7 @@ def _code_span(content: str, span: Span, terms: QuestionTerms) -> Span:
     lines = [start, *(mark.end() for mark in re.finditer("\n", content[start:end])), end]
     best, worth = -1.0, (start, end)
     for i, begins in enumerate(lines[:-1]):
-        ends = max((line for line in lines[i + 1 :] if line - begins <= MOST_CODE), default=begins + MOST_CODE)
+        ends = max((line for line in lines[i + 1 :] if line - begins <= MOST_CHARS), default=begins + MOST_CHARS)
         value = float(terms.idf @ terms.held(words_of(content[begins:ends])))
         if value > best:
             best, worth = value, (begins, ends)
@@ -196,11 +206,21 @@ def _code_span(content: str, span: Span, terms: QuestionTerms) -> Span:
 # --- without markup -----------------------------------------------------------------------------------------------------
 
 _WHITE = re.compile(r"\s+")
+_HYPHENATED: Final = re.compile(r"\u2010\n\s*(?=[^\W\d_])")
+"""A word that was cut at the end of a printed line, as manual pages do."""
 _MARKUP: Final = (
     (re.compile(r"!\[([^\[\]\n]*)\]\([^()\s]*\)"), r"\1"),
     (re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*(?:\s\"[^\"\n]*\")?\)"), r"\1"),
     (re.compile(r"\[([^\[\]\n]*)\]\[[^\[\]\n]*\]"), r"\1"),
     (re.compile(r"\[edit\]"), ""),
+    (re.compile(r"<(?:br|hr)\s*/?>", re.IGNORECASE), " "),
+    (
+        re.compile(
+            r"</?(?:p|div|span|a|i|b|em|strong|code|kbd|sup|sub|img|picture|source|details|summary|center)(?:\s[^<>]*)?/?>",
+            re.IGNORECASE,
+        ),
+        "",
+    ),
     (re.compile(r"(\*\*|__)(?=\S)([^\n]*?\S)\1"), r"\2"),
     (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<!`)`([^`\n]+)`(?!`)"), r"\1"),
@@ -211,7 +231,7 @@ _MARKUP: Final = (
 
 def without_markup(text: str) -> str:
     """A quotation as it reads: links, emphasis, bars and hard line breaks undone."""
-    text = without_white(text)
+    text = without_white(_HYPHENATED.sub("", text))
     for pattern, instead in _MARKUP:
         text = pattern.sub(instead, text)
     return text.strip()

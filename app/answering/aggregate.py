@@ -163,17 +163,25 @@ async def _ordered(run: Run, found: Found) -> _Told:
 async def _cited(run: Run, listed: Sequence[ListedDocument], text: Any) -> _Told:
     """The text, with a citation for each document that it lists: where the term stands, else how the document begins."""
     shown = listed[:LISTED]
-    by_id = {
-        p.passage_id: p for p in await run.deps.library.passages([item.passage_id for item in shown if item.passage_id])
-    }
+    chosen = await _proofs(run, shown)
+    by_id = {p.passage_id: p for p in await run.deps.library.passages(list(chosen.values()))}
     citations: list[Citation] = []
     marks: dict[UUID, int] = {}
     for item in shown:
-        passage = by_id.get(item.passage_id) if item.passage_id else None
+        passage = by_id.get(chosen[item.id]) if item.id in chosen else None
         if passage and (made := place_of(len(citations) + 1, passage, item.term)):
             citations.append(made)
             marks[item.id] = made.n
     return _Told(text(marks), tuple(citations), tuple(by_id.values()))
+
+
+async def _proofs(run: Run, shown: Sequence[ListedDocument]) -> dict[UUID, UUID]:
+    """The passage that shows why each is listed, by document: where its text has the term, not only its title or headings."""
+    chosen = {item.id: item.passage_id for item in shown if item.passage_id}
+    for term in {item.term for item in shown if item.term}:
+        having = [item.id for item in shown if item.term == term]
+        chosen |= await run.deps.library.find_proofs(having, term)
+    return chosen
 
 
 async def _named(run: Run, found: Found) -> _Told:

@@ -41,20 +41,20 @@ async def code(run: Run) -> Outcome:
     """Raises CairnError."""
     run.emit(Progress("retrieve", 40))
     began = time.perf_counter()
-    finding = run.code
-    assert finding is not None  # choose() saw it
-    places = list(dict.fromkeys(_shown(finding)))
+    findings = run.code
+    places = list(dict.fromkeys(place for finding in findings for place in _shown(finding)))
     sources = await run.deps.library.passages([place.passage_id for place in places])
-    cited = _citations(places, sources, from_end=finding.query.aspect == "returns")
-    text = write_finding(run.plan.language, finding, cited, LISTED)
-    sure = _sureness(finding)
-    draft = Draft(text, tuple(cited.values()), bool(finding.subjects), sure)
+    cited = _citations(places, sources, from_end=any(one.query.aspect == "returns" for one in findings))
+    text = "\n\n".join(write_finding(run.plan.language, finding, cited, LISTED) for finding in findings)
+    sure = min(map(_sureness, findings))
+    draft = Draft(text, tuple(cited.values()), any(one.subjects for one in findings), sure)
     run.record.spent("answer", began)
     run.emit(Progress("generate", 85))
     run.emit(Token(text))
-    asked = finding.query.relation or finding.query.aspect
-    more = {"symbols": [one.name for one in finding.subjects], "relation": asked}
-    return Outcome(draft, "graph", tuple(sources), confidence=sure, coverage=_coverage(finding), more=more)
+    first = findings[0].query
+    names = dict.fromkeys(one.name for finding in findings for one in finding.subjects)
+    more = {"symbols": list(names), "relation": first.relation or first.aspect}
+    return Outcome(draft, "graph", tuple(sources), confidence=sure, coverage=_coverage_of_all(findings), more=more)
 
 
 def _sureness(finding: CodeFinding) -> float:
@@ -116,6 +116,15 @@ def _quoted(content: str, start: int, end: int, *, from_end: bool) -> tuple[int,
     line = content[first:last]
     first += len(line) - len(line.lstrip())
     return first, first + max(1, len(line.strip()))
+
+
+def _coverage_of_all(findings: Sequence[CodeFinding]) -> Coverage:
+    """Of several parts together; the unit is the first one's where all count the same."""
+    parts = [_coverage(finding) for finding in findings]
+    unit = parts[0].unit if len({part.unit for part in parts}) == 1 else "lines"
+    return Coverage(
+        all(part.complete for part in parts), sum(part.read for part in parts), sum(part.of for part in parts), unit
+    )
 
 
 def _coverage(finding: CodeFinding) -> Coverage:

@@ -141,7 +141,7 @@ class Run:
     record: Record
     report: Report
     symbols: tuple[Symbol, ...] = ()
-    code: CodeFinding | None = None
+    code: tuple[CodeFinding, ...] = ()
     reranks: bool = True
     silent: bool = False
 

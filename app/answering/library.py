@@ -155,6 +155,11 @@ class Library:
         self.names.update({one.id: (one.external_id, one.title) for one in found})
         return found
 
+    async def find_proofs(self, documents: Sequence[UUID], term: str) -> dict[UUID, UUID]:
+        """The first passage of each document in whose text a term stands."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.find_proofs(connection, self.principal, documents, term)
+
     async def knows_kind(self, collection: str, kinds: Sequence[str], *, titles: bool) -> bool:
         """Whether any document says of itself that it is of a kind which is called so."""
         async with self.database.transaction(self.principal, readonly=True) as connection:

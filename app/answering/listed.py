@@ -24,6 +24,8 @@ LISTED: Final = 20
 """Documents or names that an answer shows; the rest is counted."""
 LONGEST_QUOTE: Final = 250
 """Characters of what is cited."""
+SENTENCE: Final = 4
+"""Words; fewer are a heading."""
 
 _KINDS: Final = {
     "application/pdf": "PDF",
@@ -201,7 +203,16 @@ def place_of(n: int, passage: Passage, term: str | None) -> Citation | None:
     if not spans:
         return None
     at = _find(content, term) if term else None
-    start, end = next(((a, b) for a, b in spans if at is not None and a <= at < b), spans[0])
+    if at is None:
+        start, end = spans[0]
+    else:
+        start, end = next(((a, b) for a, b in spans if a <= at < b), _line_at(content, at))
+        if len(content[start:end].split()) < SENTENCE:  # a heading; a sentence says more
+            for a, b in spans:
+                inside = _find(content[a:b], term or "") if a > at and b - a > end - start else None
+                if inside is not None and len(content[a:b].split()) >= SENTENCE:
+                    start, end, at = a, b, a + inside
+                    break
     if end - start > LONGEST_QUOTE:
         start = max(start, (at or start) - LONGEST_QUOTE // 2)
         end = min(end, start + LONGEST_QUOTE)
@@ -210,6 +221,12 @@ def place_of(n: int, passage: Passage, term: str | None) -> Citation | None:
         while end < len(content) and end > start and content[end - 1].isalnum() and content[end].isalnum():
             end -= 1
     return citation(n, passage, (start, end)) if end > start else None
+
+
+def _line_at(content: str, at: int) -> tuple[int, int]:
+    """The line, where no sentence is: a row, a line of code."""
+    end = content.find("\n", at)
+    return content.rfind("\n", 0, at) + 1, len(content) if end < 0 else end
 
 
 def _find(content: str, term: str) -> int | None:

@@ -54,16 +54,23 @@ async def understand_question(question: Question, deps: Deps, record: Record) ->
     )  # fmt: skip
 
 
-async def _ask_code(question: Question, plan: QueryPlan, deps: Deps, record: Record) -> CodeFinding | None:
-    """What the code says, where the question asks for that; None where the caller chose the way, or set conditions."""
-    query = asked_of_code(plan.text)
-    if query is None or not _may_look_up(question, deps):
-        return None
+async def _ask_code(question: Question, plan: QueryPlan, deps: Deps, record: Record) -> tuple[CodeFinding, ...]:
+    """What the code says to each part of the question, where all of them ask for that; nothing where one does not, for an
+    answer must not leave it out, nor where the caller chose the way, or set conditions."""
+    queries = [asked_of_code(text) for text in plan.subquestions or (plan.text,)]
+    if not _may_look_up(question, deps):
+        return ()
+    found: list[CodeFinding] = []
     try:
-        return await deps.library.ask_code(question.collection, query)
+        for query in queries:
+            finding = await deps.library.ask_code(question.collection, query) if query else None
+            if finding is None:
+                return ()
+            found.append(finding)
     except CairnError as error:
         record.degraded.append(f"the code of the collection could not be asked: {error.detail}")
-        return None
+        return ()
+    return tuple(found)
 
 
 async def _find_symbols(question: Question, plan: QueryPlan, deps: Deps, record: Record) -> tuple[Symbol, ...]:
@@ -82,11 +89,11 @@ def _may_look_up(question: Question, deps: Deps) -> bool:
     return question.strategy == "auto" and not question.filters and deps.settings.graph.enabled
 
 
-def _means(deps: Deps, symbols: tuple[Symbol, ...], code: CodeFinding | None) -> Means:
+def _means(deps: Deps, symbols: tuple[Symbol, ...], code: tuple[CodeFinding, ...]) -> Means:
     return Means(
         deps.settings.memory.context,
         symbols=bool(symbols),
-        code=code is not None,
+        code=bool(code),
         chat=deps.chat is not None,
         agentic=deps.settings.rag.agentic_retrieval.enabled,
     )

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final
 
 from app.domain.graph import Alias, EntityKind, EntityMention, Extraction
@@ -31,6 +31,7 @@ from app.graph.kinds import (
     ALONE,
     ASSERTS,
     CALENDAR,
+    LEGAL_FORMS,
     OCCUPATIONS,
     ORGANISATIONS,
     PERSON_TITLES,
@@ -39,7 +40,7 @@ from app.graph.kinds import (
     STOPS,
 )
 from app.graph.relations import find_relations
-from app.language.lexicon import any_of
+from app.language.lexicon import Nouns, any_of
 from app.language.names import (
     COMMON_OPENERS,
     NameRules,
@@ -66,6 +67,10 @@ _LIFE: Final = re.compile(
 )
 _IS_SOMEONE: Final = re.compile(rf"\s*(?:\([^()\n]{{0,80}}\)\s*)?(?:,|{_COPULA})\s+([^.;:\n]{{3,70}})", re.IGNORECASE)
 """What is said of somebody behind the name: "Ada Lovelace (1815-1852) was an English mathematician"."""
+_IS_SOMETHING: Final = re.compile(
+    rf"\s*(?:\([^()\n]{{0,80}}\)\s*)?{_COPULA}\s+((?:[\w-]+\s+){{0,4}}[\w-]+)", re.IGNORECASE
+)
+"""The first words of it, for organizations: "IBM was a large American company", but not "... was bought by a company"."""
 _ENDS_PLACE: Final = re.compile(r"\s*(?:[.,;:)\n]|$)|\s+[a-z]{1,4}\b|\s+(?:19|20)\d\d")
 """A place ends its phrase: not "in Catholic theology"."""
 _PERSON_WORDS: Final = 4
@@ -138,7 +143,7 @@ def _entities(text: str, language: str | None) -> list[_Named]:
     found = [_Named(start, end, name, "name") for start, end, name in quoted(text) if _is_work(name)]
     found += [_Named(start, end, name, "identifier") for start, end, name in identifiers(tokens) if _is_name(name)]
     if not loud(bare):
-        found += _proper_names(tokens, bare, language)
+        found += _carry_organisations(list(_proper_names(tokens, bare, language)))
     taken = sorted(found, key=lambda one: (one.start, -one.end))
     taken += _terms(tokens, bare, {(one.start, one.end) for one in taken})
     return sorted(_apart(taken), key=lambda one: one.start)
@@ -156,15 +161,44 @@ def _is_name(name: str) -> bool:
 def _proper_names(tokens: Sequence[NameToken], text: str, language: str | None) -> Iterator[_Named]:
     lower = {token.folded for token in tokens if not token.capital}
     known = _find_known(tokens, text) - lower - STOPS - CALENDAR - COMMON_OPENERS
-    reading = NameRules(stops=STOPS, questions=CALENDAR, known=frozenset(known), nouns=nouns_of(language))
+    nouns = nouns_of(language)
+    reading = NameRules(stops=STOPS, questions=CALENDAR, known=frozenset(known), nouns=nouns)
+    common = lower | _find_determined(tokens, nouns)
     opening = {token.start: token for token in tokens if token.opens}
     for start, end, spelled in names(tokens, text, reading):
         first = opening.get(start)
         at, name = start, spelled
-        if first and first.folded in lower and " " in spelled:  # "Actor Tom Hanks" beginning a sentence
-            at, name = start + len(first.word) + 1, spelled[len(first.word) + 1 :].lstrip()
+        # "Actor Tom Hanks" beginning a sentence, but not "A. P. Gema"
+        if first and first.folded in lower and spelled[len(first.word) : len(first.word) + 1] == " ":
+            name = spelled[len(first.word) :].lstrip()
+            at = end - len(name)
         if len(name) > 1 and name[:1].isupper() and fold(name) not in STOPS | ALONE:
-            yield _Named(at, end, name, _kind(text, at, end, name))
+            kind = _kind(text, at, end, name)
+            yield _Named(at, end, name, "name" if kind == "place" and _is_common(name, common) else kind)
+
+
+def _carry_organisations(found: Sequence[_Named]) -> Iterator[_Named]:
+    """What is an organization once in a document is one where nothing tells: "Intel" beside "Intel Corp"."""
+    known = {fold(one.name) for one in found if one.kind == "organisation"}
+    for name in list(known):
+        bare, _, form = name.strip(" .,").rpartition(" ")
+        if bare and form in LEGAL_FORMS:
+            known.add(bare)
+    for one in found:
+        yield replace(one, kind="organisation") if one.kind == "name" and fold(one.name) in known else one
+
+
+def _find_determined(tokens: Sequence[NameToken], nouns: Nouns | None) -> set[str]:
+    """Words that have a determiner somewhere, in a language that writes nouns with capitals."""
+    if nouns is None:
+        return set()
+    return {after.folded for before, after in pairwise(tokens) if before.folded in nouns.determiners}
+
+
+def _is_common(name: str, common: set[str]) -> bool:
+    """Whether the document writes all its words elsewhere as it writes no name: "in Computer Science", "in Source form"."""
+    words = [fold(word) for word in re.findall(r"[^\W_]+", name)]
+    return all(word in common for word in words) and not any(word in PLACES for word in words)
 
 
 def _find_known(tokens: Sequence[NameToken], text: str) -> set[str]:
@@ -193,13 +227,21 @@ def _kind(text: str, start: int, end: int, name: str) -> EntityKind:
         return "person"
     if len(spelled) > 1 and spelled[-1] in PLACES:
         return "place"
-    if len(spelled) > 1 and any(word in ORGANISATIONS for word in spelled) and not any(map(str.isdigit, name)):
+    shouted = name.isupper() and len(spelled) > _PERSON_WORDS  # "IF SUCH HOLDER OR OTHER PARTY HAS BEEN"
+    if (
+        len(spelled) > 1
+        and any(word in ORGANISATIONS for word in spelled)
+        and not (shouted or any(map(str.isdigit, name)))
+    ):
         return "organisation"
     if len(spelled) > 1 and any(word in PLACES for word in spelled):
         return "place"
     if _is_person(text, end, name, words, last):
         return "person"
-    located = last in PLACE_PREPOSITIONS and len(words) <= _PLACE_WORDS and _ENDS_PLACE.match(text, end)
+    if _is_organisation(text, end, name):
+        return "organisation"
+    initial = any(len(word) == 1 for word in words)  # "In A. P. Gema" cites somebody
+    located = last in PLACE_PREPOSITIONS and len(words) <= _PLACE_WORDS and _ENDS_PLACE.match(text, end) and not initial
     return "place" if located and _is_plain(name) else "name"
 
 
@@ -207,9 +249,9 @@ def _is_person(text: str, end: int, name: str, words: Sequence[str], last: str) 
     """A title or an occupation before the name, a title that begins it, or what somebody is behind it."""
     if not _is_plain(name) or len(words) > _PERSON_WORDS:
         return False
-    if last in PERSON_TITLES or (last in OCCUPATIONS and len(words) > 1):
+    if (last in PERSON_TITLES and last not in ALONE) or (last in OCCUPATIONS and len(words) > 1):
         return True
-    if len(words) > 1 and words[0] in PERSON_TITLES and name[len(words[0]) : len(words[0]) + 1] in " .":
+    if len(words) > 1 and words[0] in PERSON_TITLES - ALONE and name[len(words[0]) : len(words[0]) + 1] in " .":
         return True
     is_someone = _IS_SOMEONE.match(text, end)
     return (
@@ -217,6 +259,17 @@ def _is_person(text: str, end: int, name: str, words: Sequence[str], last: str) 
         and is_someone is not None
         and any(fold(word) in OCCUPATIONS for word in re.findall(r"[^\W_]+", is_someone[1]))
     )
+
+
+def _is_organisation(text: str, end: int, name: str) -> bool:
+    """What it is, behind the name: "Intel is an American company"."""
+    said = _IS_SOMETHING.match(text, end)
+    if said is None or "\n" in name:
+        return False
+    words = [fold(word) for word in said[1].split()]
+    article = 1 if words[0] in STOPS else 0
+    phrase = list(takewhile(lambda word: word not in STOPS, words[article:]))  # no "member of the band"
+    return any(word in ORGANISATIONS for word in phrase) and not any(word in OCCUPATIONS for word in phrase)
 
 
 def _is_plain(name: str) -> bool:

@@ -377,6 +377,8 @@ class Documents(_Section):
     """What documents and collections are called."""
     placeholders: Phrases = ()
     """Titles that programs and templates put where none was written (app/ingest/loaders/titles.py)."""
+    sections: Phrases = ()
+    """Headings that any document may have, and that say nothing of what it is about."""
 
 
 class Nouns(_Section):
@@ -444,6 +446,8 @@ class Graph(_Section):
     """Dates are no entities: they would join everything of a year."""
     titles: Words = NONE
     organisations: Words = NONE
+    legal_forms: Words = NONE
+    """Those of them that companies have behind their names and leave out."""
     places: Words = NONE
     """Words before persons, and words of which one is in the name of an organisation, of a place."""
     occupations: Words = NONE

@@ -68,7 +68,7 @@ def _blocks_and_rows(text: str) -> Iterator[Unit]:
 def _blocks(text: str, first: int, last: int) -> Iterator[Unit]:
     """Blocks of one kind; fences, rules and blank lines belong to none."""
     opened: Unit | None = None
-    fence: tuple[str, int] | None = None
+    fence = _cut_off_fence(text, first, last)
     for line in _LINE.finditer(text, first, last):
         start, end = line.span()
         mark = _FENCE.match(text, start, end)
@@ -91,6 +91,21 @@ def _blocks(text: str, first: int, last: int) -> Iterator[Unit]:
         yield opened
     if fence:  # never closed, for instance because the passage ends first
         yield from _code_groups(text, fence[1], last)
+
+
+def _cut_off_fence(text: str, first: int, last: int) -> tuple[str, int] | None:
+    """The fence inside which a passage begins, which was cut there: its first fence follows a line of text and nothing follows
+    it, as the end of a block does and its beginning does not."""
+    mark = next(
+        (mark for line in _LINE.finditer(text, first, last) if (mark := _FENCE.match(text, *line.span()))), None
+    )
+    if mark is None or text[mark.end() : mark.end() + 1] not in ("", "\n"):
+        return None
+    before = text[first : mark.start()]
+    ends_here = not text[mark.end() : last].strip(" \t").removeprefix("\n").lstrip(" \t")[:1].strip()
+    if before.strip() and not before.endswith("\n\n") and ends_here:
+        return mark[1], first
+    return None
 
 
 def _classify(text: str, start: int, end: int) -> Unit | None:

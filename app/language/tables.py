@@ -176,7 +176,17 @@ class _Groups:
         if len(self.labels) > _MOST_GROUPS:
             return []
         sure = len(cells) > 2 or any(map(is_value, cells[1:]))
-        return [label for label in self.labels if sure or label.endswith(":")]
+        above = [label for label in self.labels if sure or label.endswith(":")]
+        if self.labels and _sums_up(cells[0], self.labels[-1]):
+            self.labels = self.labels[:-1]
+        return above
+
+
+def _sums_up(label: str, group: str) -> bool:
+    """Whether a row is the last of its group: "Total current assets" of "Current assets:". A group of one word is not closed by
+    it, for "Current assets" stands under "Assets"."""
+    named = _group_name(group).lower().split()
+    return len(named) > 1 and label.lower().rstrip(" :").split()[1:] == named
 
 
 def _group_name(label: str) -> str:

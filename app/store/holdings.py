@@ -5,6 +5,7 @@ Each function runs inside the caller's tenant transaction.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,6 +16,8 @@ from app.domain.document import Holdings, ListedDocument
 from app.domain.plan import Vocabulary
 from app.domain.principal import Principal
 from app.language.identify import CONFIGURATIONS
+from app.language.lexicon import every
+from app.language.text import fold_line
 
 SQL = load_queries("holdings")
 
@@ -78,6 +81,11 @@ async def find_mentioned(
     return frozenset(row["pattern"] for row in rows)
 
 
+_ANY_DOCUMENT = frozenset(
+    fold_line(phrase) for phrase in every(lambda one: (*one.documents.sections, *one.documents.placeholders))
+)
+"""What says nothing of what a collection is about."""
+_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*|[A-Z]|[IVX]+)[.)]?\s+")
 FEW_DOCUMENTS = 20
 """What a name stands in that is the documents' own; none of them goes without taking along what was said of it."""
 TOPIC_DOCUMENTS = 200
@@ -85,9 +93,16 @@ TOPIC_DOCUMENTS = 200
 
 
 async def find_topics(connection: Any, principal: Principal, collection: str, limit: int) -> list[str]:
-    """Headings that most of its documents have; none where it has no headings."""
-    rows = await connection.fetch(SQL["topics"], principal.tenant_id, collection, TOPIC_DOCUMENTS, limit)
-    return [row["heading"] for row in rows]
+    """Headings that most of its documents have, without those that any document may have; none where it has no headings."""
+    rows = await connection.fetch(
+        SQL["topics"], principal.tenant_id, collection, TOPIC_DOCUMENTS, limit + len(_ANY_DOCUMENT)
+    )
+    return [row["heading"] for row in rows if _named(row["heading"]) not in _ANY_DOCUMENT][:limit]
+
+
+def _named(heading: str) -> str:
+    """A heading without its number and its marks."""
+    return fold_line(_NUMBERING.sub("", heading).strip(" *_#:."))
 
 
 async def having(connection: Any, principal: Principal, collection: str, names: Sequence[str]) -> set[UUID]:

@@ -48,6 +48,12 @@ async def find_documents(
     return [ListedDocument(**row) for row in rows]
 
 
+async def find_proofs(connection: Any, principal: Principal, documents: Sequence[UUID], term: str) -> dict[UUID, UUID]:
+    """The first passage in whose text a term stands, by document; none where it stands in titles and headings alone."""
+    rows = await connection.fetch(SQL["proofs"], principal.tenant_id, list(documents), term)
+    return {row["document_id"]: row["passage_id"] for row in rows}
+
+
 def name_pattern(name: str) -> str:
     """A name in the order in which it is written, or its last part first."""
     words = [re.sub(r"(\W)", r"\\\1", word) for word in re.split(r"[\s,]+", name) if word]

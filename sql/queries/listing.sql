@@ -93,6 +93,15 @@ LEFT JOIN LATERAL (
   WHERE p.tenant_id = $1 AND p.document_id = f.id ORDER BY p.ordinal LIMIT 1) AS proof ON true
 ORDER BY f.external_id
 
+-- name: proofs
+-- For each of the documents $2 the first passage in whose text, not only above it, the words of term $3 stand: one after the
+-- other if anywhere, else all of them.
+SELECT DISTINCT ON (p.document_id) p.document_id, p.id AS passage_id
+FROM rag.passages p
+WHERE p.tenant_id = $1 AND p.document_id = ANY ($2::uuid[]) AND p.search_vector @@ plainto_tsquery(p.regconfig, $3)
+  AND to_tsvector(p.regconfig, p.content) @@ plainto_tsquery(p.regconfig, $3)
+ORDER BY p.document_id, to_tsvector(p.regconfig, p.content) @@ phraseto_tsquery(p.regconfig, $3) DESC, p.ordinal
+
 -- name: kinds_known
 -- Whether any indexed document of collection $2 is of a kind that is called by one of the words $3, by its metadata (keys $4) or,
 -- where $5, by its title or file name.

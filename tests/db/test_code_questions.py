@@ -161,3 +161,13 @@ async def test_calls_go_with_their_file_and_come_back(services: Services) -> Non
     assert answer.coverage == Coverage(True, 0, 0, "callers"), answer.answer
     answer = await answered(services, "who calls load?", collection="code")
     assert "`tests/test_shop.py::only`, tests/test_shop.py:5 [1]" in answer.answer
+
+
+async def test_each_part_of_a_question_is_answered(services: Services) -> None:
+    await index(services, SHOP)
+    answer = await answered(services, "Who calls load and where is Client defined?", collection="code")
+    assert answer.route["strategy"] == "code"
+    assert "test_it" in answer.answer
+    assert "shop/_client.py:6" in answer.answer
+    assert answer.coverage.complete
+    assert answer.coverage.unit == "lines"

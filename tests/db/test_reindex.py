@@ -104,7 +104,7 @@ async def test_pages_are_kept(services: Services) -> None:
     ]
     loaded = recover("x" * 2000, "application/pdf", rows)
     assert [(page.start, page.number) for page in loaded.pages] == [(0, 1), (700, 2), (1500, 4)]
-    assert loaded.markup == "plain"
+    assert loaded.markup == "markdown"
     assert recover("x", "text/x-python", []).code_language == "python"
     assert recover("x", "text/html", []).markup == "markdown"
 

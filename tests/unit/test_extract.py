@@ -13,7 +13,9 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from app.answer.confidence import SURE
 from app.answer.extract import extract
+from app.answer.quotation import without_markup
 from app.domain.answer import Draft
 from app.domain.passage import Passage
 from app.providers.minilm import MiniLM, find_model
@@ -201,6 +203,31 @@ async def test_the_year_of_the_largest_value_is_quoted_with_its_header() -> None
     assert len(draft.citations[0].quote) <= 250
 
 
+async def test_a_row_of_something_else_is_a_guess_at_best() -> None:
+    table = (
+        "|  | 2019 | 2018 |\n| --- | --- | --- |\n| Total equity | 1,220.5 | 1,365.4 |\n| Retained earnings | 3 | 4 |"
+    )
+    other = await ask("What is the total revenue in 2019?", passage(table), enough=0.0)
+    right = await ask("What is the total equity in 2019?", passage(table), enough=0.0)
+    assert other.confidence < SURE <= right.confidence
+
+
+async def test_of_rows_with_the_same_words_the_closest_is_quoted() -> None:
+    table = "|  | 2019 |\n| --- | --- |\n| Total current assets | 391 |\n| Property | 22 |\n| Total assets | 413 |"
+    read = passage(table, matched=(0, 60))
+    assert (await ask("What were Intel's total assets in 2019?", read, enough=0.0)).citations[
+        0
+    ].quote == "Total assets | 413"
+
+
+async def test_the_labels_of_a_chart_are_not_quoted() -> None:
+    chart = "Accuracy of the model\n79.8\n96.3\nPercentile\n71.5\n90.8\nGPQA\n49.2"
+    draft = await ask(
+        "What is the accuracy of the model?", passage(f"{chart}\n\nThe model has an accuracy of 80 percent.")
+    )
+    assert draft.citations[0].quote == "The model has an accuracy of 80 percent."
+
+
 async def test_a_long_sentence_is_cut_at_a_clause_and_what_answers_stays() -> None:
     filler = "; the walkers of the ridge carry granite, slate, chalk and sand in bags of many colours" * 4
     text = f"Every year the club meets in the valley{filler}; the Kestrel turbine was sold to Riga in 1931{filler}."
@@ -305,3 +332,32 @@ async def test_answers_of_a_public_set_are_found_and_questions_of_another_refuse
     assert found >= 0.8 * len(queries)
     assert held >= 0.65 * len(queries)
     assert refused >= 0.8 * len(foreign)
+
+
+def test_a_quotation_reads_without_tags_and_printed_hyphens() -> None:
+    text = '<p align="center"><i>Fast</i> and<br/>small</p>: none of the op\u2010\n\t tions, where a < b and c > d.'
+    assert without_markup(text) == "Fast and small: none of the options, where a < b and c > d."
+
+
+MANUAL = """\
+If ServerPause (see below) is set to 15 and ServerPauseCount is left alone, the client will disconnect after a while.
+
+\t   ServerPause
+\t       Sets an interval in seconds after which a message is sent to the server.
+
+\t   ServerPauseCount
+\t       Sets how many messages may stay without a reply.
+"""
+
+
+async def test_what_an_option_does_stands_below_its_name() -> None:
+    draft = await ask("What does ServerPause do?", passage(MANUAL))
+    assert "Sets an interval in seconds" in draft.citations[0].quote
+
+
+async def test_lines_of_source_code_are_never_a_sure_answer() -> None:
+    text = "def pause(seconds):\n    default_pause = 3\n    return default_pause or seconds"
+    source = passage(text, media_type="text/x-python")
+    draft = await ask("What is the default pause of pause?", source, enough=0.0)
+    assert draft.found
+    assert draft.confidence < SURE

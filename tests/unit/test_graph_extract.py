@@ -180,3 +180,20 @@ def test_an_acronym_needs_its_initials() -> None:
     assert acronyms("the Federal Bureau of Investigation (FBI)")[0][:2] == ("Federal Bureau of Investigation", "FBI")
     assert not acronyms("the Bureau (FBI)")
     assert not acronyms("a word (Paris)")
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "name", "kind"),
+    [
+        ("We know Intel well. Intel is an American technology company.", "en", "Intel", "organisation"),
+        ("Intel Corp sells. They paid Intel for it.", "en", "Intel", "organisation"),
+        ("We met Ringo Starr. Ringo Starr was a member of the band.", "en", "Ringo Starr", "name"),
+        ("It uses the General Public License.", "en", "General Public License", "name"),
+        ("It is shipped in Source. The source is free.", "en", "Source", "name"),
+        ("Sie lebt in Berlin. Das ist gut.", "de", "Berlin", "place"),
+        ("Now IF SUCH HOLDER OR OTHER PARTY HAS said so, then all of this is written in small letters.", "en",
+         "IF SUCH HOLDER OR OTHER PARTY HAS", "name"),
+    ],
+)  # fmt: skip
+def test_kinds_by_what_stands_beside_a_name(text: str, language: str, name: str, kind: str) -> None:
+    assert {m.kind for m in read(text, language=language).entities if m.name == name} == {kind}

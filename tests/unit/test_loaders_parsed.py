@@ -48,6 +48,13 @@ def test_html_headings_paragraphs_and_lists() -> None:
     assert html(page) == "# A b\n\none two\nthree\n\n- x\n  1. y\n  2. z\n- w\n\n### C\n\ntail"
 
 
+def test_a_term_of_a_list_of_definitions_leads_what_is_said_of_it() -> None:
+    page = (
+        "<dl><dt><code>max_size</code> (integer)</dt><dd><p>The default is 100.</p></dd><dt>a*</dt><dd>Any.</dd></dl>"
+    )
+    assert html(page) == "**`max_size` (integer)**\n\nThe default is 100.\n\na*\n\nAny."
+
+
 def test_html_code_keeps_its_white_space() -> None:
     page = "<pre><code class='language-python'>def f():\n    return 1\n</code></pre><p>use <code>f()</code></p>"
     assert html(page) == "```python\ndef f():\n    return 1\n```\n\nuse `f()`"

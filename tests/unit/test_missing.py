@@ -101,3 +101,19 @@ def test_long_messages_are_read_in_linear_time() -> None:
         for one in subjects(piece * 5000, "en"):
             mentioned(one, piece * 2000)
     assert time.perf_counter() - began < patience(2, least=0)
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "text"),
+    [
+        ("What was the revenue in FY 2019?", "en", "Fiscal 2019 brought revenue."),
+        ("What was the revenue in FY19?", "en", "Revenue 2019"),
+        ("Wer ist Herr Mueller?", "de", "Hans Müller leitet das Werk."),
+        ("Wer ist Herr Müller?", "de", "Hans Mueller leitet das Werk."),
+        ("What family is Anatidæ?", "en", "The family Anatidae has ducks."),
+        ("What family is Anatidae?", "en", "The family Anatidæ has ducks."),
+        ("Was steht in der Weissenburger Akte?", "de", "Die Weißenburger Akte fehlt."),
+    ],
+)
+def test_what_is_written_otherwise_is_there(question: str, language: str, text: str) -> None:
+    assert [one.text for one in subjects(question, language) if not mentioned(one, text)] == []

@@ -96,6 +96,13 @@ def test_fence_that_is_never_closed_stays_code() -> None:
     assert [unit.kind for unit in split_units("Text.\n\n```\na = 1. B\n\nb = 2")] == ["prose", "code", "code"]
 
 
+def test_passage_that_begins_inside_a_fence_is_code_up_to_its_end() -> None:
+    units = split_units("$ make\n$ make install\n```\n\nThen start it.\n\n```\n$ run\n```")
+    assert [unit.kind for unit in units] == ["code", "prose", "code"]
+    units = split_units("Then start it:\n```\n$ run\n```\n\nIt says hello.")
+    assert [unit.kind for unit in units] == ["prose", "code", "prose"]
+
+
 def test_text_without_punctuation_is_cut_before_the_limit() -> None:
     text = "word " * 1000
     spans = split_sentences(text)

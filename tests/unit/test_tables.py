@@ -217,3 +217,12 @@ def test_time_is_linear(text: str) -> None:
     tables_in(text)
     render_table([["a", "5" + " " * 1000 + "x"]] * 200 + [text.split("|")] + [[text]])
     assert time.perf_counter() - begun < patience(6, least=0)
+
+
+def test_the_sum_of_a_group_is_its_last_row() -> None:
+    rows = [
+        ["", "2019", "2018"], ["Current assets:", "", ""], ["Cash", "4", "5"], ["Total current assets", "4", "5"],
+        ["Goodwill", "6", "7"],
+    ]  # fmt: skip
+    (table,) = tables_in(render_table(rows))
+    assert [row.group for row in table.rows if not row.is_group] == ["Current assets", "Current assets", ""]

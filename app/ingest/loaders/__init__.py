@@ -47,7 +47,7 @@ _FORMATS: Final = (
 _TEXT = Loader("text", _lazy("text"), {"text/plain": (".txt", ".text", ".log")})
 LOADERS: Final = (
     Loader(
-        "pdf", _lazy("pdf"), {"application/pdf": (".pdf",)},
+        "pdf", _lazy("pdf"), {"application/pdf": (".pdf",)}, "markdown",
         recognizes=recognize.is_pdf, binary=True, isolated=True,
     ),
     Loader(

@@ -27,6 +27,8 @@ _LONGEST_CELL = 1500
 """A table with a cell longer than this (characters) was used for layout, and is read as blocks."""
 _LONGEST_BULLET = 10
 """Characters of the first cell of a table of one row, which is an item of a list with its mark: "•", "(iii)", "[12]"."""
+_LONGEST_TERM = 200
+"""Characters of a term of a list of definitions; a longer one is text."""
 _WIDEST_SPAN = 50
 
 
@@ -113,6 +115,8 @@ class _Renderer:
         tag = node.tag
         if tag in _HEADINGS:
             self._flush(heading=_HEADINGS[tag])
+        elif tag == "dt":
+            self._name_term()
         elif tag in _BLOCKS:
             self._flush()
         elif tag == "code":
@@ -133,6 +137,13 @@ class _Renderer:
         self.inline.clear()
         if text.strip("`"):
             self._emit(render.heading(heading, text) if heading else render.paragraph(text))
+
+    def _name_term(self) -> None:
+        """A term of a list of definitions leads what is said of it: "The default is 100" owes its subject to it."""
+        text = _lines("".join(self.inline))
+        self.inline.clear()
+        if text.strip("`"):
+            self._emit(render.paragraph(render.run_in(text) if len(text) <= _LONGEST_TERM else text))
 
     def _emit(self, block: str) -> None:
         """Add a block; inside a list item behind its marker, items of one list on neighbouring lines."""

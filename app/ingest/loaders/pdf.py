@@ -1,4 +1,4 @@
-"""PDF through PDFium: the text layer, page by page, in the order in which it was drawn, with its tables as tables."""
+"""PDF through PDFium: the text layer, page by page, in the order in which it was drawn, with its headings and tables."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import pypdfium2.raw as raw
 from app.domain.document import PageStart
 from app.errors import EncryptedDocumentError, ParseError, ParserLimitError
 from app.ingest.loaders.base import LoadedText, LoadLimits
+from app.ingest.loaders.pdf_headings import PlacedHeading, find_headings
 from app.ingest.loaders.pdf_layout import PlacedTable, read_rulings, read_words
 from app.ingest.loaders.pdf_rtl import join_marks, restore_order
 from app.ingest.loaders.pdf_scans import read_scans
 from app.ingest.loaders.pdf_tables import find_tables, with_header_of
+from app.ingest.loaders.render import paragraph
 from app.language.tables import render_table
 from app.language.text import normalise
 
@@ -25,6 +27,8 @@ _MARGIN_WORDS = 25
 _HYPHEN = re.compile(r"(?<!\w)(\w+)\x02(\w+)")  # PDFium's mark for a hyphen at a line end, which it joins
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\ufeff\ufffe\uffff]+")
 _WORD = re.compile(r"\w+(?:-\w+)*")
+_FOOT = re.compile(r"\n(?=(?:\d{1,4}|[ivxlc]{1,7})\Z)")
+"""The line break before the number of a page, which ends no sentence."""
 _LINE_TAIL = re.compile(r"[ \t]+(?=\n)")
 
 
@@ -81,11 +85,12 @@ def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
 def _page_text(page: Any, layer: Any, before: PlacedTable | None) -> tuple[str, PlacedTable | None]:
     """The text of a page with its tables, and the one with which it ends; `before`: that of the page before."""
     text = restore_order(layer, _characters(layer))
-    tables = find_tables(read_words(page, layer, text), read_rulings(page), before)
+    words = read_words(page, layer, text)
+    tables = find_tables(words, read_rulings(page), before)
     if before and tables and _is_margin(text[: tables[0].start]):
         tables[0] = with_header_of(before, tables[0])
     last = tables[-1] if tables and _is_margin(text[tables[-1].end :]) else None
-    text = join_marks(_with_tables(text, tables))
+    text = join_marks(_written(text, tables, find_headings(layer, text, words, tables)))
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"), last
 
 
@@ -104,20 +109,21 @@ def _is_margin(text: str) -> bool:
     return len(text.split()) <= _MARGIN_WORDS
 
 
-def _with_tables(text: str, tables: Sequence[PlacedTable]) -> str:
-    """The text with each table, written as one, in the place where its first cell stood."""
-    cuts = sorted((start, end, at) for at, table in enumerate(tables) for start, end in table.taken)
+def _written(text: str, tables: Sequence[PlacedTable], headings: Sequence[PlacedHeading]) -> str:
+    """The text with each heading marked, and each table, written as one, in the place where its first cell stood."""
+    cuts = [(start, end, at) for at, table in enumerate(tables) for start, end in table.taken]
+    cuts += [(one.start, one.end, at) for at, one in enumerate(headings, start=len(tables))]
     parts: list[str] = []
     written: set[int] = set()
     position = 0
-    for start, end, at in cuts:
+    for start, end, at in sorted(cuts):
         if kept := text[position:start].strip():
-            parts.append(kept)
+            parts.append(paragraph(kept))
         if at not in written:
             written.add(at)
-            parts.append(render_table(tables[at].rows))
+            parts.append(render_table(tables[at].rows) if at < len(tables) else headings[at - len(tables)].text)
         position = end
-    parts.append(text[position:].strip())
+    parts.append(paragraph(text[position:]))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -137,7 +143,7 @@ def _mend_hyphens(texts: list[str]) -> list[str]:
 
 
 def _tidy(text: str) -> str:
-    return _LINE_TAIL.sub("", _CONTROL.sub(" ", text)).strip()
+    return _FOOT.sub("\n\n", _LINE_TAIL.sub("", _CONTROL.sub(" ", text)).strip())
 
 
 def _join(texts: list[str]) -> tuple[str, tuple[PageStart, ...]]:

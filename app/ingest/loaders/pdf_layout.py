@@ -205,11 +205,15 @@ def _edges(page: Any) -> Iterator[tuple[float, float, float, float]]:
                 last = first
 
 
+_SPACED_YEAR = re.compile(r"([12]) ([09]) (\d) (\d)")
+
+
 def joined(words: Iterable[PlacedWord]) -> str:
+    """The words of a cell; a year that is printed letter by letter ("2 0 1 8") is one."""
     text = ""
     for word in words:
         text += word.text if not text or text.endswith("\x02") else f" {word.text}"
-    return text
+    return "".join(year.groups()) if (year := _SPACED_YEAR.fullmatch(text)) else text
 
 
 def places_of(words: Iterable[PlacedWord]) -> tuple[tuple[int, int], ...]:

@@ -60,6 +60,12 @@ def heading(level: int, text: str) -> str:
     return f"{'#' * min(max(level, 1), 6)} {collapse(text).strip()}"
 
 
+def run_in(text: str) -> str:
+    """A heading below all numbered levels: what the next paragraphs are about."""
+    name = collapse(text).strip()
+    return name if "*" in name else f"**{name}**"
+
+
 def fence(code: str, language: str = "") -> str:
     """A fenced block longer than any fence inside; its white space is kept."""
     longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
