@@ -129,17 +129,19 @@ WHERE cardinality(told.documents) <= $4
 
 -- name: topics
 -- What a collection is about, for somebody whose question it does not answer: headings over passages of $3 documents, those
--- that most documents have first.
+-- with the most text first. What stands in a fifth of three documents or more ("Context", "OPTIONS") is their form, no topic.
+WITH chosen AS MATERIALIZED (
+  SELECT d.id, d.title FROM rag.collections c JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
+  WHERE c.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' ORDER BY d.external_id LIMIT $3
+)
 SELECT heading FROM (
   SELECT min(h.heading) AS heading, count(DISTINCT p.document_id) AS documents, count(*) AS passages
-  FROM (
-    SELECT d.id, d.title FROM rag.collections c JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
-    WHERE c.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' ORDER BY d.external_id LIMIT $3
-  ) AS chosen
+  FROM chosen
   JOIN rag.passages p ON p.tenant_id = $1 AND p.document_id = chosen.id
   CROSS JOIN LATERAL unnest(p.headings) AS h (heading)
   WHERE length(h.heading) BETWEEN 4 AND 60 AND h.heading ~ '[[:alpha:]]{3}' AND h.heading !~ '\.[a-z]{2,5}$'
     AND lower(h.heading) <> lower(chosen.title)
   GROUP BY lower(h.heading)
 ) AS found
-ORDER BY documents DESC, passages DESC, heading COLLATE "C" LIMIT $4
+WHERE documents < greatest(3, (SELECT count(*) FROM chosen) / 5.0)
+ORDER BY passages DESC, documents DESC, heading COLLATE "C" LIMIT $4
