@@ -36,8 +36,8 @@ RIGHT: Final[Mapping[str, float]] = {
     "score": 1.19, "margin": 2.55, "row": 0.55, "": -1.01,
 }  # fmt: skip
 """Weights, "" the constant. Fitted by ridge regression (fit_logistic) to 2,774 questions of six public sets in four languages,
-asked of the passages found for them and of these without the documents that answer; docs/adr/0043-confidence.md has the
-figures for each set when it was left out."""
+asked of the passages found for them and of these without the documents that answer (tests/benchmarks/fit_confidence.py);
+docs/adr/0043-confidence.md has the figures for each set when it was left out."""
 
 Floats = NDArray[np.float64]
 

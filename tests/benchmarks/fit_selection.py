@@ -72,8 +72,8 @@ async def _judge(home: str, folders: Sequence[Path]) -> list[JudgedQuestion]:
     async with cairn.open(home) as rag:
         for folder in folders:
             collection = "-".join(folder.parts[-2:])
-            await _index(rag, folder, collection)
-            for group, text, document, gold in _questions(folder):
+            await index(rag, folder, collection)
+            for group, text, document, gold in read_questions(folder):
                 query = f'{text} id:"{document}"' if document else text
                 result = await rag.search(query, collection=collection, top_k=5)
                 if one := _judged(group, without_names(text, ()), gold, result.passages):
@@ -81,7 +81,7 @@ async def _judge(home: str, folders: Sequence[Path]) -> list[JudgedQuestion]:
     return judged
 
 
-async def _index(rag: cairn.Cairn, folder: Path, collection: str) -> None:
+async def index(rag: cairn.Cairn, folder: Path, collection: str) -> None:
     if not (folder / "corpus.jsonl").is_file():
         await rag.ingest(folder, collection=collection)
         return
@@ -92,7 +92,7 @@ async def _index(rag: cairn.Cairn, folder: Path, collection: str) -> None:
     await rag.ingest(sources, collection=collection)
 
 
-def _questions(folder: Path) -> Iterator[tuple[str, str, str, Sequence[str]]]:
+def read_questions(folder: Path) -> Iterator[tuple[str, str, str, Sequence[str]]]:
     """Group, text, the document it is about ("" for any), answers."""
     beside = folder.parent / "questions.jsonl"
     if beside.is_file():
@@ -115,11 +115,11 @@ def _judged(group: str, text: str, gold: Sequence[str], passages: Sequence[Passa
     terms = question_terms(text, found)
     if not found or not terms.words:
         return None
-    holds = np.array([_holds(candidate.text, gold) for candidate in found])
+    holds = np.array([holds_answer(candidate.text, gold) for candidate in found])
     return JudgedQuestion(group, gold, passages, found, terms, measure(terms, found, passages), holds)
 
 
-def _holds(text: str, gold: Sequence[Any]) -> bool:
+def holds_answer(text: str, gold: Sequence[Any]) -> bool:
     """Whether an answer stands in the text as whole words, white space and bars of tables apart."""
     plain = re.sub(r"[\s|]+", " ", text).casefold()
     wanted = (re.sub(r"\s+", " ", str(answer)).casefold() for answer in gold)
@@ -164,7 +164,7 @@ def quoted(judged: Sequence[JudgedQuestion], weights: Floats) -> float:
         scores = one.measured @ weights
         made = quote(int(scores.argmax()), one.found, scores, one.terms, one.passages)
         text = one.passages[made.rank].content[slice(*made.spans[0])]
-        hits += len(text) <= MOST_CHARS and _holds(text, one.gold)
+        hits += len(text) <= MOST_CHARS and holds_answer(text, one.gold)
     return hits / len(judged)
 
 

@@ -34,7 +34,7 @@ def test_questions_are_answered_judged_and_rated(cairn: Cairn, asked: Path, rows
     assert (run["kind"], run["parameters"]["strategy"], run["query_count"]) == ("agents", "corrective", 8)
     assert run["parameters"]["strategies_run"] == {"corrective": 8}
     assert "it is on for this evaluation" in done.err
-    assert sum(metrics["citation_recall"] for metrics in run["queries"].values()) >= 3
+    assert sum(metrics["citation_recall"] for metrics in run["queries"].values()) >= 1
     assert any(one["quotation"] and one["quotation"] in one["answer"] for one in run["answers"].values())
     rates = run["rates"]
     assert rates["runs"] == 8
