@@ -119,7 +119,7 @@ def test_a_package_that_cannot_be_used_costs_nothing_else(
     Path("table.csv").write_text("name,role\nAda,engineer\n")
     assert "1 document added" in cairn("ingest", "table.csv")
     [hit] = json.loads(cairn("search", "Ada", "--json"))["results"]
-    assert hit["content"] == "name: Ada; role: engineer"
+    assert hit["content"] == "| name | role |\n| --- | --- |\n| Ada | engineer |"
     [broken] = broken_extensions()
     assert why in broken.reason
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from app.answering.context import Report
-from app.domain.answer import Answer
+from app.domain.answer import Answer, Coverage
 from app.domain.event import TERMINAL, Answered, Cancelled, Event, Failed, Progress, RunStarted, Token
 from app.domain.question import Question
 from app.errors import CairnError, ConflictError, ProviderTimeoutError, StoppingError
@@ -21,7 +21,7 @@ from tests.waiting import hang_guard
 
 def answer(question: Question) -> Answer:
     return Answer(
-        "Stones.", (), (), 1.0, None, None, (), "complete", {}, (), None, question.run_id, {"total": 1.0}
+        "Stones.", (), (), 1.0, "yes", None, None, (), Coverage(True, 1, 1), {}, (), None, question.run_id, {"total": 1.0}
     )  # fmt: skip
 
 
