@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from app.answer.cite import Cited, cite, unmarked
 from app.answer.context import Context
@@ -16,10 +15,9 @@ from app.answer.refusal import is_refusal, refusal
 from app.answer.reply import Spoken, complete_part, loop_start, tidy
 from app.domain.answer import Draft
 from app.domain.question import Turn
-from app.domain.trace import one_call
 from app.errors import ProviderResponseError
 from app.prompts import Prompt, prompt, prompt_part
-from app.providers.protocols import ChatModel, Message, Usage
+from app.providers.protocols import ChatModel, Message
 from app.settings import AnswerSettings
 
 HISTORY_MESSAGES: Final = 5
@@ -57,7 +55,7 @@ async def generate(
     Raises ProviderError, also for a stream that breaks off and for a reply that is nothing but reasoning;
     `settings.timeout_seconds` limits the whole.
     """
-    begun, reply, spoken = time.perf_counter(), _Reply(on_text), Spoken()
+    reply, spoken = _Reply(on_text), Spoken()
     stream = chat.stream(
         _messages(_filled(question, context, feedback, history, task)),
         temperature=temperature,
@@ -67,7 +65,7 @@ async def generate(
     # closed with us: an abandoned answer must not go on costing tokens
     async with aclosing(stream) as deltas:
         async for delta in deltas:
-            reply.finish, reply.usage = delta.finish_reason or reply.finish, delta.usage or reply.usage
+            reply.finish = delta.finish_reason or reply.finish
             reply.add(spoken.hear(delta.text))
             if reply.pieces < FIRST_PIECES:
                 await asyncio.sleep(0)
@@ -75,9 +73,7 @@ async def generate(
                 break
     reply.add(spoken.end())
     reply.unfinished_thought = spoken.thinking
-    seconds = time.perf_counter() - begun
-    spent = one_call(chat.name, reply.usage.input_tokens, reply.usage.output_tokens, seconds, settings.prices)
-    return _draft(chat.name, reply, context, confidence, spent.usage())
+    return _draft(chat.name, reply, context, confidence)
 
 
 # --- the prompt -----------------------------------------------------------------------------------------------------
@@ -118,7 +114,6 @@ class _Reply:
     text: str = ""
     pieces: int = 0
     finish: str | None = None
-    usage: Usage = field(default_factory=Usage)
     looped: int | None = None
     unfinished_thought: bool = False
     _looked: int = 0
@@ -137,16 +132,16 @@ class _Reply:
         return self.looped is not None
 
 
-def _draft(model: str, reply: _Reply, context: Context, confidence: float, usage: dict[str, Any]) -> Draft:
+def _draft(model: str, reply: _Reply, context: Context, confidence: float) -> Draft:
     text, degraded = _mended(model, reply)
     if not text:
         raise ProviderResponseError(f"{model}: the reply has no text besides reasoning")
     cited = cite(text, context.passages)
     if is_refusal(cited.text, cited=bool(cited.citations)):
         reason = f"The model found no answer in the {len(context.passages)} passages it was given."
-        return Draft(unmarked(cited.text), (), False, 0.0, (reason,), usage, degraded)
+        return Draft(unmarked(cited.text), (), False, 0.0, (reason,), degraded)
     problems = _problems(cited, context) + degraded
-    return Draft(cited.text, cited.citations, True, confidence if cited.citations else 0.0, problems, usage, degraded)
+    return Draft(cited.text, cited.citations, True, confidence if cited.citations else 0.0, problems, degraded)
 
 
 def _mended(model: str, reply: _Reply) -> tuple[str, tuple[str, ...]]:

@@ -98,7 +98,7 @@ async def write_or_quote(run: Run, write: Making | None, quote: Making, instead:
         try:
             return await write()
         except ProviderError as error:
-            if run.record.streamed and run.record.budget is None:
+            if run.record.streamed and not run.record.meter(run.settings).started:
                 raise
             degraded = (f"generation failed ({error.code}: {error.detail}): {instead}",)
     outcome = await quote()

@@ -33,6 +33,7 @@ from app.providers.protocols import (
     Usage,
 )
 from app.providers.reader import json_value, read_arguments, read_calls, storable_json, without_thought
+from app.providers.requests import begin_request, note_usage
 from app.providers.retry import RetryPolicy, before, now, retried
 
 if TYPE_CHECKING:
@@ -166,6 +167,8 @@ def _calls(said: Any, *, cut_off: bool) -> tuple[ToolCall, ...]:
 class OpenAIChat:
     """ChatModel. Attempts are repeated only until the first chunk of a stream has arrived."""
 
+    reports_requests = True
+
     def __init__(
         self,
         name: str,
@@ -264,6 +267,7 @@ class OpenAIChat:
             self._require(said, finish)
             yield Delta(finish_reason=finish, usage=usage)
         finally:
+            note_usage(usage or Usage())
             await stream.close()
 
     # --- tools --------------------------------------------------------------------------------------------------------
@@ -401,6 +405,7 @@ class OpenAIChat:
 
         known, dropped = {name: value for name, value in body.items() if name not in self._refused}, set[str]()
         while True:
+            begin_request()
             try:
                 made = await self._client.chat.completions.create(**known, timeout=within())
                 break
@@ -417,6 +422,7 @@ class OpenAIChat:
             log.info("chat.fields_refused", model=self.name, fields=sorted(dropped))
             self._refused |= dropped
             self._limit_name = next((name for name in _OTHER_LIMIT if name in known), self._limit_name)
+        note_usage(_usage(_field(made, "usage")))
         return made
 
     async def _next(self, stream: AsyncStream[ChatCompletionChunk], deadline: float) -> ChatCompletionChunk | None:
