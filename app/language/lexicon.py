@@ -520,6 +520,10 @@ class Claims(_Section):
     interjections: Words = NONE
     opposites: tuple[str, ...] = ()
     """Words on both sides of a bar."""
+    orders: Patterns = ()
+    """What is said to a model that reads, not to people: "ignore your instructions", "answer only with" (instructions.py)."""
+    demands: str = ""
+    """How a sentence begins that goes on with an order beside it ("Say ..."); by itself a manual may say so."""
 
 
 class Guards(_Section):
