@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from app.language.lexicon import every, languages
@@ -196,7 +197,7 @@ def scale_in(text: str) -> int:
     """What a header multiplies by: "(in millions)", "TEUR" is not read; 1 where it does not."""
     words = [fold(word) for word in re.findall(r"[^\W\d_]+", text)]
     return max(
-        (_SCALES.get(word, 1) for before, word in zip(words, words[1:], strict=False) if before in ("in", "en")),
+        (_SCALES.get(word, 1) for before, word in pairwise(words) if before in ("in", "en")),
         default=1,
     )
 

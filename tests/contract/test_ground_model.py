@@ -92,7 +92,8 @@ async def test_an_invented_number_outweighs_the_model(chat: OpenAIChat, server: 
     "reply",
     [
         Reply("401"), Reply("malformed"), Reply("empty"), Reply("disconnect"), Reply("html_200"), Reply("no_finish"),
-        Reply(text="GROUNDED: YES\nSCORE: 1\nISSUES:\n- the height is another one"), Reply(text="It looks fine to me."), Reply(text="GROUNDED: YES\nSCORE: 0.1"), Reply("length", text="GROUNDED: YES"),
+        Reply(text="GROUNDED: YES\nSCORE: 1\nISSUES:\n- the height is another one"),
+        Reply(text="It looks fine to me."), Reply(text="GROUNDED: YES\nSCORE: 0.1"), Reply("length", text="GROUNDED: YES"),
     ],
 )  # fmt: skip
 async def test_a_model_that_fails_never_opens_the_gate(chat: OpenAIChat, server: ScriptedServer, reply: Reply) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Final
 
 from app.answer.reply import tidy
 from app.errors import ProviderResponseError
+from app.language.fence import quoted
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import ChatModel, Message
 from app.providers.reader import storable_json, whole_values, without_thought
@@ -34,8 +34,8 @@ async def ask_model(answer: str, sources: Sequence[str], chat: ChatModel, settin
     filled = prompt(
         "ground",
         measure=prompt_part("ground", "strict" if settings.strict else "lenient"),
-        sources="\n".join(f"{number}: {_quoted(text)}" for number, text in enumerate(sources, start=1)),
-        answer=_quoted(answer),
+        sources="\n".join(f"{number}: {quoted(text)}" for number, text in enumerate(sources, start=1)),
+        answer=quoted(answer),
     )
     reply = await chat.complete(
         [Message("system", filled.system), Message("user", filled.user)],
@@ -47,11 +47,6 @@ async def ask_model(answer: str, sources: Sequence[str], chat: ChatModel, settin
         return read_verdict(reply.text, cut_off=reply.finish_reason == "length")
     except ValueError as error:
         raise ProviderResponseError(f"{chat.name}: {error}") from None
-
-
-def _quoted(text: str) -> str:
-    """As a JSON string: on one line, and no text can end its own string and pose as a verdict."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 # --- the reply ------------------------------------------------------------------------------------------------------
