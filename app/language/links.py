@@ -79,7 +79,7 @@ def unfinished(text: str) -> int:
 
 def _meant(cell: str) -> str:
     if cell[0] == "\\":
-        return MASK if cell[1] in "<>[]()`!&" else cell[1]
+        return MASK if cell[1] in "[]()`!&" else cell[1]
     if cell[0] == "%":
         char = chr(int(cell[1:], 16))
         return char if char.isascii() and (char.isalnum() or char in ":/.@-_") else cell
