@@ -26,7 +26,6 @@ from app.answering.draft import (
     Material,
     answer_from,
     passages_to_check,
-    quote_from,
     settle,
     write_answer,
 )
@@ -111,14 +110,7 @@ async def conclude(notebook: Notebook) -> Outcome:
         run.emit(Token(outcome.draft.text))
         return outcome
     few = windows(material.passages, GATHERED_CHARS) if notebook.forced_conclusion else material.passages
-    try:
-        return await answer_from(run, replace(material, passages=few))
-    except ProviderError as error:
-        run.record.degraded.append(f"the conclusion failed ({error.code}: {error.detail}): it was extracted instead")
-    outcome = await quote_from(run, material)
-    if not run.record.streamed:
-        run.emit(Token(outcome.draft.text))
-    return outcome
+    return await answer_from(run, replace(material, passages=few))
 
 
 def _material(notebook: Notebook) -> Material:

@@ -3,10 +3,9 @@
 Tokens are those of the first attempt, as they come. A further attempt begins with the progress step `retry` and is not
 streamed; the text of the terminal event replaces what was streamed, in any case.
 
-When a model fails: before its first token, the sentences are extracted instead and `degraded` says so. After it, the run
-fails: clients have shown half an answer by then, and not all of them replace it by the terminal event's text. A further
-attempt that fails leaves the answer that there is. Where the budget of the run is what cut the model off, the sentences
-are extracted in any case: such a run ends in the best answer so far.
+When a model fails, wherever it breaks off, the sentences are extracted instead, and `degraded` says so. Where the beginning
+of its text was streamed by then, the progress step `retract` says that this is not the answer. A further attempt that fails
+leaves the answer that there is.
 """
 
 from __future__ import annotations
@@ -91,20 +90,29 @@ Making = Callable[[], Awaitable[Outcome]]
 
 async def write_or_quote(run: Run, write: Making | None, quote: Making, instead: str) -> Outcome:
     """What the model writes, or where there is none, or it fails, a quotation; `instead` says so in `degraded`. Raises
-    ProviderError where the user has seen text that the model began, but for agents (their runs have a budget): what a run
-    has gathered at some cost is not thrown away, and the text of the last event replaces what was streamed."""
+    CairnError where quoting fails."""
     degraded: tuple[str, ...] = ()
     if write is not None:
         try:
             return await write()
         except ProviderError as error:
-            if run.record.streamed and run.record.budget is None:
-                raise
-            degraded = (f"generation failed ({error.code}: {error.detail}): {instead}",)
+            degraded = (give_up_writing(run, error, instead),)
     outcome = await quote()
     if not run.record.streamed:
         run.emit(Token(outcome.draft.text))
     return replace(outcome, degraded=(*outcome.degraded, *degraded))
+
+
+def give_up_writing(run: Run, error: ProviderError, instead: str) -> str:
+    """Tell that the model failed: `retract` where readers have seen text of it, which the last event replaces, else
+    `fallback`. What `degraded` says of it."""
+    if run.record.streamed:
+        run.emit(
+            Progress("retract", 90, "The model broke off: the text so far is not the answer", {"code": error.code})
+        )
+    else:
+        run.emit(Progress("fallback", 90, "The model failed: quoting the sources instead", {"code": error.code}))
+    return f"generation failed ({error.code}: {error.detail}): {instead}"
 
 
 # --- with a model ---------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -69,8 +70,10 @@ def chat_frames(request: HTTPConnection) -> FramesOf:
 
 
 def _done(event: Answered, shown: str) -> dict[str, Any]:
-    """The answer, and what a client needs to go on. `answer`: the checked text where it is not what was streamed, else null."""
+    """The answer, and what a client needs to go on. `answer`: the checked text where it is not what was streamed, which
+    `replaced` says as well, else null."""
     answer = event.answer
+    replaced = answer.answer.strip() != shown.strip()
     return {
         "type": "done",
         "is_grounded": answer.grounded,
@@ -79,7 +82,10 @@ def _done(event: Answered, shown: str) -> dict[str, Any]:
         "iterations": answer.route.get("iterations", 1),
         "query_complexity": query_complexity(answer),
         "is_summarization": bool(answer.route.get("is_summarization", False)),
-        "answer": None if answer.answer.strip() == shown.strip() else answer.answer,
+        "answer": answer.answer if replaced else None,
+        "replaced": replaced,
+        "coverage": asdict(answer.coverage),
+        "degraded": list(answer.degraded),
         "message_id": str(event.message_id) if event.message_id else None,
         "session_id": answer.session_id,
         "run_id": str(answer.run_id),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any, get_args
 from uuid import UUID
 
@@ -11,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 from starlette.requests import HTTPConnection, Request
 
 from app.api import problems
-from app.api.asking import begin, finish, stream
+from app.api.asking import FramesOf, begin, finish, stream
 from app.api.models import (
     COLLECTION_EXAMPLE,
     ID_EXAMPLE,
@@ -115,6 +114,7 @@ _ANSWER = {
     "insufficiencies": [], "coverage": {"complete": False, "read": 5, "of": 140, "unit": "passages"},
     "route": {"strategy": "fast"}, "degraded": [],
     "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0}, "grounding": None,
+    "replaced": False,
 }  # fmt: skip
 
 
@@ -140,6 +140,9 @@ class AnswerOut(BaseModel):
     run_id: UUID
     timings_ms: dict[str, float]
     grounding: Grounding | None = Field(description="The check behind `grounded`, sentence by sentence; null: none.")
+    replaced: bool = Field(
+        False, description="In a stream: `answer` is not the text of the `token` events; show it instead of them."
+    )
 
 
 EVENTS = ("run", "progress", "sources", "token", "answer", "error", "cancelled")
@@ -162,13 +165,14 @@ async def query(body: QueryBody, request: Request, services: ServicesDep, runnin
     """An answer whose citations stand in the documents. Leaving cancels the run, unless it is `resumable`.
 
     As a stream: `run`, then `progress`, `sources` and `token`, then exactly one of `answer` (the body of the JSON
-    answer), `error` (a problem) or `cancelled`."""
+    answer), `error` (a problem) or `cancelled`. Its text counts: where `replaced` is true, what the tokens said is not the
+    answer."""
     question = _question(body, services)
     await get_collection(services, question.collection)  # while the status can still say 404
     named = body.run_id is not None
     task = await begin(running, services, question, resumable=body.resumable, named=named)
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
-        return stream(request, task, partial(query_frames, request))
+        return stream(request, task, query_frames(request))
     answered = await finish(request, task)
     return Response(answer_out(answered.answer).model_dump_json(), media_type="application/json")
 
@@ -188,12 +192,17 @@ def _question(body: QueryBody, services: Services) -> Question:
 # --- as JSON ----------------------------------------------------------------------------------------------------------
 
 
-def answer_out(answer: Answer) -> AnswerOut:
-    same = {name: getattr(answer, name) for name in AnswerOut.model_fields if name not in ("citations", "sources")}
+OF_THE_SURFACE = ("citations", "sources", "replaced")
+"""Fields that an answer has in another shape, or not at all."""
+
+
+def answer_out(answer: Answer, *, replaced: bool = False) -> AnswerOut:
+    """`replaced`: its text is not what was streamed."""
+    same = {name: getattr(answer, name) for name in AnswerOut.model_fields if name not in OF_THE_SURFACE}
     citations = [
         CitationOut(**{name: getattr(item, name) for name in CitationOut.model_fields}) for item in answer.citations
     ]
-    return AnswerOut(**same, citations=citations, sources=sources_out(answer.sources))
+    return AnswerOut(**same, citations=citations, sources=sources_out(answer.sources), replaced=replaced)
 
 
 def sources_out(passages: Any) -> list[SourceOut]:
@@ -204,9 +213,20 @@ def sources_out(passages: Any) -> list[SourceOut]:
 # --- as a stream ------------------------------------------------------------------------------------------------------
 
 
-def query_frames(request: HTTPConnection, event: Event) -> list[Frame]:
-    """What /query streams of an event."""
-    return [_frame(request, event)]
+def query_frames(request: HTTPConnection) -> FramesOf:
+    """What /query streams of the events of one run."""
+    shown = ""
+
+    def render(event: Event) -> list[Frame]:
+        nonlocal shown
+        if isinstance(event, Token):
+            shown += event.text
+        if isinstance(event, Answered):
+            replaced = event.answer.answer.strip() != shown.strip()
+            return [Frame("answer", answer_out(event.answer, replaced=replaced), terminal=True)]
+        return [_frame(request, event)]
+
+    return render
 
 
 def _frame(request: HTTPConnection, event: Event) -> Frame:
@@ -222,9 +242,8 @@ def _frame(request: HTTPConnection, event: Event) -> Frame:
             return Frame("sources", {"sources": found})
         case Token():
             return Frame("token", {"text": event.text})
-        case Answered():
-            return Frame("answer", answer_out(event.answer), terminal=True)
         case Failed():
             return error_frame(request, event.error)
         case Cancelled():
             return Frame("cancelled", {"run_id": str(event.run_id)}, terminal=True)
+    raise AssertionError(f"{type(event).__name__} is rendered by its caller")

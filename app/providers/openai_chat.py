@@ -226,7 +226,7 @@ class OpenAIChat:
             raise (failed if why is None else _RefusedError(failed, explained=why)) from None
         except Exception as error:
             raise provider_error(error, self.name, self._key) from None
-        self._require(text, finish)
+        self._require_whole(text, finish)
         return Completion(storable(text), finish, usage, model if isinstance(model, str) else self.name)
 
     def _require(self, text: object, finish: object) -> None:
@@ -234,6 +234,12 @@ class OpenAIChat:
             raise ProviderResponseError(f"{self.name}: the reply breaks off (no finish reason)")
         if not isinstance(text, str) or not text.strip():
             raise ProviderResponseError(f"{self.name}: empty reply (finish reason {finish[:40]})", blames_server=False)
+
+    def _require_whole(self, text: object, finish: object) -> None:
+        """Of a reply that is read as a whole: one that a filter ended may stop anywhere."""
+        self._require(text, finish)
+        if finish == "content_filter":
+            raise ProviderResponseError(f"{self.name}: a content filter cut the reply off", blames_server=False)
 
     async def stream(
         self,
@@ -318,7 +324,7 @@ class OpenAIChat:
         if _field(said, "tool_calls"):
             self._tools = self._tools or "native"  # also where the token limit has cut off what it called
         elif not calls:
-            self._require(text, finish)
+            self._require_whole(text, finish)
         protocol: ToolProtocol = "native"
         if not calls and text and (calls := read_calls(text, names, cut_off=finish == "length")):
             calls = tuple(call for call in calls if call.name in names)

@@ -8,7 +8,7 @@ v2 rerank. Unscripted requests get a good, deterministic answer; `script` says w
 Kinds of reply for every endpoint: ok (after `seconds`), 401 (repeats the key), 429, quota (429 for good), 500, 502
 (HTML), disconnect, stall, malformed (broken JSON), wrong_shape, html_200, 400, refuse (400 that names `field`).
 Chat: empty, length, length_empty, no_finish. Its streams: error_first; after two words cut, error_chunk, bad_chunk,
-odd_chunk, stall_late; at the end silent_end; drip (a word per 0.2 s).
+odd_chunk, garbage, stall_late; at the end silent_end; drip (a word per 0.2 s); endless (one full stop after the other).
 With `tools` in a request: `server.tools` says whether it answers by tool calls (native), refuses them, ignores them, or
 answers in words that call them (words). With a `response_format`: `server.formats` has those that it takes. What the script
 says in words is rendered as tool calls, or as the JSON that is asked for (rendering.py), so that one script plays both ways.
@@ -55,6 +55,7 @@ class ScriptedServer:
         self.released = threading.Event()  # ends every stall
         self.tools = "native"
         self.formats = {"json_schema", "json_object"}
+        self.streams: Reply | None = None  # what becomes of every stream that the script says nothing of
         self.hung_up = 0  # clients that closed their connection before the end of a reply
         self._script: deque[Reply] = deque()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -74,8 +75,10 @@ class ScriptedServer:
         """Say what becomes of the next requests, in order."""
         self._script.extend(Reply(reply) if isinstance(reply, str) else reply for reply in replies)
 
-    def next_reply(self) -> Reply:
-        return self._script.popleft() if self._script else Reply()
+    def next_reply(self, *, stream: bool) -> Reply:
+        if self._script:
+            return self._script.popleft()
+        return self.streams if stream and self.streams else Reply()
 
     def __enter__(self) -> ScriptedServer:
         self._thread.start()
@@ -108,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.scripted.requests.append(Received(self.path, headers, body))
-        reply = self.scripted.next_reply()
+        reply = self.scripted.next_reply(stream=bool(body.get("stream")))
         try:
             if reply.seconds:
                 self.scripted.released.wait(reply.seconds)
@@ -234,8 +237,15 @@ class _Handler(BaseHTTPRequestHandler):
             case "odd_chunk":
                 self._event({"foo": 1})
                 self._chunk(b"")
+            case "garbage":
+                self._chunk(b'data: {"choices": [{"delta": {"content": "\xff\xfe\x00\xc3\n\n')
+                self._chunk(b"")
             case "stall_late":
                 self._stall()
+            case "endless":
+                until = time.monotonic() + patience(60)
+                while time.monotonic() < until:
+                    self._event(chunk_body("m", {"content": "."}))
             case _:
                 return False
         return True

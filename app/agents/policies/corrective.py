@@ -28,6 +28,7 @@ from app.answering.draft import (
     Material,
     advise,
     attempt_answer,
+    give_up_writing,
     quote_from,
     settle,
 )
@@ -199,13 +200,12 @@ async def _answer(run: Run, material: Material, answers: Answers) -> None:
             answers.add(AnswerMade(material, context, checked))
             return
         except ProviderError as error:
-            reason = f"{error.code}: {error.detail}"
             if answers.best is not None:
                 answers.done = True
-                answers.degraded.append(f"attempt {answers.count} failed ({reason})")
+                answers.degraded.append(f"attempt {answers.count} failed ({error.code}: {error.detail})")
                 return
             answers.quote = True
-            answers.degraded.append(f"generation failed ({reason}): the answer was extracted instead")
+            answers.degraded.append(give_up_writing(run, error, "the answer was extracted instead"))
     outcome = await quote_from(run, material)
     answers.add(AnswerMade(material, context, Checked(outcome.draft, None), outcome))
 

@@ -20,12 +20,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.agents.draft_check import check_answer
+from app.agents.draft_check import check_answer, has_answer
 from app.agents.gaps import Reading, fetch_gaps, in_order, keep_session, normal, open_reading
 from app.agents.loop import work
 from app.answer.context import Context, assemble_with_graph
 from app.answer.refusal import refusal
-from app.answer.reply import complete_part
+from app.answer.reply import complete_sentences
 from app.answering.check import check_settings
 from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from, settle
@@ -131,7 +131,7 @@ class Iterative:
         said = read_pass(reply.value, reply.text, cut_off=cut_off)
         if cut_off:
             run.record.degraded.append(f"pass {number} was cut off at the token limit")
-        if said.answer:
+        if has_answer(said.answer):
             return said, context
         if self.last is None:
             raise ProviderResponseError(f"{chat.name}: the reply has no answer")
@@ -194,7 +194,7 @@ def read_pass(value: Any, text: str, *, cut_off: bool = False) -> Pass:
         said = Pass(
             (before[label.end() :] if label else before).strip()[:ANSWER_CHARS], _gaps(after.splitlines())
         )  # fmt: skip
-    return Pass(complete_part(said.answer), said.gaps[:-1]) if cut_off else said
+    return Pass(complete_sentences(said.answer), said.gaps[:-1]) if cut_off else said
 
 
 def _gaps(lines: Iterable[str]) -> tuple[str, ...]:

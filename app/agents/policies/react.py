@@ -19,6 +19,7 @@ from typing import Final
 
 import structlog
 
+from app.agents.draft_check import has_answer
 from app.agents.endings import ask_back, conclude, give_answer, run_fast
 from app.agents.loop import call_tools, work
 from app.agents.protocol import Decision, Patience, ask_for_calls
@@ -175,7 +176,7 @@ class React:
         said = cut(tidy(_text_of(call, "question" if asks else "answer")), LONGEST_ANSWER)
         if said and asks:
             return ask_back(self.notebook, said)
-        if said and (self.notebook.toolbox.passages or self.notebook.toolbox.facts):
+        if has_answer(said) and (self.notebook.toolbox.passages or self.notebook.toolbox.facts):
             return await give_answer(self.notebook, said)
         return None
 
