@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -182,6 +183,6 @@ def _response(answered: Answered, question: Question, milliseconds: float) -> Ch
 async def _streamed(
     body: ChatRequest, request: Request, running: Running, services: Services, question: Question
 ) -> Response:
-    response = asking.stream(request, await _begin(body, running, services, question), chat_frames(request))
+    response = asking.stream(request, await _begin(body, running, services, question), partial(chat_frames, request))
     response.headers.update(_headers(question))
     return response

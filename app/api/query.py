@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, get_args
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 from starlette.requests import HTTPConnection, Request
 
 from app.api import problems
-from app.api.asking import FramesOf, begin, finish, stream
+from app.api.asking import begin, finish, stream
 from app.api.models import (
     COLLECTION_EXAMPLE,
     ID_EXAMPLE,
@@ -172,7 +173,7 @@ async def query(body: QueryBody, request: Request, services: ServicesDep, runnin
     named = body.run_id is not None
     task = await begin(running, services, question, resumable=body.resumable, named=named)
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
-        return stream(request, task, query_frames(request))
+        return stream(request, task, partial(query_frames, request))
     answered = await finish(request, task)
     return Response(answer_out(answered.answer).model_dump_json(), media_type="application/json")
 
@@ -213,20 +214,9 @@ def sources_out(passages: Any) -> list[SourceOut]:
 # --- as a stream ------------------------------------------------------------------------------------------------------
 
 
-def query_frames(request: HTTPConnection) -> FramesOf:
-    """What /query streams of the events of one run."""
-    shown = ""
-
-    def render(event: Event) -> list[Frame]:
-        nonlocal shown
-        if isinstance(event, Token):
-            shown += event.text
-        if isinstance(event, Answered):
-            replaced = event.answer.answer.strip() != shown.strip()
-            return [Frame("answer", answer_out(event.answer, replaced=replaced), terminal=True)]
-        return [_frame(request, event)]
-
-    return render
+def query_frames(request: HTTPConnection, event: Event) -> list[Frame]:
+    """What /query streams of an event."""
+    return [_frame(request, event)]
 
 
 def _frame(request: HTTPConnection, event: Event) -> Frame:
@@ -242,8 +232,9 @@ def _frame(request: HTTPConnection, event: Event) -> Frame:
             return Frame("sources", {"sources": found})
         case Token():
             return Frame("token", {"text": event.text})
+        case Answered():
+            return Frame("answer", answer_out(event.answer, replaced=event.replaced), terminal=True)
         case Failed():
             return error_frame(request, event.error)
         case Cancelled():
             return Frame("cancelled", {"run_id": str(event.run_id)}, terminal=True)
-    raise AssertionError(f"{type(event).__name__} is rendered by its caller")

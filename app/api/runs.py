@@ -119,7 +119,7 @@ def _place(header: str | None, after: int) -> int:
 
 
 def _frames_of(surface: Surface, request: HTTPConnection) -> FramesOf:
-    return chat_frames(request) if surface == "chat" else query_frames(request)
+    return partial(chat_frames if surface == "chat" else query_frames, request)
 
 
 @router.websocket("/ws/runs/{run_id}")
@@ -192,14 +192,13 @@ async def _left(socket: WebSocket) -> None:
 
 
 async def _send(socket: WebSocket, run_id: str) -> None:
-    code, frames_of = CLOSE_NORMAL, query_frames(socket)
+    code = CLOSE_NORMAL
     with suppress(WebSocketDisconnect, RuntimeError):  # who leaves in the middle is no error
         try:
             async with aclosing(await _watch(services_of(socket), run_id)) as events:
                 async for item in events:
-                    frame = frames_of(item.event)[0]
                     if isinstance(item.event, (Progress, *TERMINAL)):
-                        await socket.send_text(_text(frame))
+                        await socket.send_text(_text(query_frames(socket, item.event)[0]))
         except CairnError as error:
             await socket.send_text(_text(error_frame(socket, error)))
         except (WebSocketDisconnect, RuntimeError):
