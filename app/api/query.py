@@ -142,7 +142,7 @@ class AnswerOut(BaseModel):
     timings_ms: dict[str, float]
     grounding: Grounding | None = Field(description="The check behind `grounded`, sentence by sentence; null: none.")
     replaced: bool = Field(
-        False, description="In a stream: `answer` is not the text of the `token` events; show it instead of them."
+        False, description="Whether `answer` is not the text of the run's `token` events: show it instead of them."
     )
 
 
@@ -175,7 +175,9 @@ async def query(body: QueryBody, request: Request, services: ServicesDep, runnin
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
         return stream(request, task, partial(query_frames, request))
     answered = await finish(request, task)
-    return Response(answer_out(answered.answer).model_dump_json(), media_type="application/json")
+    return Response(
+        answer_out(answered.answer, replaced=answered.replaced).model_dump_json(), media_type="application/json"
+    )
 
 
 def _question(body: QueryBody, services: Services) -> Question:

@@ -123,7 +123,16 @@ def test_the_stream_has_exactly_these_events(stones: Api) -> None:
     assert set(events[0].data) == {"type", "content"}
     assert {frozenset(source) for source in events[-2].data["sources"]} == {frozenset(SOURCE)}
     done = events[-1].data
-    assert set(done) == DONE | {"type", "answer", "replaced", "coverage", "degraded", "message_id", "session_id", "run_id"}
+    assert set(done) == DONE | {
+        "type",
+        "answer",
+        "replaced",
+        "coverage",
+        "degraded",
+        "message_id",
+        "session_id",
+        "run_id",
+    }
     assert done["is_grounded"] is None
     assert done["answered"] in ("yes", "unsure")
     assert done["iterations"] == 1
