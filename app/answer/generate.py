@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from app.answer.cite import Cited, cite, unmarked
 from app.answer.context import Context
@@ -15,11 +14,10 @@ from app.answer.refusal import is_refusal, refusal
 from app.answer.reply import Spoken, complete_sentences, loop_start, tidy
 from app.domain.answer import Draft
 from app.domain.question import Turn
-from app.domain.trace import one_call
 from app.errors import ProviderResponseError
 from app.language.fence import fenced, quoted
 from app.prompts import Prompt, prompt, prompt_part
-from app.providers.protocols import ChatModel, Message, Usage
+from app.providers.protocols import ChatModel, Message
 from app.settings import AnswerSettings
 
 HISTORY_MESSAGES: Final = 5
@@ -62,8 +60,7 @@ async def generate(
     left, and for a reply that is nothing but reasoning. `settings.timeout_seconds` limits the whole, and
     `settings.max_output_tokens` how much of it is read, whatever the server makes of that.
     """
-    begun, spoken = time.perf_counter(), Spoken()
-    reply = _Reply(on_text, settings.max_output_tokens * CHARS_PER_TOKEN)
+    reply, spoken = _Reply(on_text, settings.max_output_tokens * CHARS_PER_TOKEN), Spoken()
     stream = chat.stream(
         _messages(_filled(question, context, feedback, history, task)),
         temperature=temperature,
@@ -73,7 +70,7 @@ async def generate(
     # closed with us: an abandoned answer must not go on costing tokens
     async with aclosing(stream) as deltas:
         async for delta in deltas:
-            reply.finish, reply.usage = delta.finish_reason or reply.finish, delta.usage or reply.usage
+            reply.finish = delta.finish_reason or reply.finish
             reply.heard += len(delta.text)
             reply.add(spoken.hear(delta.text))
             if reply.pieces < FIRST_PIECES:
@@ -82,9 +79,7 @@ async def generate(
                 break
     reply.add(spoken.end())
     reply.unfinished_thought = spoken.thinking
-    seconds = time.perf_counter() - begun
-    spent = one_call(chat.name, reply.usage.input_tokens, reply.usage.output_tokens, seconds, settings.prices)
-    return _draft(chat.name, reply, context, confidence, spent.usage())
+    return _draft(chat.name, reply, context, confidence)
 
 
 # --- the prompt -----------------------------------------------------------------------------------------------------
@@ -125,7 +120,6 @@ class _Reply:
     heard: int = 0
     pieces: int = 0
     finish: str | None = None
-    usage: Usage = field(default_factory=Usage)
     looped: int | None = None
     unfinished_thought: bool = False
     _looked: int = 0
@@ -149,16 +143,16 @@ class _Reply:
         return self.looped is not None
 
 
-def _draft(model: str, reply: _Reply, context: Context, confidence: float, usage: dict[str, Any]) -> Draft:
+def _draft(model: str, reply: _Reply, context: Context, confidence: float) -> Draft:
     text, degraded = _mended(model, reply)
     if not text:
         raise ProviderResponseError(f"{model}: the reply has no text besides reasoning")
     cited = cite(text, context.passages)
     if is_refusal(cited.text, cited=bool(cited.citations)):
         reason = f"The model found no answer in the {len(context.passages)} passages it was given."
-        return Draft(unmarked(cited.text), (), False, 0.0, (reason,), usage, degraded)
+        return Draft(unmarked(cited.text), (), False, 0.0, (reason,), degraded)
     problems = _problems(cited, context) + degraded
-    return Draft(cited.text, cited.citations, True, confidence if cited.citations else 0.0, problems, usage, degraded)
+    return Draft(cited.text, cited.citations, True, confidence if cited.citations else 0.0, problems, degraded)
 
 
 def _mended(model: str, reply: _Reply) -> tuple[str, tuple[str, ...]]:

@@ -37,8 +37,10 @@ from app.providers.protocols import (
     ToolChoice,
     ToolProtocol,
     ToolSpec,
+    Usage,
 )
 from app.providers.reader import json_value, read_calls, without_thought
+from app.providers.requests import begin_request, note_usage
 from app.providers.retry import RetryPolicy, before, now, retried
 
 if TYPE_CHECKING:
@@ -139,6 +141,8 @@ def _response_format(form: str, schema: Schema) -> dict[str, Any]:
 
 class OpenAIChat:
     """ChatModel. Attempts are repeated only until the first chunk of a stream has arrived."""
+
+    reports_requests = True
 
     def __init__(
         self,
@@ -244,6 +248,7 @@ class OpenAIChat:
             self._require(said, finish)
             yield Delta(finish_reason=finish, usage=usage)
         finally:
+            note_usage(usage or Usage())
             await stream.close()
 
     # --- tools --------------------------------------------------------------------------------------------------------
@@ -382,6 +387,7 @@ class OpenAIChat:
         if "system" in self._refused:
             known["messages"] = without_system(known["messages"])
         while True:
+            begin_request()
             try:
                 made = await self._client.chat.completions.create(**known, timeout=within())
                 break
@@ -401,6 +407,7 @@ class OpenAIChat:
             log.info("chat.fields_refused", model=self.name, fields=sorted(dropped))
             self._refused |= dropped
             self._limit_name = next((name for name in _OTHER_LIMIT if name in known), self._limit_name)
+        note_usage(usage_of(made))
         return made
 
     async def _next(self, stream: AsyncStream[ChatCompletionChunk], deadline: float) -> ChatCompletionChunk | None:

@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final, TypeVar
 
 from app.errors import ProviderError, ProviderTimeoutError
+from app.providers.requests import check_repeat
 
 T = TypeVar("T")
 MESSAGE_CHARS: Final = 300
@@ -83,7 +84,8 @@ async def retried(call: Callable[[], Awaitable[T]], *, deadline: float, policy: 
     """Result of the first attempt that succeeds before `deadline`. `call` must raise nothing but ProviderError.
 
     Raises the last ProviderError when it is not retryable, when the attempts are used up, or when the next wait would
-    outlast the deadline. The number of attempts stands in its `extra`.
+    outlast the deadline. The number of attempts stands in its `extra`. Raises BudgetExceededError instead of waiting for an
+    attempt that must not be made.
     """
     policy, failures = policy or RetryPolicy(), 0
     while True:
@@ -95,4 +97,5 @@ async def retried(call: Callable[[], Awaitable[T]], *, deadline: float, policy: 
             pause = policy.wait(failures, error.extra.get("retry_after")) if error.retryable else None
             if pause is None or now() + pause >= deadline:
                 raise
+            check_repeat()
         await asyncio.sleep(pause)

@@ -138,7 +138,7 @@ def _prepare(run: Run) -> None:
 async def _material(run: Run, rounds: Rounds, answers: Answers) -> Material:
     """The relevant passages, reranked, as many as are read."""
     relevant, began = rounds.relevant, time.perf_counter()
-    ranked = await run.deps.searcher.rerank(run.plan.text, relevant)
+    ranked = await run.deps.searcher.rerank(run.plan.text, relevant, run.record.meter(run.settings))
     run.record.spent("rerank", began)
     if ranked.problem:
         rounds.degraded.append(ranked.problem)
