@@ -75,12 +75,14 @@ class ToolSpec:
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A tool that a model wants called, as the model named it. `whole`: the arguments were complete JSON; others were
-    repaired, or read out of words. `id` ties the tool's answer to the call; unique within a message."""
+    repaired, or read out of words. `id` ties the tool's answer to the call; unique within a message. `returned`: what its
+    server wants to see again with the call, when the conversation goes on."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
     whole: bool = True
+    returned: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

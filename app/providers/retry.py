@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Final, TypeVar
 
 from app.errors import ProviderError, ProviderTimeoutError
@@ -41,12 +43,20 @@ def retryable_status(status: int) -> bool:
 
 
 def retry_after(value: str | None) -> float | None:
-    """Seconds that a retry-after header asks for; None when it is absent or gives a date."""
+    """Seconds that a retry-after header asks for, as a number or as the date until when; None when it says neither."""
     try:
         seconds = float(value or "")
     except ValueError:
-        return None
+        seconds = _until(value or "")
     return seconds if 0 <= seconds < float("inf") else None
+
+
+def _until(date: str) -> float:
+    """Seconds until a date of HTTP, 0 where it has passed; NaN where it is none."""
+    try:
+        return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return float("nan")
 
 
 def redacted(text: str, secret: str | None) -> str:
