@@ -20,7 +20,8 @@ from app.api.models import (
     passage_fields,
 )
 from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
-from app.domain.passage import Leg, Mode, SearchRequest, SearchResult
+from app.domain.passage import FusionForm, Leg, Mode, SearchRequest, SearchResult
+from app.domain.plan import WeightMode
 from app.errors import InputError
 from app.service import search as search_service
 from app.settings import Settings
@@ -54,6 +55,11 @@ class SearchBody(Body):
     mode: Mode | None = Field(
         None, description="Shorthand for `legs`; hybrid is the default, text the same without the graph."
     )
+    fusion: FusionForm | None = Field(
+        None,
+        description="How the legs are merged: by scores relative to each leg's best, or by reciprocal ranks. "
+        "Default: the setting retrieve.fusion.",
+    )
     rerank: bool | None = Field(
         None,
         description="Default: the setting rag.rerankingEnabled. Under rerankerProvider auto, a chat model needs true.",
@@ -67,11 +73,28 @@ class SearchBody(Body):
     cache: bool = Field(True, description="false: neither answered from the retrieval cache nor stored in it.")
 
 
+class WeightsOut(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+    text: float = Field(description="Of the vector and the lexical leg together.")
+    graph: float
+    legs: dict[Leg, float] = Field(description="What each leg counted; they sum to 1. One that did not run is missing.")
+    mode: WeightMode = Field(description="ADAPTIVE: neither text nor graph was sure, so neither gave weight away.")
+    fusion: FusionForm
+    reason: str = Field(description="Why the graph was followed or not, and how much it counts.")
+    classifier: str = Field(
+        description="Who decided: names (what the query names), rules or a model (by the type of the question), caller, settings."
+    )
+
+
 class SearchOut(BaseModel):
     model_config = example(
         {
             "results": [PASSAGE_EXAMPLE], "legs_used": ["vector", "lexical"], "legs_failed": {}, "exact": True,
             "from_cache": False, "degraded": [], "reranker": None, "confidence": {"vector": 0.71, "lexical": 0.9},
+            "weights": {"text": 1.0, "graph": 0.0, "legs": {"vector": 0.7, "lexical": 0.3}, "mode": "TEXT_ONLY",
+                        "fusion": "relative_score", "reason": "the question names nothing that the graph could begin with",
+                        "classifier": "names"},
             "timings_ms": {"embed": 6.1, "vector": 2.0, "lexical": 3.4, "total": 14.2}, "trace_id": ID_EXAMPLE,
         }
     )  # fmt: skip
@@ -84,6 +107,9 @@ class SearchOut(BaseModel):
     degraded: list[str] = Field(description="What did not work as asked.")
     reranker: str | None = Field(description="What made the order, or null: the order is that of fusion.")
     confidence: dict[Leg, float] = Field(description="Per leg, 0 to 1.")
+    weights: WeightsOut | None = Field(
+        description="What each leg counted in the order, and why; null: nothing was searched."
+    )
     timings_ms: dict[str, float]
     trace_id: UUID
 
@@ -111,6 +137,7 @@ def _request(body: SearchBody, settings: Settings) -> SearchRequest:
         expand_parents=body.expand_parents,
         model=body.model,
         cache=body.cache,
+        fusion=body.fusion,
     )
 
 

@@ -57,13 +57,17 @@ class ComplexityScore:
     override: str | None = None
 
 
+WeightMode = Literal["HYBRID", "GRAPH_ONLY", "TEXT_ONLY", "ADAPTIVE"]
+"""ADAPTIVE: neither side is sure of what it found, so neither gave weight away."""
+
+
 @dataclass(frozen=True, slots=True)
 class FusionWeights:
     """Text (vector and lexical legs together) against graph, each in 0..1, sum 1."""
 
     text: float
     graph: float
-    mode: Literal["HYBRID", "GRAPH_ONLY", "TEXT_ONLY", "ADAPTIVE"]
+    mode: WeightMode
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,20 @@ from uuid import UUID
 
 from app.domain.ids import new_id
 from app.domain.passage import LEGS, Leg, LegResult, Mode, SearchRequest
+from app.domain.plan import FusionWeights
 from app.domain.principal import Principal
-from app.retrieve.context import SearchContext, SearchDeps
-from app.retrieve.fuse import CONFIDENCE_THRESHOLD, weights_by_type
-from app.retrieve.graph import names_something
+from app.graph.code.symbols import wanted_symbols
+from app.retrieve.context import GraphChoice, SearchContext, SearchDeps
+from app.retrieve.graph import question_keys
 from app.retrieve.operators import parse_operators
 from app.retrieve.rerank import wants_reranking
+from app.retrieve.weights import CONFIDENCE_THRESHOLD, weights_by_type
 from app.settings import Settings
 
 SKIP = 0.15
 """A side, text or graph, with less weight is not asked."""
+LEFT_OUT_BY_SETTINGS = GraphChoice("by the settings, searches do not follow the graph", "settings")
+LEFT_OUT_BY_CALLER = GraphChoice("the caller asked for a search without the graph", "caller")
 
 
 def plan_search(
@@ -32,11 +36,14 @@ def plan_search(
     parsed = parse_operators(request.query)
     choice = deps.reranker.get(settings)
     reranks = wants_reranking(choice, settings, requested=request.rerank, answering=answering)
+    legs, graph_choice = choose_legs(request, parsed.text, settings)
     return SearchContext(
         deps, principal, request, settings,
         text=parsed.text,
         conditions=parsed.conditions,
-        legs=choose_legs(request, parsed.text, settings),
+        legs=legs,
+        graph_choice=graph_choice,
+        fusion=request.fusion or settings.retrieve.fusion,
         whole=max(request.top_k, settings.retrieve.rerank_candidates if reranks and choice.reranker else 0),
         reranker_choice=choice,
         reranks=reranks,
@@ -59,18 +66,40 @@ def legs_of(mode: Mode, settings: Settings) -> tuple[Leg, ...]:
     return (mode,)
 
 
-def choose_legs(request: SearchRequest, text: str, settings: Settings) -> tuple[Leg, ...]:
-    """The retrievers that run, of those requested. `text`: the query without operators.
+def choose_legs(request: SearchRequest, text: str, settings: Settings) -> tuple[tuple[Leg, ...], GraphChoice]:
+    """The retrievers that run, of those requested, and why the graph is among them or not. `text`: the query without operators.
 
     By names, the graph is left out where the query names nothing and the caller did not choose the retrievers. By type, the
     side with a weight below SKIP is left out.
     """
     others = tuple(leg for leg in request.legs if leg != "graph")
-    if others == request.legs or not others:
-        return request.legs
+    if others == request.legs:
+        by_settings = others == default_legs(settings)
+        return others, LEFT_OUT_BY_SETTINGS if by_settings else LEFT_OUT_BY_CALLER
+    if not others or request.explicit:
+        return request.legs, GraphChoice("the caller asked for the graph", "caller")
     if (weights := weights_by_type(request, settings)) is not None:
-        return others if weights.graph < SKIP else ("graph",) if weights.text < SKIP else request.legs
-    return request.legs if request.explicit or names_something(text) else others
+        return _choose_by_type(request, weights, others)
+    return _choose_by_names(request, text, others)
+
+
+def _choose_by_type(
+    request: SearchRequest, weights: FusionWeights, others: tuple[Leg, ...]
+) -> tuple[tuple[Leg, ...], GraphChoice]:
+    kind = request.classification
+    told = f"{kind.type} questions ({kind.reason}) " if kind else "the question "
+    choice = GraphChoice(f"{told}weigh text {weights.text:g} and graph {weights.graph:g}", kind.by if kind else "rules")
+    if weights.graph < SKIP:
+        return others, choice
+    return (("graph",) if weights.text < SKIP else request.legs), choice
+
+
+def _choose_by_names(request: SearchRequest, text: str, others: tuple[Leg, ...]) -> tuple[tuple[Leg, ...], GraphChoice]:
+    if keys := question_keys(text):
+        return request.legs, GraphChoice(f"the question names {', '.join(map(repr, keys[:3]))}", "names")
+    if wanted_symbols(text):
+        return request.legs, GraphChoice("the question names a symbol of code", "names")
+    return others, GraphChoice("the question names nothing that the graph could begin with", "names")
 
 
 def graph_is_unsure(context: SearchContext, found: Mapping[Leg, LegResult]) -> bool:

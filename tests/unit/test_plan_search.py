@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from app.retrieve.context import SearchContext, SearchDeps
 from app.retrieve.fuse import merge_graph
 from app.retrieve.graph import question_keys
 from app.retrieve.plan import choose_legs, default_legs, graph_is_unsure, legs_of
+from app.retrieve.weights import graph_weights
 from app.settings import GraphSettings, RagSettings, Settings
 
 NAMES = Settings()
@@ -31,7 +33,7 @@ def asked(query: str, legs: tuple[Leg, ...] = LEGS, *, explicit: bool = False, k
 
 
 def legs_chosen(request: SearchRequest, settings: Settings) -> tuple[Leg, ...]:
-    return choose_legs(request, request.query, settings)
+    return choose_legs(request, request.query, settings)[0]
 
 
 def planned(request: SearchRequest, legs: tuple[Leg, ...]) -> SearchContext:
@@ -49,9 +51,14 @@ def text(count: int, confidence: float = 0.8) -> tuple[list[Fused], dict[Leg, Le
     return order, {"lexical": LegResult("lexical", (), confidence, True, True)}
 
 
-def order(settings: Settings, request: SearchRequest, found: LegResult, confidence: float = 0.8) -> list[int]:
+def merged(settings: Settings, request: SearchRequest, found: LegResult, confidence: float = 0.8) -> list[Fused]:
     fused, legs = text(5, confidence)
-    return [item.passage_id.int for item in merge_graph(fused, legs, found, request, settings)]
+    weights = graph_weights({**legs, "graph": found}, request, settings)
+    return merge_graph(fused, found, weights, replace(planned(request, LEGS), settings=settings))
+
+
+def order(settings: Settings, request: SearchRequest, found: LegResult, confidence: float = 0.8) -> list[int]:
+    return [item.passage_id.int for item in merged(settings, request, found, confidence)]
 
 
 @pytest.mark.parametrize(
@@ -128,11 +135,9 @@ def test_a_graph_that_is_not_sure_gives_weight_away() -> None:
     """RELATIONAL without entities is .5/.5: worth .5 + .25 of .3 without the shift, less with it."""
     request, found = asked("how?", kind="RELATIONAL"), graph(0.25)
     weight = 0.45 / 0.55
-    fused, legs = text(5)
-    merged = {item.passage_id.int: item for item in merge_graph(fused, legs, found, request, TYPE)}
-    assert merged[100].shares["graph"] == pytest.approx(0.25 * weight)
-    fused, legs = text(5, confidence=0.1)
-    both_low = {item.passage_id.int: item for item in merge_graph(fused, legs, found, request, TYPE)}
+    by_id = {item.passage_id.int: item for item in merged(TYPE, request, found)}
+    assert by_id[100].shares["graph"] == pytest.approx(0.25 * weight)
+    both_low = {item.passage_id.int: item for item in merged(TYPE, request, found, 0.1)}
     assert both_low[100].shares["graph"] == pytest.approx(0.25), "ADAPTIVE: nothing moves"
 
 
