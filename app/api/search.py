@@ -49,7 +49,8 @@ class SearchBody(Body):
     top_k: int = Field(10, ge=1, le=200)
     legs: Annotated[list[Leg], Field(min_length=1)] | None = Field(
         None,
-        description="Default: vector, lexical and (graph.search) graph, which is followed where the query names something; "
+        description="Default: vector, lexical and (graph.search) graph, which is followed where a question names something and "
+        "goes through another one, or names several things; "
         "vector alone when rag.hybridSearchEnabled is off. Named here, the graph is asked about any query.",
     )
     mode: Mode | None = Field(

@@ -47,7 +47,7 @@ class Classification:
 class ComplexityScore:
     """`score` in 0..1 after overrides; `factors` in 0..1 before their weights, by name: query_type,
     entity_count, subquestion_count, keyword_matches, low_confidence. `override`: what raised the score, if anything:
-    "database_meta" or "ambiguous". `reasoning` is a sentence for people.
+    "database_meta", "ambiguous" or "several_steps" (a question through another one). `reasoning` is a sentence for people.
     """
 
     score: float

@@ -10,6 +10,8 @@ from app.domain.passage import LEGS, Leg, LegResult, Mode, SearchRequest
 from app.domain.plan import FusionWeights
 from app.domain.principal import Principal
 from app.graph.code.symbols import wanted_symbols
+from app.language.bridge import asks, bridge
+from app.language.identify import likely_language
 from app.retrieve.context import GraphChoice, SearchContext, SearchDeps
 from app.retrieve.graph import question_keys
 from app.retrieve.operators import parse_operators
@@ -69,8 +71,9 @@ def legs_of(mode: Mode, settings: Settings) -> tuple[Leg, ...]:
 def choose_legs(request: SearchRequest, text: str, settings: Settings) -> tuple[tuple[Leg, ...], GraphChoice]:
     """The retrievers that run, of those requested, and why the graph is among them or not. `text`: the query without operators.
 
-    By names, the graph is left out where the query names nothing and the caller did not choose the retrievers. By type, the
-    side with a weight below SKIP is left out.
+    By names, the graph is followed where a question names something and goes through another question, or names several things;
+    elsewhere it moves what text has found already (docs/adr/0054-routing.md). By type, the side with a weight below SKIP is left
+    out. Retrievers that the caller chose all run.
     """
     others = tuple(leg for leg in request.legs if leg != "graph")
     if others == request.legs:
@@ -95,11 +98,16 @@ def _choose_by_type(
 
 
 def _choose_by_names(request: SearchRequest, text: str, others: tuple[Leg, ...]) -> tuple[tuple[Leg, ...], GraphChoice]:
-    if keys := question_keys(text):
-        return request.legs, GraphChoice(f"the question names {', '.join(map(repr, keys[:3]))}", "names")
+    keys, shown = question_keys(text), ", ".join(map(repr, question_keys(text)[:3]))
     if wanted_symbols(text):
         return request.legs, GraphChoice("the question names a symbol of code", "names")
-    return others, GraphChoice("the question names nothing that the graph could begin with", "names")
+    if not keys:
+        return others, GraphChoice("the question names nothing that the graph could begin with", "names")
+    if inner := bridge(text, likely_language(text)):
+        return request.legs, GraphChoice(f"it goes through another question ({inner!r}) and names {shown}", "names")
+    if len(keys) > 1 and asks(text):
+        return request.legs, GraphChoice(f"the question names several things: {shown}", "names")
+    return others, GraphChoice(f"it names {shown} and goes through no other question, so text finds it", "names")
 
 
 def graph_is_unsure(context: SearchContext, found: Mapping[Leg, LegResult]) -> bool:

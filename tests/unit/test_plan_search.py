@@ -77,13 +77,37 @@ def test_what_a_query_names(query: str, keys: tuple[str, ...]) -> None:
     assert question_keys(query) == keys
 
 
-def test_by_names_the_graph_is_followed_where_the_query_names_something() -> None:
-    assert legs_chosen(asked("Who directed Big Eyes?"), NAMES) == LEGS
-    assert legs_chosen(asked("how many days?"), NAMES) == TEXT
+@pytest.mark.parametrize(
+    ("query", "followed", "reason"),
+    [
+        ("Who is the spouse of the director of Big Eyes?", True, "it goes through another question"),
+        ("Are Big Eyes and Citizen Kane both films?", True, "the question names several things"),
+        ("What does Client.send return?", True, "the question names a symbol of code"),
+        ("Who directed Big Eyes?", False, "goes through no other question"),
+        ("Big Eyes was made after Citizen Kane was.", False, "goes through no other question"),
+        ("how many days?", False, "names nothing"),
+    ],
+)
+def test_by_names_the_graph_is_followed_where_it_pays(query: str, followed: bool, reason: str) -> None:
+    """A chain from a name, or several names in a question; a statement with names is found by its words."""
+    legs, choice = choose_legs(asked(query), query, NAMES)
+    assert legs == (LEGS if followed else TEXT)
+    assert reason in choice.reason
+    assert choice.classifier == "names"
+
+
+def test_what_the_caller_and_the_settings_choose_is_told() -> None:
+    chain = "Who is the spouse of the director of Big Eyes?"
     assert legs_chosen(asked("how many days?", explicit=True), NAMES) == LEGS
     assert legs_chosen(asked("how many days?", ("graph",)), NAMES) == ("graph",)
-    assert legs_chosen(asked("Who directed Big Eyes?", TEXT), NAMES) == TEXT
-    assert legs_chosen(asked("Who directed Big Eyes?", kind="PROCEDURAL"), NAMES) == LEGS, "types do not decide"
+    assert legs_chosen(asked(chain, TEXT), NAMES) == TEXT
+    assert legs_chosen(asked("how many days?", kind="RELATIONAL"), NAMES) == TEXT, "types do not decide"
+    assert choose_legs(asked(chain, TEXT), chain, NAMES)[1].classifier == "caller"
+    assert (
+        choose_legs(asked(chain, TEXT), chain, Settings(graph=GraphSettings(search=False)))[1].classifier == "settings"
+    )
+    assert choose_legs(asked(chain, explicit=True), chain, NAMES)[1].classifier == "caller"
+    assert choose_legs(asked(chain, kind="RELATIONAL"), chain, TYPE)[1].classifier == "rules"
 
 
 @pytest.mark.parametrize(
