@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from app.answer.confidence import decide
@@ -151,9 +151,9 @@ def _understood(plan: QueryPlan) -> Mapping[str, Any]:
 
 
 def run_trace(
-    record: Record, terminal: Event, *, tenant_id: int, started_at: datetime, settings_revision: str
+    record: Record, terminal: Event | None, *, tenant_id: int, started_at: datetime, settings_revision: str
 ) -> RunTrace:
-    """The trace of a run, however far it got, with its terminal event.
+    """The trace of a run, however far it got, with its terminal event; None: it is under way.
 
     A run may search several times. Its first search has the legs vector, lexical and fused; those of the n-th are named
     vector#n, lexical#n and fused#n, and `plan.searches[n - 1]` says what was searched and why. `merged` is the list that was
@@ -174,7 +174,7 @@ def run_trace(
         collections=(question.collection,),
         question=question.text,
         settings_revision=settings_revision,
-        outcome="ok" if answer else "error" if isinstance(terminal, Failed) else "cancelled",
+        outcome=_outcome(terminal),
         strategy=record.route.strategy if record.route else None,
         plan=_plan(record, answer),
         timings_ms=answer.timings_ms if answer else stage_timings(record),
@@ -189,6 +189,17 @@ def run_trace(
         legs=_legs(searches, record.merged),
         session_id=question.session_id,
     )
+
+
+def _outcome(terminal: Event | None) -> Literal["ok", "error", "cancelled", "running"]:
+    match terminal:
+        case None:
+            return "running"
+        case Answered():
+            return "ok"
+        case Failed():
+            return "error"
+    return "cancelled"
 
 
 def _usage(record: Record) -> dict[str, Any]:

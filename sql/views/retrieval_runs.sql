@@ -40,7 +40,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.kind IS 'search (passages were wanted) 
 COMMENT ON COLUMN analyst.retrieval_runs.collections IS 'Names of the collections that were searched.';
 COMMENT ON COLUMN analyst.retrieval_runs.question IS 'What was asked.';
 COMMENT ON COLUMN analyst.retrieval_runs.strategy IS 'How the question was answered; null for a plain search.';
-COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error or cancelled.';
+COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error, cancelled; running while it is under way, and of a process that died until the next upkeep.';
 COMMENT ON COLUMN analyst.retrieval_runs.error IS 'Why it failed; null otherwise.';
 COMMENT ON COLUMN analyst.retrieval_runs.total_ms IS 'Time from start to end, in milliseconds; null where it was not measured.';
 COMMENT ON COLUMN analyst.retrieval_runs.timings_ms IS 'Time of each stage, in milliseconds (JSON object).';
