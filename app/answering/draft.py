@@ -111,7 +111,7 @@ def give_up_writing(run: Run, error: ProviderError, instead: str) -> str:
     `fallback`. What `degraded` says of it."""
     if run.record.streamed:
         run.emit(
-            Progress("retract", 90, "The model broke off: the text so far is not the answer", {"code": error.code})
+            Progress("retract", 90, "The model broke off; this is what the sources say instead", {"code": error.code})
         )
     else:
         run.emit(Progress("fallback", 90, "The model failed: quoting the sources instead", {"code": error.code}))
