@@ -110,11 +110,9 @@ def give_up_writing(run: Run, error: ProviderError, instead: str) -> str:
     """Tell that the model failed: `retract` where readers have seen text of it, which the last event replaces, else
     `fallback`. What `degraded` says of it."""
     if run.record.streamed:
-        run.emit(
-            Progress("retract", 90, "The model broke off; this is what the sources say instead", {"code": error.code})
-        )
+        run.emit(Progress("retract", 90, "The model broke off; this is what the sources say instead"))
     else:
-        run.emit(Progress("fallback", 90, "The model failed: quoting the sources instead", {"code": error.code}))
+        run.emit(Progress("fallback", 90, "The model failed: quoting the sources instead"))
     return f"generation failed ({error.code}: {error.detail}): {instead}"
 
 

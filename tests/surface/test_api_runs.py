@@ -279,7 +279,8 @@ def test_killed_process_leaves_failed_runs_with_their_traces_to_the_other(
         chat.script(LONG, LONG)
         plain = str(uuid4())
         with one.client.stream("POST", "/query", json={**QUESTION, "stream": True, "run_id": plain}) as stream:
-            assert next(read_events(stream)).data["run_id"] == plain
+            reading = read_events(stream)
+            assert next(reading).data["run_id"] == plain
             run_id, read = start(one)
             assert two.client.get(f"/traces/{run_id}").json()["outcome"] == "running"
             two.await_until(lambda: two.client.get(f"/traces/{plain}").status_code == 200)
