@@ -276,7 +276,8 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 REPLIES = st.sampled_from(
     [
-        "GROUNDED: YES", "GROUNDED: YES\nSCORE: 0.6", "GROUNDED: NO\nSCORE: 0.95", "GROUNDED: NO\nSCORE: 0.1\nISSUES:\n- the tower",
+        "GROUNDED: YES", "GROUNDED: YES\nSCORE: 0.6", "GROUNDED: NO\nSCORE: 0.95",
+        "GROUNDED: NO\nSCORE: 0.1\nISSUES:\n- the tower",
         "GROUNDED: YES\nSCORE: 1\nISSUES:\n- the tower is higher", "nonsense", "GROUNDED: NO",
         "GROUNDED: YES\nISSUES:\n- All claims are supported.",
     ]

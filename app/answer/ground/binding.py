@@ -21,6 +21,7 @@ from app.answer.ground.places import (
     stem,
     subject_stems,
 )
+from app.language.dates import is_month
 from app.language.lexicon import every
 from app.language.numbers import Quantity, rounds, same
 from app.language.text import fold
@@ -239,6 +240,48 @@ def _stands_in(words: Sequence[str], name: _Name) -> bool:
 
 def _passive(words: Sequence[str]) -> bool:
     return not _PASSIVE.isdisjoint(map(fold, words))
+
+
+SAME_SLOT: Final = 0.8
+"""Share of a sentence's other words that a place has, for another name in the same slot to contradict it."""
+
+
+def substituted(sentence: str, nearest: Sequence[SourceText], weigh: Weigh) -> str:
+    """A name where the place that says the rest has another one, beside the same word: "the province of Arctic" where the source
+    says "the province of Poland", though Arctic stands elsewhere."""
+    words = _WORD.findall(sentence)
+    said = frozenset(map(fold, words))
+    for at, word in enumerate(words):
+        if at == 0 or not word[0].isupper() or is_month(word) or not (own := _stems(word)):
+            continue
+        rest = subject_stems(" ".join((*words[:at], *words[at + 1 :]))) - own
+        whole = sum(map(weigh, rest))
+        like = [
+            one for one in nearest if not one.cells and len(rest) > 1 and _share(rest, one, weigh) >= SAME_SLOT * whole
+        ]
+        if any(own & (subject_stems(one.text) | one.around) for one in like):
+            continue
+        if other := next((found for one in like if (found := _in_slot(words, at, said, one.text))), ""):
+            return f"{word} where the source says {other}"
+    return ""
+
+
+def _share(wanted: frozenset[str], source: SourceText, weigh: Weigh) -> float:
+    return sum(weigh(one) for one in wanted & subject_stems(source.text))
+
+
+def _in_slot(words: Sequence[str], at: int, said: frozenset[str], text: str) -> str:
+    """The word with a capital that the text has beside the word which stands beside the one at `at`."""
+    left = fold(words[at - 1])
+    right = fold(words[at + 1]) if at + 1 < len(words) else ""
+    told = _WORD.findall(text)
+    for here, word in enumerate(told):
+        beside = (here > 0 and fold(told[here - 1]) == left) or (
+            right and here + 1 < len(told) and fold(told[here + 1]) == right
+        )
+        if beside and word[0].isupper() and fold(word) not in said and _stems(word) and not is_month(word):
+            return word
+    return ""
 
 
 def crossed(sentence: str, nearest: Sequence[SourceText]) -> str:

@@ -38,6 +38,7 @@ invented number has at most."""
 BELOW: Final = 0.01
 """By how much the score of an answer that is not grounded stays below the threshold."""
 NO_CLAIM: Final = "the answer makes no claim that can be checked"
+NO_SOURCES: Final = "There are no sources."
 UNSTATED: Final[tuple[tuple[ProblemKind, str]]] = (("unstated", "not supported by the sources"),)
 
 
@@ -100,7 +101,11 @@ async def ground(
     """
     texts = [passage.content for passage in sources]
     if not any(text.strip() for text in texts):
-        return Grounding(False, 0.0, "fast", 0.0, ("There are no sources.",))
+        unheld = tuple(
+            SentenceSupport(*span, 0.0, False, issues=(NO_SOURCES,), kinds=("unstated",))
+            for span in split_sentences(without_marks(answer))
+        )
+        return Grounding(False, 0.0, "fast", 0.0, (NO_SOURCES,), unheld)
     checked, evident = await _check(answer, sources, texts, embedder)
     if not checked.claims:
         return Grounding(None, None, None, degraded=(NO_CLAIM,))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.answer.ground.binding import SourceText, crossed, other_fact, other_value, swapped
+from app.answer.ground.binding import SourceText, crossed, other_fact, other_value, substituted, swapped
 from app.answer.ground.facts import Facts, Readings, check_facts, read_facts
 from app.answer.ground.places import Cell, cells_of, places_of, stem, subject_stems
 from app.answer.ground.turned import SPEAKER, turned
@@ -194,7 +194,8 @@ def gather_evidence(sentence: str, sources: Sources, *, capitals: bool = True) -
         speaker=len(about) / len(said) if said else 0.0,
         numbers=facts.missing,
         names=tuple(one[0] for one in unknown if _is_name(one, sources, best)),
-        turned=turned(sentence, said, [one.words for one in best]) or _tied_otherwise(sentence, nearest, sources),
+        turned=turned(sentence, said, [one.words for one in best])
+        or _tied_otherwise(sentence, nearest, sources, capitals=capitals),
         commands=tuple(
             c for c in _COMMANDS if _spoken(c, said) and not any(_spoken(c, s.words) for s in sources.sentences)
         ),
@@ -211,12 +212,13 @@ def _facts_of(source: SourceText) -> Facts:
     )
 
 
-def _tied_otherwise(sentence: str, nearest: Sequence[SourceText], sources: Sources) -> str:
+def _tied_otherwise(sentence: str, nearest: Sequence[SourceText], sources: Sources, *, capitals: bool) -> str:
     return (
         other_fact(sentence, nearest, sources.rarity)
         or other_value(sentence, sources.rows)
         or swapped(sentence, nearest)
         or crossed(sentence, nearest)
+        or (substituted(sentence, nearest, sources.rarity) if capitals else "")
     )
 
 
