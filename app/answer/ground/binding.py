@@ -274,7 +274,7 @@ def _in_slot(words: Sequence[str], at: int, said: frozenset[str], text: str) -> 
     """The word with a capital that the text has beside the word which stands beside the one at `at`."""
     left = fold(words[at - 1])
     right = fold(words[at + 1]) if at + 1 < len(words) else ""
-    told = _WORD.findall(text)
+    told: list[str] = _WORD.findall(text)
     for here, word in enumerate(told):
         beside = (here > 0 and fold(told[here - 1]) == left) or (
             right and here + 1 < len(told) and fold(told[here + 1]) == right
