@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-group = typer.Typer(rich_markup_mode=None, help="Measure retrieval and routing, compare runs, tune fusion.")
+group = typer.Typer(rich_markup_mode=None, help="Measure retrieval, answers and routing, compare runs, tune settings.")
 
 
 class EvalMode(StrEnum):
@@ -197,6 +197,34 @@ def optimize(
 
 
 @group.command()
+def replay(
+    changes: Annotated[
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE,...", help="A setting and what to try; several: all combinations."),
+    ],
+    collection: Annotated[
+        str | None, typer.Option("--collection", "-c", metavar="NAME", help="Only questions asked of it.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many judged runs, newest first.")] = 500,
+    with_model: Annotated[
+        bool, typer.Option("--with-model", help="Let the chat model take part, at its price; else answers are quoted.")
+    ] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Put the better settings into the settings file; never if they are not.")
+    ] = False,
+    json: JsonFile = None,
+) -> int:
+    """Ask rated questions again with other settings."""
+    from app.commands import evaluations
+    from app.settings.changes import read_value
+
+    tried: dict[str, list[Any]] = {}
+    for key, values in _assignments(changes, "--set").items():
+        tried[key] = list(map(read_value, values))
+    return _run(evaluations.replay(tried, collection, limit, json, with_model=with_model, keep=write))
+
+
+@group.command()
 def groundedness(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help="Files (or folders of files) *.jsonl of labelled responses.")
@@ -215,10 +243,15 @@ def groundedness(
 
 def _conditions(texts: Sequence[str]) -> dict[str, frozenset[str]]:
     """Raises BadParameter."""
+    return {name: frozenset(values) for name, values in _assignments(texts, "--where").items()}
+
+
+def _assignments(texts: Sequence[str], option: str) -> dict[str, list[str]]:
+    """Raises BadParameter."""
     pairs = [text.partition("=") for text in texts]
     if any(not name or not values for name, _, values in pairs):
-        raise typer.BadParameter("wanted FIELD=VALUE or FIELD=VALUE,VALUE", param_hint="--where")
-    return {name: frozenset(values.split(",")) for name, _, values in pairs}
+        raise typer.BadParameter("wanted NAME=VALUE or NAME=VALUE,VALUE", param_hint=option)
+    return {name: values.split(",") for name, _, values in pairs}
 
 
 def _run(work: Coroutine[Any, Any, int]) -> int:

@@ -18,6 +18,7 @@ from app.evals.datasets import RetrievalSet
 from app.evals.optimize import SearchReport
 from app.evals.routing import RoutingReport
 from app.service import evaluation
+from app.service import replay as replaying
 from app.service.evaluation import Corpora
 from app.settings import SettingsStore, read_environment
 from app.wiring import Services, open_models
@@ -193,6 +194,29 @@ def _as_json(one: AgentsRun) -> dict[str, Any]:
             for query_id, asked in one.answers.items()
         },
     }
+
+
+# --- what users said of answers -----------------------------------------------------------------------------------------
+
+
+async def replay(
+    tried: Mapping[str, Sequence[Any]], collection: str | None, limit: int, json: Path | None, *, with_model: bool,
+    keep: bool,
+) -> int:  # fmt: skip
+    """Exit code 1 where settings were to be written and are not better. Raises InputError where too little was judged."""
+    async with services() as opened:
+        with progress("Asking rated questions again", None) as step:
+            found = await replaying.replay_feedback(
+                opened, tried, step, collection=collection, limit=limit, with_model=with_model
+            )
+        written = keep and replaying.write_chosen(opened, found)
+    if json:
+        write_json(json, {**asdict(found), "better": found.chosen.better, "written": written})
+    if str(json) != "-":
+        tables.replayed(found, written=written)
+    for problem in found.problems:
+        note(f"warning: {problem}")
+    return 1 if keep and not written else 0
 
 
 # --- routing: an embedding model and no database --------------------------------------------------------------------------
