@@ -48,6 +48,9 @@ Where = Annotated[
     list[str] | None,
     typer.Option("--where", metavar="FIELD=VALUE,...", help="Only questions whose field is one of the values."),
 ]
+Floor = Annotated[
+    Path | None, typer.Option("--floor", metavar="FILE", help="Least means as JSON; exit code 1 where a run is below.")
+]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write JSON; - is stdout.")]
 Run = Annotated[
     str, typer.Argument(metavar="RUN", help="Id of a run, or its last characters, as cairn eval list shows.")
@@ -69,13 +72,14 @@ def retrieval(
     json: JsonFile = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a chart: FILE.svg or FILE.html.")] = None,
     name: Annotated[str, typer.Option(metavar="TEXT", help="Kept with the runs.")] = "",
+    floor: Floor = None,
 ) -> int:
     """Search the queries of data sets and judge what is found."""
     from app.commands import evaluations
     from app.service.evaluation import Corpora
 
     corpora = Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
-    return _run(evaluations.retrieval(corpora, mode.value, name, json, plot))
+    return _run(evaluations.retrieval(corpora, mode.value, name, json, plot, floor))
 
 
 @group.command()
@@ -101,6 +105,7 @@ def agents(
     by: Annotated[str, typer.Option(metavar="FIELD", help="Figures for each value of a field of the questions.")] = "",
     json: JsonFile = None,
     name: Annotated[str, typer.Option(metavar="TEXT", help="Kept with the runs.")] = "",
+    floor: Floor = None,
 ) -> int:
     """Answer questions by a strategy; judge answers."""
     from app.commands import evaluations
@@ -110,7 +115,7 @@ def agents(
         paths, collection, split, limit_queries, index=not no_index, fresh=fresh, where=_conditions(where or ()),
         sample=sample, seed=seed, withhold=withhold, template=ask,
     )  # fmt: skip
-    return _run(evaluations.agents(corpora, strategy.value, name, json, by))
+    return _run(evaluations.agents(corpora, strategy.value, name, json, by, floor))
 
 
 @group.command()

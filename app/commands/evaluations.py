@@ -15,6 +15,7 @@ from app.errors import InputError
 from app.evals import chart, report
 from app.evals.agents import AgentsRun
 from app.evals.datasets import RetrievalSet
+from app.evals.floors import Floors, load_floors
 from app.evals.optimize import SearchReport
 from app.evals.routing import RoutingReport
 from app.service import evaluation
@@ -24,9 +25,13 @@ from app.settings import SettingsStore, read_environment
 from app.wiring import Services, open_models
 
 
-async def retrieval(corpora: Corpora, mode: str, name: str, json: Path | None, plot: Path | None) -> int:
-    """Exit code 1 when part of the search failed for some query: the figures are not what they seem."""
+async def retrieval(
+    corpora: Corpora, mode: str, name: str, json: Path | None, plot: Path | None, floor: Path | None = None
+) -> int:
+    """Exit code 1 when part of the search failed for some query, which makes the figures not what they seem, or a figure is below
+    its floor."""
     check_plot(plot)
+    least = load_floors(floor) if floor else None
     sets = evaluation.load_sets(corpora)
     runs: list[tuple[EvalRun, list[EvalResult]]] = []
     async with services() as opened:
@@ -45,7 +50,16 @@ async def retrieval(corpora: Corpora, mode: str, name: str, json: Path | None, p
     problems = [f"{run.data_set}, {run.mode}: {problem}" for run, _ in runs for problem in run.degraded]
     for problem in problems:
         note(f"warning: {problem}")
-    return 1 if problems else 0
+    fallen = tell_fallen(least, [run for run, _ in runs])
+    return 1 if problems or fallen else 0
+
+
+def tell_fallen(least: Floors | None, runs: Sequence[EvalRun]) -> bool:
+    """Whether a figure is below its floor. Raises InputError for runs that have none."""
+    fallen = least.below(runs) if least else []
+    for figure in fallen:
+        note(f"below the floor: {figure}")
+    return bool(fallen)
 
 
 async def prepare(opened: Services, data: RetrievalSet, collection: str, corpora: Corpora) -> None:
@@ -116,8 +130,12 @@ async def optimize(corpora: Corpora, json: Path | None) -> int:
 # --- answers of a strategy ----------------------------------------------------------------------------------------------
 
 
-async def agents(corpora: Corpora, strategy: str, name: str, json: Path | None, group_by: str = "") -> int:
-    """Exit code 1 when the run of some question failed: the figures are not what they seem."""
+async def agents(
+    corpora: Corpora, strategy: str, name: str, json: Path | None, group_by: str = "", floor: Path | None = None
+) -> int:
+    """Exit code 1 when the run of some question failed, which makes the figures not what they seem, or a figure is below its
+    floor."""
+    least = load_floors(floor) if floor else None
     sets = [(data, evaluation.load_answers(data), collection) for data, collection in evaluation.load_sets(corpora)]
     measured: list[AgentsRun] = []
     async with services() as opened:
@@ -141,7 +159,8 @@ async def agents(corpora: Corpora, strategy: str, name: str, json: Path | None, 
     for one in measured:
         for problem in one.run.degraded:
             note(f"{one.run.data_set}: {problem}")
-    return 1 if any(asked.error for one in measured for asked in one.answers.values()) else 0
+    fallen = tell_fallen(least, [one.run for one in measured])
+    return 1 if fallen or any(asked.error for one in measured for asked in one.answers.values()) else 0
 
 
 async def calibrate(corpora: Corpora, json: Path | None, *, withhold: bool, keep: bool, reset: bool) -> int:

@@ -164,7 +164,7 @@ def list_alternatives(present: Settings, tried: Mapping[str, Sequence[Any]]) -> 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A question asked again: passages in the order in which they were read, then those that were only found."""
+    """A question asked again: the passages found, best first."""
 
     answer: Answer
     passages: tuple[Passage, ...]

@@ -140,8 +140,14 @@ async def _ask_again(
     )  # fmt: skip
     record = Record(asked)
     made = await answer(asked, deps if with_model else replace(deps, chat=None), record, lambda event: None)
-    found: tuple[Passage, ...] = tuple(passage for item in record.searches for passage in item.result.passages)
-    return replay.Replayed(made, (*made.sources, *found))
+    return replay.Replayed(made, _in_order(record))
+
+
+def _in_order(record: Record) -> tuple[Passage, ...]:
+    """What was found, best first: as several searches were merged, else as they came."""
+    found = {passage.passage_id: passage for item in record.searches for passage in item.result.passages}
+    merged = record.merged.passage_ids if record.merged else ()
+    return tuple({key: found[key] for key in (*merged, *found) if key in found}.values())
 
 
 def _problems(
