@@ -121,8 +121,8 @@ def agents(
 @group.command()
 def calibrate(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Folders with judged questions, as for agents.")
-    ],
+        list[Path] | None, typer.Argument(metavar="PATH...", help="Folders with judged questions, as for agents.")
+    ] = None,
     collection: Annotated[
         str | None,
         typer.Option("--collection", "-c", metavar="NAME", help="The collection that is asked, as it stands."),
@@ -136,14 +136,23 @@ def calibrate(
     ask: Annotated[
         str, typer.Option(metavar="TEXT", help="How questions about files are asked: 'In {file}: {question}'.")
     ] = "{question}",
+    feedback: Annotated[
+        bool, typer.Option("--feedback", help="Fit it to what users said of answers, without a PATH.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would change.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Back to the calibration as shipped.")] = False,
     json: JsonFile = None,
 ) -> int:
-    """Fit a collection's confidence to judged questions."""
+    """Fit a collection's confidence to judged questions or feedback."""
     from app.commands import evaluations
     from app.service.evaluation import Corpora
 
+    if feedback:
+        if paths or not collection or withhold or reset:
+            raise typer.BadParameter("takes --collection, and no PATH, --withhold or --reset", param_hint="--feedback")
+        return _run(evaluations.calibrate_by_feedback(collection, json, keep=not dry_run))
+    if not paths:
+        raise typer.BadParameter("give a folder with judged questions, or --feedback", param_hint="PATH")
     corpora = Corpora(
         paths, collection, index=collection is None, where=_conditions(where or ()), sample=sample, template=ask
     )

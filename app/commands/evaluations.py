@@ -14,6 +14,7 @@ from app.domain.evaluation import EvalResult, EvalRun
 from app.errors import InputError
 from app.evals import chart, report
 from app.evals.agents import AgentsRun
+from app.evals.calibrate import CalibrationReport
 from app.evals.datasets import RetrievalSet
 from app.evals.floors import Floors, load_floors
 from app.evals.optimize import SearchReport
@@ -189,6 +190,21 @@ async def calibrate(corpora: Corpora, json: Path | None, *, withhold: bool, keep
         kept = keep and found.helps
         if kept:
             await evaluation.keep_calibration(opened, collection, found.calibration)
+    return _tell_calibration(collection, found, json, kept=kept, keep=keep)
+
+
+async def calibrate_by_feedback(collection: str, json: Path | None, *, keep: bool) -> int:
+    """The same by what users said of answers. Exit code 1 where nothing is kept."""
+    async with services() as opened:
+        with progress("Asking rated questions again", None) as step:
+            found = await replaying.calibrate_by_feedback(opened, collection, step)
+        kept = keep and found.helps
+        if kept:
+            await evaluation.keep_calibration(opened, collection, found.calibration)
+    return _tell_calibration(collection, found, json, kept=kept, keep=keep)
+
+
+def _tell_calibration(collection: str, found: CalibrationReport, json: Path | None, *, kept: bool, keep: bool) -> int:
     if json:
         write_json(json, {"collection": collection, "kept": kept, **asdict(found)})
     if str(json) != "-":

@@ -18,7 +18,7 @@ from uuid import UUID
 
 import numpy as np
 
-from app.domain.answer import Answer
+from app.domain.answer import Answer, Citation
 from app.domain.passage import Passage
 from app.errors import CairnError, InputError
 from app.evals.metrics import Comparison, compare, ndcg
@@ -65,6 +65,11 @@ class CitedPassage:
             return True
         same = (passage.document_id, passage.version) == (self.document_id, self.version)
         return same and passage.start < self.end and self.start < passage.end
+
+    def is_cited(self, citation: Citation) -> bool:
+        """Whether a citation quotes some of it."""
+        same = (citation.document_id, citation.version) == (self.document_id, self.version)
+        return same and citation.start < self.end and self.start < citation.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +198,7 @@ def score_replay(question: JudgedQuestion, replayed: Replayed) -> ReplayedScore:
     ranking = _ranking(replayed.passages, judged)
     judgements = {str(place.passage_id): 1 for place in judged}
     quality = ndcg(ranking, judgements, PLACES)
-    cites = any(
-        (one.document_id, one.version) == (place.document_id, place.version)
-        and one.start < place.end and place.start < one.end
-        for one in replayed.answer.citations for place in judged
-    )  # fmt: skip
+    cites = any(place.is_cited(one) for one in replayed.answer.citations for place in judged)
     return ReplayedScore(
         quality if question.kept else 1 - quality,
         float(cites == bool(question.kept)),
@@ -205,6 +206,16 @@ def score_replay(question: JudgedQuestion, replayed: Replayed) -> ReplayedScore:
         judgements if question.kept else {},
         replayed.answer.timings_ms.get("total", 0.0),
     )
+
+
+def rates_quotation(question: JudgedQuestion, answer: Answer) -> bool | None:
+    """What users said of the first quotation; None where they have not seen it."""
+    if not answer.citations:
+        return None
+    first = answer.citations[0]
+    if any(place.is_cited(first) for place in question.kept):
+        return True
+    return False if any(place.is_cited(first) for place in question.unhelpful) else None
 
 
 FAILED: Final = ReplayedScore(0.0, 0.0, (), {}, 0.0)

@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
 
+from app.answer.confidence import JudgedConfidence, estimate_confidence
 from app.answering.context import Record
 from app.answering.run import answer
 from app.domain.evaluation import EvalResult, EvalRun
@@ -22,6 +23,7 @@ from app.domain.passage import Passage
 from app.domain.question import Question
 from app.errors import CairnError, InputError
 from app.evals import replay
+from app.evals.calibrate import CalibrationReport, calibrate
 from app.evals.metrics import score, summarise
 from app.evals.retrieval import plain, timings
 from app.service.ask import check_strategy, deps_for
@@ -32,6 +34,8 @@ from app.store import documents, evals
 from app.wiring import Services
 
 Step = Callable[[str], None]
+MOST_RUNS: Final = 500
+"""Judged runs that are looked at, the newest."""
 SEVERAL: Final = UUID(int=0)
 """In place of a collection's id, where questions were asked of several."""
 LEAVES_NOTHING: Final = {"cache.enabled": False, "cache.queryEmbeddings": 0, "trace.enabled": False}
@@ -82,7 +86,7 @@ async def replay_feedback(
     step: Step,
     *,
     collection: str | None = None,
-    limit: int = 500,
+    limit: int = MOST_RUNS,
     with_model: bool = False,
 ) -> replay.ReplayReport:
     """Ask judged questions with the settings in force and with all combinations of other values, and compare. `with_model`:
@@ -127,6 +131,21 @@ async def replay_feedback(
     for settings, values in ((present, scores[0]), (alternatives[at].settings, other)):
         await _store(services, settings, judging, values, report, began, with_model=with_model)
     return report
+
+
+async def calibrate_by_feedback(services: Services, collection: str, step: Step) -> CalibrationReport:
+    """A calibration of a collection's confidence fitted to thumbs: its rated questions are asked again, and a quotation that was
+    cited by answers rated up is right, one of those rated down wrong. That the documents do not answer no thumb says, so how
+    probable that is stays as shipped. Raises InputError where too few can be judged."""
+    questions, _, _ = await load_judged(services, collection, MOST_RUNS)
+    judged: list[JudgedConfidence] = []
+    for question in questions:
+        made = (await _ask_again(services, question, services.settings.current, with_model=False)).answer
+        step(question.text)
+        right = replay.rates_quotation(question, made)
+        if made.evidence is not None and right is not None:
+            judged.append(JudgedConfidence(estimate_confidence(made.evidence), True, right))
+    return calibrate(judged)
 
 
 async def _ask_again(
