@@ -149,6 +149,6 @@ def test_settings_that_asking_again_says_nothing_about_are_refused(replay: Repla
 
 def test_one_tenant_does_not_learn_from_another(parts: Api, replay: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CAIRN_TENANT", "somebody-else")
-    code, _, err = replay("--set", "rag.hybridSearchWeight=.2")
+    code, _, err = replay("--set", "rag.hybridSearchWeight=.35")
     assert code != 0
     assert "0 judged questions" in err

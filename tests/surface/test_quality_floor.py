@@ -21,7 +21,7 @@ QUERIES, OTHERS = 40, 120
 """Of each set: questions in their order, what answers them, and so many other documents."""
 SETS: Final[Mapping[str, tuple[str, ...]]] = {
     "retrieval": ("cranfield", "hotpotqa100", "spf_fr"),
-    "agents": ("xquad_en", "xquad_es", "hotpotqa100"),
+    "agents": ("xquad_en", "xquad_es"),
 }
 
 
