@@ -2757,6 +2757,60 @@ COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
 
 COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
 
+CREATE VIEW analyst.agent_rates AS
+ SELECT t.name AS tenant,
+    ((r.started_at AT TIME ZONE 'UTC'::text))::date AS day,
+    r.strategy,
+    count(*) AS runs,
+    (avg((((r.plan -> 'cgrag'::text) ->> 'passes_used'::text))::integer))::double precision AS avg_passes,
+    (avg(jsonb_array_length(((r.plan -> 'cgrag'::text) -> 'gaps_identified'::text))))::double precision AS avg_gaps,
+    ((sum(jsonb_array_length(((r.plan -> 'cgrag'::text) -> 'gaps_resolved'::text))))::double precision / (NULLIF(sum(jsonb_array_length(((r.plan -> 'cgrag'::text) -> 'gaps_identified'::text))), 0))::double precision) AS gap_resolution_rate,
+    (avg(s.steps))::double precision AS avg_steps,
+    (avg(s.calls))::double precision AS avg_tool_calls,
+    ((sum(s.failed))::double precision / (NULLIF(sum(s.calls), (0)::numeric))::double precision) AS tool_failure_rate,
+    (avg((((r.plan ->> 'budget_exceeded'::text) IS NOT NULL))::integer))::double precision AS budget_exceeded_rate,
+    avg(((r.timings_ms ->> 'total'::text))::double precision) AS avg_ms,
+    avg(((r.usage ->> 'calls'::text))::double precision) AS avg_model_calls
+   FROM ((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL ( SELECT NULLIF(count(DISTINCT step.place), 0) AS steps,
+            count(tool.value) AS calls,
+            count(tool.value) FILTER (WHERE ((tool.value ->> 'success'::text) = 'false'::text)) AS failed
+           FROM (jsonb_array_elements((r.plan -> 'agent_steps'::text)) WITH ORDINALITY step(value, place)
+             LEFT JOIN LATERAL jsonb_array_elements((step.value -> 'tools'::text)) tool(value) ON (true))) s)
+  WHERE ((r.kind = 'query'::text) AND (r.outcome = 'ok'::text) AND ((r.plan ? 'agent_steps'::text) OR (r.plan ? 'cgrag'::text)))
+  GROUP BY t.name, (((r.started_at AT TIME ZONE 'UTC'::text))::date), r.strategy;
+
+ALTER VIEW analyst.agent_rates OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.agent_rates IS 'What agents needed for their answers, by day and strategy: passes, gaps, steps, calls of tools and of models.';
+
+COMMENT ON COLUMN analyst.agent_rates.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.agent_rates.day IS 'Day on which the runs began (UTC).';
+
+COMMENT ON COLUMN analyst.agent_rates.strategy IS 'The strategy that answered.';
+
+COMMENT ON COLUMN analyst.agent_rates.runs IS 'Answered questions that the figures of this row are of; failed and cancelled ones have none.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_passes IS 'Mean number of answers that a run of the iterative strategy made of what it had read.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_gaps IS 'Mean number of things that such answers said were missing.';
+
+COMMENT ON COLUMN analyst.agent_rates.gap_resolution_rate IS 'Share of all these gaps for which something was found, 0 to 1; null where there was none.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_steps IS 'Mean number of steps of runs that took any.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_tool_calls IS 'Mean number of tools called.';
+
+COMMENT ON COLUMN analyst.agent_rates.tool_failure_rate IS 'Share of these calls that failed, 0 to 1; finding nothing for a gap counts.';
+
+COMMENT ON COLUMN analyst.agent_rates.budget_exceeded_rate IS 'Share of runs that a limit of the budget ended early.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_ms IS 'Mean time of a run, in milliseconds.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_model_calls IS 'Mean number of calls of the chat model, of runs with any.';
+
 CREATE VIEW analyst.agent_steps AS
  SELECT t.name AS tenant,
     r.id AS run_id,
@@ -6851,6 +6905,8 @@ GRANT ALL ON FUNCTION rag.wordless_plan(plan jsonb) TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenants TO cairn_definer;
 GRANT SELECT ON TABLE rag.tenants TO cairn_views;
 GRANT SELECT ON TABLE rag.tenants TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.agent_rates TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.agent_steps TO cairn_analyst;
 

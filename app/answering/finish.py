@@ -103,7 +103,21 @@ def _route(run: Run, outcome: Outcome) -> dict[str, Any]:
         "from_cache": bool(searches) and all(item.result.from_cache for item in searches),
         "iterations": outcome.iterations,
         "needs_clarification": outcome.needs_clarification,
+        **_state(run, outcome),
         **({"budget_exceeded": budget.exceeded, "budget": budget.describe()} if budget and budget.used else {}),
+    }
+
+
+def _state(run: Run, outcome: Outcome) -> dict[str, Any]:
+    """Whether there was anything to search, and how often the query was written anew: before the first search, and after
+    ones that were not good enough. `should_rewrite`: the last one was not either, and no more were allowed or possible."""
+    searches, refuted = run.record.searches, outcome.grounding is not None and outcome.grounding.grounded is False
+    rewritten = int(run.plan.rewritten_by is not None)
+    return {
+        "collection_empty": bool(searches) and not any(item.result.visible_passages for item in searches),
+        "skip_rewrite": not rewritten,
+        "should_rewrite": bool(searches) and (refuted or not outcome.draft.found),
+        "rewrite_count": rewritten + outcome.more.get("agentic", {}).get("rewrites", 0),
     }
 
 
