@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from app.answer.advice import rephrase
 from app.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH
@@ -24,6 +24,7 @@ from app.answer.generate import generate
 from app.answer.refusal import not_mentioned
 from app.answering.absent import find_absent
 from app.answering.check import (
+    CHECKED_WHOLE,
     Checked,
     check,
     check_settings,
@@ -44,9 +45,6 @@ from app.domain.passage import Passage
 from app.errors import ProviderError
 from app.language.lexicon import refusals, replies
 from app.retrieve.operators import parse_operators
-
-CHECKED_WHOLE: Final = 20
-"""Sources; of more, as summaries have them, only those that are cited are compared with the answer."""
 
 
 @dataclass(frozen=True, slots=True)

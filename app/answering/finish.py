@@ -9,13 +9,17 @@ from typing import Any, Literal
 from uuid import UUID
 
 from app.answer.confidence import decide
+from app.answering.check import CHECKED_WHOLE
 from app.answering.choose import Route
 from app.answering.context import DoneSearch, Outcome, Record, Run
 from app.answering.drawn import drawn_on
+from app.answering.outbound import texts_of
 from app.domain.answer import Answer, AnswerStatus, Citation, Draft, Grounding
 from app.domain.event import Answered, Event, Failed
 from app.domain.plan import QueryPlan
 from app.domain.trace import LegTrace, RunTrace
+from app.language.links import known
+from app.language.outbound import without_links_inside
 from app.language.text import fold
 from app.query.hops import query_class
 from app.retrieve.trace import cache_plan, query_plan
@@ -99,7 +103,21 @@ def _route(run: Run, outcome: Outcome) -> dict[str, Any]:
         "from_cache": bool(searches) and all(item.result.from_cache for item in searches),
         "iterations": outcome.iterations,
         "needs_clarification": outcome.needs_clarification,
+        **_state(run, outcome),
         **({"budget_exceeded": budget.exceeded, "budget": budget.describe()} if budget and budget.used else {}),
+    }
+
+
+def _state(run: Run, outcome: Outcome) -> dict[str, Any]:
+    """Whether there was anything to search, and how often the query was written anew: before the first search, and after
+    ones that were not good enough. `should_rewrite`: the last one was not either, and no more were allowed or possible."""
+    searches, refuted = run.record.searches, outcome.grounding is not None and outcome.grounding.grounded is False
+    rewritten = int(run.plan.rewritten_by is not None)
+    return {
+        "collection_empty": bool(searches) and not any(item.result.visible_passages for item in searches),
+        "skip_rewrite": not rewritten,
+        "should_rewrite": bool(searches) and (refuted or not outcome.draft.found),
+        "rewrite_count": rewritten + outcome.more.get("agentic", {}).get("rewrites", 0),
     }
 
 
@@ -176,7 +194,7 @@ def run_trace(
         settings_revision=settings_revision,
         outcome=_outcome(terminal),
         strategy=record.route.strategy if record.route else None,
-        plan=_plan(record, answer),
+        plan=_shown_plan(record, answer),
         timings_ms=answer.timings_ms if answer else stage_timings(record),
         legs_used=tuple(dict.fromkeys(str(leg) for result in results for leg in result.legs_used)),
         legs_failed={str(leg): why for result in reversed(results) for leg, why in result.legs_failed.items()},
@@ -217,6 +235,13 @@ def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
         told += [p.document_id for item in record.searches for p in item.result.passages]
         told += record.read
     return tuple(dict.fromkeys(told))
+
+
+def _shown_plan(record: Record, answer: Answer | None) -> dict[str, Any]:
+    """Without addresses that a model made up: thoughts and arguments of agents stand in it."""
+    read = (passage for item in record.searches for passage in item.result.passages)
+    shown: dict[str, Any] = without_links_inside(_plan(record, answer), known([record.question.text, *texts_of(read)]))
+    return shown
 
 
 def _plan(record: Record, answer: Answer | None) -> dict[str, Any]:
@@ -289,6 +314,28 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "groundedness_score": answer.groundedness_score,
         "insufficiencies": list(answer.insufficiencies),
         "coverage": asdict(answer.coverage),
+        **({"grounding": _grounding(answer, answer.grounding)} if answer.grounding else {}),
+    }
+
+
+def _grounding(answer: Answer, grounding: Grounding) -> dict[str, Any]:
+    """The check sentence by sentence, without words: those of an issue may be a document's. Sources are passages by id, where the
+    answer was held against all that it names."""
+    ids = [str(one.passage_id) for one in answer.sources] if len(answer.sources) <= CHECKED_WHOLE else []
+    return {
+        "layer": grounding.layer,
+        "sentences": [
+            {
+                "start": one.start,
+                "end": one.end,
+                "score": one.score,
+                "supported": one.supported,
+                "problems": list(one.kinds),
+                "computed": len(one.computed),
+                "passages": [ids[n - 1] for n in one.sources if n <= len(ids)],
+            }
+            for one in grounding.sentences
+        ],
     }
 
 

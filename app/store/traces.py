@@ -119,13 +119,14 @@ async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace |
 
 
 async def _with_changes(connection: Any, principal: Principal, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The traced answer, with `source_changed` where it cites what has a later version by now, and `changed` there."""
+    """The traced answer, with `source_changed` where it cites what has a later version by now, and `changed` there; whether that
+    supports it nobody has checked."""
     cited = answer.get("citations") or ()
     now = await documents.find_versions(connection, principal, {UUID(one["document_id"]) for one in cited})
     marked = [{**one, "changed": now.get(UUID(one["document_id"]), 0) > one["version"]} for one in cited]
     if not any(one["changed"] for one in marked):
         return answer
-    return {**answer, "source_changed": True, "citations": marked}
+    return {**answer, "source_changed": True, "grounded": None, "citations": marked}
 
 
 def _values(row: Any) -> dict[str, Any]:
