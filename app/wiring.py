@@ -81,8 +81,16 @@ class Services:
 
     def extracting_chat(self, settings: Settings) -> ChatModel | None:
         """The chat model that extracts for the graph: graph.model.model, else the one that answers."""
-        name = settings.graph.model.model
-        qa = settings.rag.qa.model_copy(update={"model": name} if name else {})
+        return self._chat_named(settings.graph.model.model, settings)
+
+    def routing_chat(self, settings: Settings) -> ChatModel | None:
+        """The one that recognises intents: rag.adaptiveRoutingModel, else the one that answers."""
+        return self._chat_named(settings.rag.adaptive_routing_model, settings)
+
+    def _chat_named(self, name: str, settings: Settings) -> ChatModel | None:
+        if not name:
+            return self.chat_for(settings)
+        qa = settings.rag.qa.model_copy(update={"model": name})
         return self.chat_for(settings.model_copy(update={"rag": settings.rag.model_copy(update={"qa": qa})}))
 
     async def warm(self) -> None:
@@ -99,7 +107,8 @@ class Services:
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
         name = f"{name}:{self.settings.current.vector.precision}" if name == LOCAL_MODEL else name
-        await ensure_model(self.owner_dsn, name, await _dimensions(self.search_deps.embedders.get(name)))
+        dimensions = await _dimensions(self.search_deps.embedders.get(name))
+        await ensure_model(self.owner_dsn, name, dimensions, self.settings.current.vector)
         async with self.database.connection() as connection:
             found = await vectors.model(connection, name)
         if found is None:
@@ -123,7 +132,9 @@ class Services:
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
-                self.database, lambda: vector_ddl(self.owner_dsn), lambda: self.settings.current.vector
+                self.database,
+                lambda: vector_ddl(self.owner_dsn, self.settings.current.vector),
+                lambda: self.settings.current.vector,
             ),
             COMMUNITIES: refresh_communities(self.database, lambda: self.settings.current, self.chat_for),
             vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
@@ -143,11 +154,11 @@ async def open_services(
         owner_dsn = environment.database_url or await _embedded(environment, stack)
         await migrate(owner_dsn)
         circuits = Circuits(lambda: _limits(settings.current))
-        embedders = ConfiguredEmbedders(environment, circuits, settings.current.providers.embedding_tokens)
+        embedders = ConfiguredEmbedders(environment, circuits, settings.current.providers)
         stack.push_async_callback(embedders.close)
         name = embedding_model_name(settings.current)
         embedder = embedders.get(name)
-        await ensure_model(owner_dsn, name, await _dimensions(embedder))
+        await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
         database = await Database.open(environment.app_database_url or owner_dsn, max_size=pool_size)
         stack.push_async_callback(database.close)
         principal, model = await _identify(database, environment.tenant, name)
@@ -210,7 +221,7 @@ async def open_models(environment: Environment, settings: Settings) -> AsyncIter
     """The models alone, for what needs no database. Raises ProviderError, SettingsError."""
     async with AsyncExitStack() as stack:
         circuits = Circuits(lambda: _limits(settings))
-        embedders = ConfiguredEmbedders(environment, circuits, settings.providers.embedding_tokens)
+        embedders = ConfiguredEmbedders(environment, circuits, settings.providers)
         chats = ConfiguredChatModels(environment, circuits)
         stack.push_async_callback(embedders.close)
         stack.push_async_callback(chats.close)

@@ -60,8 +60,9 @@ class AgentStep:
         return "\n".join(lines)
 
     def as_messages(self, n: int, *, full: bool) -> list[Message]:
-        """As part of a conversation with tools. Ids are ours: those of models may be missing, or the same twice."""
-        calls = tuple(replace(call, id=f"step_{n}_{place}") for place, call in enumerate(self.calls, 1))
+        """As part of a conversation with tools. Ids are ours, those of models may be missing, or the same twice; nine letters
+        and digits, since Mistral takes no others."""
+        calls = tuple(replace(call, id=f"step{n:03}x{place}") for place, call in enumerate(self.calls, 1))
         told = self.observations if full else [LEFT_OUT] * len(calls)
         answers = [Message("tool", text, call_id=call.id) for call, text in zip(calls, told, strict=True)]
         return [Message("assistant", self.thought, calls), *answers]
@@ -124,7 +125,7 @@ class Notebook:
             new = [passage for passage in result.passages if passage.passage_id not in known]
             self.gathered += new[:TOP_TEXTS] if searched else new
             if call.name == "synthesize" and result.success and result.data:
-                self.notes.append(result.observation)
+                self.notes.append(str(result.data))
 
     def trace(self, protocol: ToolProtocol) -> None:
         """Keep the last step for the trace: what was thought and done, and how the model was asked. Words of it go when a

@@ -7,7 +7,6 @@ yet are quoted, or the simplest of those that answer the question before.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,10 +23,12 @@ from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from
 from app.answering.fast import fast
 from app.answering.gather import best_confidence, gather
+from app.answering.progress import reading
 from app.domain.answer import Citation, coverage_of
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.errors import CairnError
+from app.language.fence import quoted
 from app.prompts import prompt_part
 from app.query.filters import scoped
 
@@ -47,7 +48,7 @@ SHOWN_BEFORE: Final = 4000
 
 async def converse(run: Run) -> Outcome:
     """Raises CairnError."""
-    run.emit(Progress("retrieve", 40))
+    run.emit(Progress("retrieve", 40, "Fetching the sources of the last answer"))
     exchange = last_exchange(run.question.history, run.settings.memory.context)
     assert exchange is not None  # choose() saw it
     originals = await _originals(run, exchange)
@@ -105,7 +106,7 @@ async def _material(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
         known=said,
         # the question before was answered from these sources and documents, so all they say is about it
         enough=0.0 if reads_on or intent == "deepen" else PRESENT_ENOUGH,
-        task=prompt_part("converse", intent, answer=json.dumps(exchange.answer.content[:SHOWN_BEFORE], ensure_ascii=False)),
+        task=prompt_part("converse", intent, answer=quoted(exchange.answer.content[:SHOWN_BEFORE])),
         degraded=degraded,
         more={"continues": str(exchange.answer.id), "original_sources": len(originals)},
     )  # fmt: skip
@@ -147,7 +148,7 @@ async def _simplify(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
     """Of the sentences that answer the question before, those that are easiest to read."""
     context = assemble(originals, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
     run.emit(SourcesFound(context.passages))
-    run.emit(Progress("generate", 85))
+    run.emit(reading(len(originals)))
     cited = set(_ids(exchange, cited=True))
     near = [passage for passage in originals if passage.passage_id in cited]
     wide = run.settings.answer.model_copy(update={"max_sentences": CANDIDATES})

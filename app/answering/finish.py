@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from app.answer.confidence import decide
+from app.answering.check import CHECKED_WHOLE
 from app.answering.choose import Route
 from app.answering.context import DoneSearch, Outcome, Record, Run
 from app.answering.drawn import drawn_on
+from app.answering.outbound import texts_of
 from app.domain.answer import Answer, AnswerStatus, Citation, Draft, Grounding
 from app.domain.event import Answered, Event, Failed
 from app.domain.plan import QueryPlan
 from app.domain.trace import LegTrace, RunTrace
+from app.language.links import known
+from app.language.outbound import without_links_inside
 from app.language.text import fold
 from app.query.hops import query_class
 from app.retrieve.trace import cache_plan, query_plan
@@ -61,7 +65,7 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         session_id=question.session_id,
         run_id=question.run_id,
         timings_ms=stage_timings(record),
-        usage=record.usage,
+        usage=record.budget.usage if record.budget else {},
         grounding=grounding,
         evidence=draft.evidence if verbatim else None,
         drew_on=drawn_on(run, outcome, _route(run, outcome)),
@@ -103,7 +107,21 @@ def _route(run: Run, outcome: Outcome) -> dict[str, Any]:
         "from_cache": bool(searches) and all(item.result.from_cache for item in searches),
         "iterations": outcome.iterations,
         "needs_clarification": outcome.needs_clarification,
-        **({"budget_exceeded": budget.exceeded, "budget": budget.usage()} if budget else {}),
+        **_state(run, outcome),
+        **({"budget_exceeded": budget.exceeded, "budget": budget.describe()} if budget and budget.used else {}),
+    }
+
+
+def _state(run: Run, outcome: Outcome) -> dict[str, Any]:
+    """Whether there was anything to search, and how often the query was written anew: before the first search, and after
+    ones that were not good enough. `should_rewrite`: the last one was not either, and no more were allowed or possible."""
+    searches, refuted = run.record.searches, outcome.grounding is not None and outcome.grounding.grounded is False
+    rewritten = int(run.plan.rewritten_by is not None)
+    return {
+        "collection_empty": bool(searches) and not any(item.result.visible_passages for item in searches),
+        "skip_rewrite": not rewritten,
+        "should_rewrite": bool(searches) and (refuted or not outcome.draft.found),
+        "rewrite_count": rewritten + outcome.more.get("agentic", {}).get("rewrites", 0),
     }
 
 
@@ -161,9 +179,9 @@ def _understood(plan: QueryPlan) -> Mapping[str, Any]:
 
 
 def run_trace(
-    record: Record, terminal: Event, *, tenant_id: int, started_at: datetime, settings_revision: str
+    record: Record, terminal: Event | None, *, tenant_id: int, started_at: datetime, settings_revision: str
 ) -> RunTrace:
-    """The trace of a run, however far it got, with its terminal event.
+    """The trace of a run, however far it got, with its terminal event; None: it is under way.
 
     A run may search several times. Its first search has the legs vector, lexical and fused; those of the n-th are named
     vector#n, lexical#n and fused#n, and `plan.searches[n - 1]` says what was searched and why. `merged` is the list that was
@@ -184,9 +202,9 @@ def run_trace(
         collections=(question.collection,),
         question=question.text,
         settings_revision=settings_revision,
-        outcome="ok" if answer else "error" if isinstance(terminal, Failed) else "cancelled",
+        outcome=_outcome(terminal),
         strategy=record.route.strategy if record.route else None,
-        plan=_plan(record, answer),
+        plan=_shown_plan(record, answer),
         timings_ms=answer.timings_ms if answer else stage_timings(record),
         legs_used=tuple(dict.fromkeys(str(leg) for result in results for leg in result.legs_used)),
         legs_failed={str(leg): why for result in reversed(results) for leg, why in result.legs_failed.items()},
@@ -194,11 +212,29 @@ def run_trace(
         epochs={name: epoch for result in reversed(results) for name, epoch in result.epochs.items()},
         error=f"{terminal.error.code}: {terminal.error.detail}" if isinstance(terminal, Failed) else None,
         answer=_answer(answer) if answer else {},
-        usage={**record.usage, "by_purpose": record.calls} if record.calls else {},
+        usage=_usage(record),
         document_ids=_documents(record, answer),
         legs=_legs(searches, record.merged),
         session_id=question.session_id,
     )
+
+
+def _outcome(terminal: Event | None) -> Literal["ok", "error", "cancelled", "running"]:
+    match terminal:
+        case None:
+            return "running"
+        case Answered():
+            return "ok"
+        case Failed():
+            return "error"
+    return "cancelled"
+
+
+def _usage(record: Record) -> dict[str, Any]:
+    """Of all calls of models, and for each purpose; empty where there was none."""
+    if record.budget is None or not record.budget.usage:
+        return {}
+    return {**record.budget.usage, "by_purpose": record.budget.usage_by_purpose()}
 
 
 def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
@@ -209,6 +245,13 @@ def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
         told += [p.document_id for item in record.searches for p in item.result.passages]
         told += record.read
     return tuple(dict.fromkeys(told))
+
+
+def _shown_plan(record: Record, answer: Answer | None) -> dict[str, Any]:
+    """Without addresses that a model made up: thoughts and arguments of agents stand in it."""
+    read = (passage for item in record.searches for passage in item.result.passages)
+    shown: dict[str, Any] = without_links_inside(_plan(record, answer), known([record.question.text, *texts_of(read)]))
+    return shown
 
 
 def _plan(record: Record, answer: Answer | None) -> dict[str, Any]:
@@ -283,6 +326,28 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "groundedness_score": answer.groundedness_score,
         "insufficiencies": list(answer.insufficiencies),
         "coverage": asdict(answer.coverage),
+        **({"grounding": _grounding(answer, answer.grounding)} if answer.grounding else {}),
+    }
+
+
+def _grounding(answer: Answer, grounding: Grounding) -> dict[str, Any]:
+    """The check sentence by sentence, without words: those of an issue may be a document's. Sources are passages by id, where the
+    answer was held against all that it names."""
+    ids = [str(one.passage_id) for one in answer.sources] if len(answer.sources) <= CHECKED_WHOLE else []
+    return {
+        "layer": grounding.layer,
+        "sentences": [
+            {
+                "start": one.start,
+                "end": one.end,
+                "score": one.score,
+                "supported": one.supported,
+                "problems": list(one.kinds),
+                "computed": len(one.computed),
+                "passages": [ids[n - 1] for n in one.sources if n <= len(ids)],
+            }
+            for one in grounding.sentences
+        ],
     }
 
 

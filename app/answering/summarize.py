@@ -9,7 +9,6 @@ instead. Without a model it is an outline (app/answer/outline.py).
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,12 +25,14 @@ from app.answering.draft import Material, answer_from, write_answer, write_or_qu
 from app.answering.fast import answer_empty
 from app.answering.gather import gather
 from app.answering.naming import find_named_documents, topic
+from app.answering.progress import counted, reading
 from app.domain.answer import NOTHING_TO_READ, coverage_of
 from app.domain.document import ListedDocument
 from app.domain.event import Progress, SourcesFound
 from app.domain.graph_view import CommunitySummary
 from app.domain.passage import DocumentReading, Passage
 from app.errors import ProviderError
+from app.language.fence import fenced, quoted
 from app.language.sentences import Span
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message
@@ -42,7 +43,7 @@ SUBJECT_FACTOR = 2.0
 
 async def summarize(run: Run) -> Outcome:
     """Raises CairnError."""
-    run.emit(Progress("retrieve", 40))
+    run.emit(Progress("retrieve", 40, "Looking for the documents to summarize"))
     question, filters = run.question, {**run.plan.filters, **(run.question.filters or {})}
     documents = await run.deps.library.documents(question.collection, filters=filters)
     if not documents and run.plan.filters:  # what was read out of the message fits nothing
@@ -97,15 +98,20 @@ async def _summarize_reading(
     return await write_or_quote(run, write, quote, "this is an outline instead")
 
 
+def _reading(material: Material) -> Progress:
+    return reading(len(material.passages), of_documents=material.more["documents_read"])
+
+
 async def _write(run: Run, material: Material) -> Outcome:
     """At once, or from notes. Raises ProviderError."""
     parts = batches(material.passages, run.settings.answer.max_context_tokens)
     if len(parts) == 1:
-        run.emit(Progress("generate", 85))
+        run.emit(_reading(material))
         whole = replace(material, task=prompt_part("summarize", "whole"))
         return await write_answer(run, whole, rendered(material.passages))
     noted = await take_notes(run, parts, run.plan.text)
-    run.emit(Progress("generate", 85))
+    doing = f"Writing the summary from notes of {counted(len(parts), 'part')}"
+    run.emit(Progress("generate", 85, doing, numbers={"parts": len(parts)}))
     told = replace(
         material,
         task=prompt_part("summarize", "notes"),
@@ -118,7 +124,7 @@ async def _write(run: Run, material: Material) -> Outcome:
 
 async def _quote(run: Run, material: Material, places: Mapping[UUID, Sequence[Span]] | None) -> Outcome:
     """An outline; of a collection too large to be read the most representative sentences of its communities, at `places`."""
-    run.emit(Progress("generate", 85))
+    run.emit(_reading(material))
     began = time.perf_counter()
     limit = run.settings.answer.summary_sentences
     if places:
@@ -182,7 +188,10 @@ async def take_notes(run: Run, parts: Sequence[Sequence[Passage]], question: str
     try:
         for done, finished in enumerate(asyncio.as_completed(tasks), start=1):
             await finished
-            run.emit(Progress("summarize", 40 + 40 * done // len(tasks)))
+            told = f"Took notes of {done} of {counted(len(tasks), 'part')}"
+            run.emit(
+                Progress("summarize", 40 + 40 * done // len(tasks), told, numbers={"read": done, "parts": len(tasks)})
+            )
         return _noted([task.result() for task in tasks], parts)
     finally:
         for task in tasks:
@@ -192,8 +201,8 @@ async def take_notes(run: Run, parts: Sequence[Sequence[Passage]], question: str
 
 async def _note(run: Run, part: Sequence[Passage], first: int, question: str) -> str:
     assert run.deps.chat is not None
-    asked = json.dumps(question, ensure_ascii=False)
-    filled = prompt("summarize", context=rendered(part, first).text, question=asked, sentences=str(SENTENCES))
+    asked = quoted(question)
+    filled = prompt("summarize", context=fenced(rendered(part, first).text), question=asked, sentences=str(SENTENCES))
     reply = await run.record.metered("notes", run.deps.chat, run.settings).complete(
         [Message("system", filled.system), Message("user", filled.user)],
         temperature=run.settings.rag.qa.temperature,

@@ -97,6 +97,7 @@ class SearchOut(BaseModel):
                         "fusion": "relative_score", "reason": "the question names nothing that the graph could begin with",
                         "classifier": "names"},
             "timings_ms": {"embed": 6.1, "vector": 2.0, "lexical": 3.4, "total": 14.2}, "trace_id": ID_EXAMPLE,
+            "usage": {},
         }
     )  # fmt: skip
 
@@ -113,6 +114,7 @@ class SearchOut(BaseModel):
     )
     timings_ms: dict[str, float]
     trace_id: UUID
+    usage: dict[str, Any] = Field(description="What a chat model that reranked has cost; empty where none was called.")
 
 
 @router.post("/search", tags=["search"], summary="Search passages")

@@ -95,7 +95,7 @@ class SearchRequest:
     `cache` False: neither read from the retrieval cache nor written to it.
     `explicit`: the caller chose the legs, so the graph is asked also where the query names nothing. `weights`: text against
     graph, where the type of the question decides (graph.routing), and `classification` that type. `fusion` None: as the settings
-    say.
+    say. `chat_reranks` False: a chat model reranks only where `rerank` asks for it.
     """
 
     query: str
@@ -112,6 +112,7 @@ class SearchRequest:
     weights: FusionWeights | None = None
     classification: Classification | None = None
     fusion: FusionForm | None = None
+    chat_reranks: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,8 @@ class SearchResult:
 
     `weights` None: nothing was searched. `graph` is what the graph says about the passages, where it brought some and an
     answer will be made of them. `retries`: why retrievers ran again, if they did.
-    `epochs` by name and `snapshot` by id are the states of the collections that were read, all in one snapshot.
+    `epochs` by name and `snapshot` by id are the states of the collections that were read, all in one snapshot. `usage`: what
+    a search of its own has spent on a chat model that reranked; empty where it was not asked.
     """
 
     passages: tuple[Passage, ...]
@@ -181,6 +183,7 @@ class SearchResult:
     graph: GraphContext | None = None
     retries: tuple[str, ...] = ()
     weights: WeightsUsed | None = None
+    usage: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def from_cache(self) -> bool:

@@ -6,15 +6,15 @@ number that nobody said: then the rules' result stands, and the caller discloses
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from app.domain.passage import Passage
 from app.domain.question import Turn
 from app.errors import ProviderResponseError
+from app.language.fence import as_json, quoted
 from app.language.identify import by_words
 from app.language.names import nouns_of
 from app.language.text import fold
@@ -39,20 +39,19 @@ _LABEL = re.compile(r"^\s*(?:rewritten\s+)?(?:query|question|message)\s*:\s*", r
 
 @dataclass(frozen=True, slots=True)
 class ModelRewrite:
-    """`text` stands alone; equal to the message where nothing was to be done. `usage` as an answer reports it."""
+    """`text` stands alone; equal to the message where nothing was to be done."""
 
     text: str
     subquestions: tuple[str, ...] = ()
-    usage: dict[str, Any] = field(default_factory=dict)
 
 
 async def rewrite_by_model(
     message: str, history: Sequence[Turn], chat: ChatModel, settings: RewriteSettings
 ) -> ModelRewrite:
     """Raises ProviderError; ProviderResponseError for a reply that does not pass the checks."""
-    shown = "\n".join(f"{turn.role}: {_quoted(turn.content[:SHOWN_CHARS])}" for turn in history)
+    shown = "\n".join(f"{turn.role}: {quoted(turn.content[:SHOWN_CHARS])}" for turn in history)
     reply = await _ask(
-        chat, settings, "rewrite", history=shown or "(none)", message=_quoted(message[:MESSAGE_CHARS]),
+        chat, settings, "rewrite", history=shown or "(none)", message=quoted(message[:MESSAGE_CHARS]),
         most=str(settings.max_subquestions),
     )  # fmt: skip
     said = (message, *(turn.content for turn in history))
@@ -61,13 +60,13 @@ async def rewrite_by_model(
     text = checked(text, message, said)
     listed = data.get("subquestions") if isinstance(data, dict) else None
     parts = _several(listed if isinstance(listed, list) else [], text, (*said, text), settings.max_subquestions)
-    return ModelRewrite(text, parts if len(parts) > 1 else (), _usage(chat, reply))
+    return ModelRewrite(text, parts if len(parts) > 1 else ())
 
 
 async def split_by_model(question: str, chat: ChatModel, settings: RewriteSettings) -> tuple[str, ...]:
     """Sub-questions; () where it is one question. Raises ProviderError for no or an unusable reply."""
     reply = await _ask(
-        chat, settings, "decompose", question=_quoted(question[:MESSAGE_CHARS]), most=str(settings.max_subquestions)
+        chat, settings, "decompose", question=quoted(question[:MESSAGE_CHARS]), most=str(settings.max_subquestions)
     )
     parts = _several(_array(reply.text), question, (question,), settings.max_subquestions)
     return parts if len(parts) > 1 else ()
@@ -75,7 +74,7 @@ async def split_by_model(question: str, chat: ChatModel, settings: RewriteSettin
 
 async def expand_by_model(question: str, chat: ChatModel, settings: RewriteSettings) -> tuple[str, ...]:
     """Two or three other phrasings. Raises ProviderError for no or an unusable reply."""
-    reply = await _ask(chat, settings, "expand", question=_quoted(question[:MESSAGE_CHARS]), most=str(MAX_EXPANSIONS))
+    reply = await _ask(chat, settings, "expand", question=quoted(question[:MESSAGE_CHARS]), most=str(MAX_EXPANSIONS))
     return _several(_array(reply.text), question, (question,), MAX_EXPANSIONS, rephrased=True)
 
 
@@ -86,8 +85,8 @@ async def rewrite_query_by_model(
     """Another query, out of what was retrieved; its names and numbers are the question's or the passages'. Raises
     ProviderError for no or an unusable reply, also for a query that was tried."""
     reply = await _ask(
-        chat, settings, "rewrite_query", question=_quoted(question[:MESSAGE_CHARS]),
-        tried=json.dumps(list(tried), ensure_ascii=False), relevant=_listed(relevant), irrelevant=_listed(irrelevant),
+        chat, settings, "rewrite_query", question=quoted(question[:MESSAGE_CHARS]),
+        tried=as_json(list(tried)), relevant=_listed(relevant), irrelevant=_listed(irrelevant),
     )  # fmt: skip
     data = json_object(reply.text)
     text = str(data.get("query", "")) if isinstance(data, dict) else _plain(reply.text)
@@ -100,7 +99,7 @@ async def rewrite_query_by_model(
 
 def _listed(passages: Sequence[Passage]) -> str:
     shown = [
-        _quoted(f"{passage.title}: {passage.content[:PASSAGE_CHARS]}") for passage in passages[:SHOWN_PASSAGES]
+        quoted(f"{passage.title}: {passage.content[:PASSAGE_CHARS]}") for passage in passages[:SHOWN_PASSAGES]
     ]  # fmt: skip
     return "\n".join(shown) or "(none)"
 
@@ -119,19 +118,6 @@ async def _ask(chat: ChatModel, settings: RewriteSettings, name: str, **values: 
     if reply.finish_reason == "length":
         raise ProviderResponseError(f"{chat.name}: the reply to {name} was cut off at the token limit")
     return reply
-
-
-def _quoted(text: str) -> str:
-    """As a JSON string: on one line, and no text can pose as another message."""
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _usage(chat: ChatModel, reply: Completion) -> dict[str, Any]:
-    return {
-        "model": chat.name,
-        "input_tokens": reply.usage.input_tokens,
-        "output_tokens": reply.usage.output_tokens,
-    }
 
 
 # --- the reply ----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from app.domain.principal import Principal
 from app.graph.code.symbols import wanted_symbols
 from app.language.bridge import asks, bridge
 from app.language.identify import likely_language
+from app.providers.metered import Meter
 from app.retrieve.context import GraphChoice, SearchContext, SearchDeps
 from app.retrieve.graph import question_keys
 from app.retrieve.operators import parse_operators
@@ -33,11 +34,15 @@ def plan_search(
     run_id: UUID | None = None,
     *,
     answering: bool = False,
+    meter: Meter | None = None,
 ) -> SearchContext:
-    """`answering`: an answer will be made of the passages, so a slow reranker may run."""
+    """`answering`: an answer will be made of the passages, so a slow reranker may run. `meter`: what a chat model that reranks
+    is taken from."""
     parsed = parse_operators(request.query)
-    choice = deps.reranker.get(settings)
-    reranks = wants_reranking(choice, settings, requested=request.rerank, answering=answering)
+    choice = deps.reranker.get(settings, meter)
+    reranks = wants_reranking(
+        choice, settings, requested=request.rerank, answering=answering, chat_reranks=request.chat_reranks
+    )
     legs, graph_choice = choose_legs(request, parsed.text, settings)
     return SearchContext(
         deps, principal, request, settings,

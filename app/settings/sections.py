@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from app.extensions import Group, declared
@@ -94,6 +94,7 @@ class RagSettings(SettingsSection):
         False, description="Accepted without effect: a note in the log and /health/ready."
     )
     adaptive_routing_enabled: bool = Field(False, description="Model-based query classifier; rules always work.")
+    adaptive_routing_model: str = Field("", description="Chat model that classifies; empty: that of rag.qa.model.")
     qa: QaSettings = Field(QaSettings(), description="Generation.")
     agentic_retrieval: AgenticSettings = Field(AgenticSettings(), description="The corrective strategy.")
 
@@ -141,10 +142,20 @@ class VectorSettings(SettingsSection):
     )
     candidates: int = Field(150, ge=20, le=1000, description="Chunks that the vector leg fetches at least.")
     ef_search: int = Field(80, ge=10, le=1000, description="HNSW search breadth (hnsw.ef_search).")
+    m: int = Field(16, ge=2, le=100, description="HNSW neighbours of a vector, of indexes built from now on.")
+    ef_construction: int = Field(
+        128, ge=4, le=1000, description="HNSW breadth while building, at least 2 m; of indexes built from now on."
+    )
     max_scan_tuples: int = Field(20000, ge=1000, description="Bound of the iterative scan (hnsw.max_scan_tuples).")
     precision: Literal["int8", "fp32"] = Field("int8", description="Arithmetic of the local ONNX model.")
     recall_sample: int = Field(50, ge=1, le=1000, description="Stored vectors that a recall check looks for.")
     min_recall: float = Field(0.95, ge=0, le=1, description="A recall check below it is a warning in the log.")
+
+    @model_validator(mode="after")
+    def _build_broadly(self) -> Self:
+        if self.ef_construction < 2 * self.m:
+            raise ValueError(f"efConstruction is at least 2 m, here {2 * self.m}: pgvector builds no index otherwise")
+        return self
 
 
 class LexicalSettings(SettingsSection):
@@ -355,7 +366,8 @@ class MemorySettings(SettingsSection):
 
 
 class AgentSettings(SettingsSection):
-    """What one run of an agent strategy (react, iterative, planned, corrective) may spend, and how react works."""
+    """What one run may spend on models (`modelCalls`, `tokens` and `cost` of all strategies, the rest of react, iterative,
+    planned and corrective), and how react works."""
 
     protocol: Literal["auto", "native", "text"] = Field(
         "auto",
@@ -363,13 +375,18 @@ class AgentSettings(SettingsSection):
         "server refuses tools or answers in words.",
     )
     seconds: float = Field(120, gt=0, le=3600, description="Wall clock of a run; a quarter, at most, is the answer's.")
-    model_calls: int = Field(30, ge=1, le=500, description="Calls of the chat model, failed ones and checks included.")
+    model_calls: int = Field(
+        30, ge=1, le=500, description="Requests to chat models: repeats, checks and reranking included."
+    )
     tokens: int = Field(150_000, ge=1000, description="Tokens read and written; estimated where none are reported.")
     cost: float = Field(
         0, ge=0, description="Most money, by answer.prices; 0: no limit. Models without a price are free."
     )
     tool_calls: int = Field(20, ge=1, le=500, description="Calls of tools that do something; repeated ones are free.")
     tool_seconds: float = Field(30, gt=0, description="Longest one call of a tool may take.")
+    rerank_by_model: bool = Field(
+        False, description="Whether a chat model may rerank what react, planned and iterative search for."
+    )
     call_seconds: float = Field(60, gt=0, description="Longest the model may think about one step.")
     reflect_seconds: float = Field(30, gt=0, description="Longest a reflection may take.")
     max_steps: int = Field(7, ge=1, le=50, description="Steps of react; then it must conclude.")
@@ -419,6 +436,9 @@ class ProviderSettings(SettingsSection):
         0, ge=0, le=1_000_000,
         description="Tokens of one text that a hosted embedding model reads; 0: 8191. Set it where a server cuts off silently.",
     )  # fmt: skip
+    embedding_seconds: float = Field(
+        60, gt=0, le=3600, description="Deadline of one request for vectors, with its repetitions; needs a restart."
+    )
 
 
 class JobsSettings(SettingsSection):

@@ -11,10 +11,9 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from talking import Talking
 
-from app.domain.event import TERMINAL, Cancelled, Failed, Progress, Token
+from app.domain.event import TERMINAL, Cancelled, Progress, Token
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.errors import ProviderError
 from app.runs.task import held
 from app.service.ask import start
 from app.service.search import get_trace
@@ -165,18 +164,6 @@ async def test_a_model_that_fails_before_its_first_token_is_replaced_and_said(
     made = await answered(services, LEAVE)
     assert (made.route["answerer"], made.answer) == ("extractive", "Employees have 30 days of leave per year. [1]")
     assert any(note.startswith("generation failed (provider-") for note in made.degraded)
-
-
-@pytest.mark.parametrize("kind", ["cut", "error_chunk", "silent_end"])
-async def test_a_stream_that_breaks_off_fails_the_run(
-    services: Services, scripted: ScriptedServer, talking: Talking, kind: str
-) -> None:
-    talking.reset(generate=[TRUE])
-    scripted.script(Reply(kind))
-    events = await events_of(services, LEAVE)
-    assert streamed(events)
-    assert isinstance(events[-1], Failed)
-    assert isinstance(events[-1].error, ProviderError)
 
 
 async def test_a_stalled_model_is_given_up_in_time(services: Services, scripted: ScriptedServer) -> None:
@@ -391,3 +378,24 @@ async def test_where_the_model_fails_the_way_is_quoted(services: Services, scrip
     assert made.answer == "Ada Lovelace was born in London. [1] The Wigmore Hall is located in London. [2]"
     assert made.route["answerer"] == "extractive"
     assert any("the evidence was quoted instead" in note for note in made.degraded)
+
+
+# --- the model that recognises intents ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("named", ["small-router", ""])
+async def test_intents_are_left_to_a_model_of_their_own(
+    services: Services, scripted: ScriptedServer, named: str
+) -> None:
+    """A message that neither rules nor exemplars decide goes to rag.adaptiveRoutingModel, which empty is that of answers."""
+    change(services, "rag", adaptive_routing_enabled=True, adaptive_routing_model=named)
+    change(services, "routing", exemplar_threshold=1.0, new_word_threshold=1.0)
+    made = await answered(services, "do you have any pets at home")
+    intents = [
+        one.body["model"] for one in scripted.requests if "You sort the messages" in one.body["messages"][0]["content"]
+    ]
+    answerer = services.chat_for(services.settings.current)
+    assert answerer is not None
+    assert intents == [named or answerer.name]
+    trace = await get_trace(services, made.run_id)
+    assert "intent" in {call["purpose"] for call in trace.usage["by_purpose"]}

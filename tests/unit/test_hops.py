@@ -77,7 +77,12 @@ def test_chains_of_facts_are_told_from_single_facts(shared_data: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "language", "least", "most"),
-    [("musique100", "en", 0.9, 1), ("xquad_en", "en", 0, 0.14), ("cranfield", "en", 0, 0.14), ("spf_fr", "fr", 0, 0.04)],
+    [
+        ("musique100", "en", 0.9, 1),
+        ("xquad_en", "en", 0, 0.14),
+        ("cranfield", "en", 0, 0.14),
+        ("spf_fr", "fr", 0, 0.04),
+    ],
 )
 def test_chains_and_false_alarms(shared_data: Path, data: str, language: str, least: float, most: float) -> None:
     lines = (shared_data / data / "queries.jsonl").read_text().splitlines()

@@ -12,7 +12,6 @@ whose `detail` has the fields that /api/agent/stream shows.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
@@ -34,10 +33,12 @@ from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from, settle
 from app.answering.fast import answer_empty, fast
 from app.answering.gather import best_confidence
+from app.answering.progress import checking, counted, documents_of
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.domain.plan import PromptConstraints
 from app.errors import ProviderError, ProviderResponseError
+from app.language.fence import quoted
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message, ToolCall, ToolProtocol
 from app.query.constraints import constraints_of
@@ -63,7 +64,7 @@ async def planned(run: Run) -> Outcome:
     if not (await run.deps.library.holdings(run.question.collection)).documents:
         return await answer_empty(run)
     policy = begin(run)
-    run.emit(Progress("plan", 10))
+    run.emit(Progress("plan", 10, "Planning how to answer"))
     policy.tell(await policy.make_plan())
     await work(policy)
     return await _accept(policy) if policy.verdict else await _force(policy)
@@ -260,6 +261,8 @@ class Planned:
         """Accepted, or sent back: for what the prompt demands, then for what the sources do not support."""
         self.last = final
         objections = validate(final, self.constraints, self.work_done(cut_off=cut_off))
+        if not objections:
+            self.run.emit(checking(len(self.passages), 80))
         verdict = None if objections else await check_answer(self.run, final.answer, _material(self))
         if verdict and verdict.refuted and self.reprompts < self.settings.reprompts:
             objections = tuple(Objection("UNGROUNDED_CLAIM", issue) for issue in feedback(verdict))
@@ -289,9 +292,21 @@ class Planned:
              "tools": [one.told() for one in used]}
         )  # fmt: skip
         percent = 15 + min(65, 65 * self.iterations // max(self.settings.iterations, 1))
-        message = item.get("outputSummary") or item.get("notes") or ""
-        read = tuple({passage.document_id for passage in self.seen.values()})
-        self.run.emit(Progress(item["type"], percent, str(message), item, read))
+        self.run.emit(Progress(item["type"], percent, _in_words(item), item, documents_of(self.seen.values())))
+
+
+def _in_words(item: Item) -> str:
+    """What a line of the trace says, for people."""
+    match item["type"]:
+        case "plan":
+            return f"Planned {counted(len(item['steps']), 'step')}"
+        case "tool_call":
+            asked = next(iter(item["input"].values()), "")
+            doing = f"Searching for '{asked}'" if item["tool"] == "search_docs" else item["tool"]
+            return f"{doing}: {item['outputSummary']}"
+        case "reprompt":
+            return f"Asking again because of {item['notes']}"
+    return str(item.get("notes") or "")
 
 
 def _item(call: ToolCall, result: ToolResult) -> Item:
@@ -319,7 +334,7 @@ def plan_messages(state: Planned) -> list[Message]:
     filled = prompt(
         "plan",
         form=prompt_part("plan", "array" if in_words else "object"),
-        question=json.dumps(state.run.question.text, ensure_ascii=False),
+        question=quoted(state.run.question.text),
         requirements=f"Requirements:\n{listed}\n" if listed else "",
     )
     return [Message("system", filled.system), Message("user", filled.user)]
@@ -334,7 +349,7 @@ def action_messages(state: Planned, protocol: ToolProtocol) -> list[Message]:
         plan="\n".join(f"{n}. {step}" for n, step in enumerate(steps, 1)),
         step=str(min(state.calls + 1, len(steps))),
         steps=str(len(steps)),
-        question=json.dumps(state.run.question.text, ensure_ascii=False),
+        question=quoted(state.run.question.text),
         results=_results(state) or "(none)",
         opened=_opened(state) or "(none)",
         budget=str(state.left),
@@ -371,11 +386,11 @@ def requirements(wanted: PromptConstraints) -> str:
 def _results(state: Planned) -> str:
     lines = []
     for query, items in state.searches.items():
-        lines.append(f"Query: {json.dumps(query, ensure_ascii=False)}" + ("" if items else ": nothing was found"))
+        lines.append(f"Query: {quoted(query)}" + ("" if items else ": nothing was found"))
         for item in items:
             name = state.seen[str(item["chunkId"])].external_id
-            snippet = json.dumps(str(item["snippet"])[:SNIPPET], ensure_ascii=False)
-            lines += [f"  - {json.dumps(name, ensure_ascii=False)}: {snippet}",
+            snippet = quoted(str(item["snippet"])[:SNIPPET])
+            lines += [f"  - {quoted(name)}: {snippet}",
                       f"    docId={item['docId']}", f"    chunkId={item['chunkId']}"]  # fmt: skip
     return "\n".join(lines)
 
@@ -384,8 +399,8 @@ def _opened(state: Planned) -> str:
     """The last of them, each with its number."""
     numbered = list(enumerate(state.opened, 1))[-state.settings.context_citations :]
     return "\n".join(
-        f"[{n}] {json.dumps(passage.external_id, ensure_ascii=False)} (chunk {item['chunkIndex']}, docId={item['docId']}, "
-        f"chunkId={item['chunkId']}): {json.dumps(passage.content[: state.settings.citation_chars], ensure_ascii=False)}"
+        f"[{n}] {quoted(passage.external_id)} (chunk {item['chunkIndex']}, docId={item['docId']}, "
+        f"chunkId={item['chunkId']}): {quoted(passage.content[: state.settings.citation_chars])}"
         for n, (item, passage) in numbered
     )
 

@@ -19,6 +19,7 @@ from typing import Final
 
 import structlog
 
+from app.agents.draft_check import has_answer
 from app.agents.endings import ask_back, conclude, give_answer, run_fast
 from app.agents.loop import call_tools, work
 from app.agents.protocol import Decision, Patience, ask_for_calls
@@ -37,8 +38,10 @@ from app.answer.cite import marks
 from app.answer.refusal import is_refusal, refusal
 from app.answer.reply import tidy
 from app.answering.context import Outcome, Run
+from app.answering.progress import counted
 from app.domain.event import Progress
 from app.errors import CairnError, ProviderError
+from app.language.fence import fenced, quoted
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message, Schema, ToolCall, ToolProtocol
 from app.providers.reader import without_thought
@@ -61,7 +64,7 @@ async def react(run: Run) -> Outcome:
         outcome = await _work(notebook)
         if outcome is not None:
             if not outcome.needs_clarification:
-                run.emit(Progress("finished", 98))
+                run.emit(Progress("finished", 98, f"Finished after {counted(notebook.taken, 'step')}"))
             return outcome
         why = "the agent found nothing"
     except CairnError as error:
@@ -125,13 +128,13 @@ class React:
         native = protocol == "native"
         how = prompt_part("react", protocol, tools="" if native else notebook.toolbox.described())
         history = notebook.remarks() if native else notebook.history()
-        history = prompt_part("react", "remarks" if native else "history", history=history) if history else ""
+        history = prompt_part("react", "remarks" if native else "history", history=fenced(history)) if history else ""
         filled = prompt(
             "react",
             how=how,
             refusal=refusal(run.plan.text),
             language=run.plan.language or "as it is",
-            question=json.dumps(run.plan.text, ensure_ascii=False),
+            question=quoted(run.plan.text),
             before="".join(f"{part}\n\n" for part in (history, self.hint) if part),
             step=str(step),
             steps=str(self.most_steps),
@@ -159,13 +162,19 @@ class React:
             self.hint = prompt_part("react", "failed", failure=failure)
             return True
         found = sum(len(one.passages) for one in results)
-        run.emit(Progress("observing", self._percent(step), f"{found} passages"))
+        run.emit(
+            Progress(
+                "observing", self._percent(step), f"Found {counted(found, 'passage')}", numbers={"passages": found}
+            )
+        )
         notebook.gather(decision.calls, results)
         if toolbox.repeated >= MOST_REPEATED:
             run.record.degraded.append("react: the agent repeated itself and was stopped")
             return False
         if step < self.most_steps:
-            run.emit(Progress("reflecting", self._percent(step)))
+            gathered = len(notebook.gathered)
+            said = f"Considering whether this is enough: {counted(gathered, 'passage')}"
+            run.emit(Progress("reflecting", self._percent(step), said, numbers={"passages": gathered}))
             notebook.reflection_concluded = await self._reflect()
         return not notebook.reflection_concluded
 
@@ -175,7 +184,7 @@ class React:
         said = cut(tidy(_text_of(call, "question" if asks else "answer")), LONGEST_ANSWER)
         if said and asks:
             return ask_back(self.notebook, said)
-        if said and (self.notebook.toolbox.passages or self.notebook.toolbox.facts):
+        if has_answer(said) and (self.notebook.toolbox.passages or self.notebook.toolbox.facts):
             return await give_answer(self.notebook, said)
         return None
 
@@ -189,10 +198,10 @@ class React:
         filled = prompt(
             "reflect",
             form=prompt_part("reflect", "lines" if in_words else "json"),
-            question=json.dumps(run.plan.text, ensure_ascii=False),
-            history=notebook.history(),
-            gathered=json.dumps(cut(gathered, GATHERED_CHARS), ensure_ascii=False),
-            observation=json.dumps(cut(notebook.steps[-1].observation, REFLECTED_CHARS), ensure_ascii=False),
+            question=quoted(run.plan.text),
+            history=fenced(notebook.history()),
+            gathered=quoted(gathered, GATHERED_CHARS),
+            observation=quoted(notebook.steps[-1].observation, REFLECTED_CHARS),
         )
         try:
             reply = await run.record.metered("reflect", run.deps.chat, run.settings).structured(

@@ -83,20 +83,20 @@ STRANGE: Final = math.log(0.4 / 0.6)
 
 def features(evidence: SentenceEvidence) -> tuple[float, ...]:
     """Words in the best place, content words in the best two, content words that are nowhere (log of 1 + their number);
-    whether speaker or listener, a number, a name come in that no source has."""
+    whether speaker or listener, a number, a word with a capital come in that no source has."""
     return (
         evidence.near,
         evidence.pair,
         math.log1p(len(evidence.missing)),
         float(evidence.speaker > 0),
         float(bool(evidence.numbers)),
-        float(bool(evidence.names)),
+        float(evidence.strange),
     )
 
 
 def logit(evidence: SentenceEvidence) -> float:
     raw = INTERCEPT + sum(c * f for c, f in zip(COEFFICIENTS, features(evidence), strict=True))
-    if evidence.numbers or evidence.turned or evidence.commands:
+    if evidence.numbers or evidence.turned or evidence.commands or evidence.echo:
         return min(raw, CONTRADICTED)
     return min(raw, STRANGE) if evidence.names else raw
 
