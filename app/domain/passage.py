@@ -118,7 +118,7 @@ class SearchRequest:
 @dataclass(frozen=True, slots=True)
 class WeightsUsed:
     """What each leg counted in the order of a search, and why: `legs` sum to 1, what did not run counts 0. `reason` in words;
-    `classifier` decided on the graph: names, links, rules or a model (by the type of the question), caller, settings."""
+    `classifier` decided on the graph: names, rules or a model (by the type of the question), caller, settings."""
 
     legs: Mapping[Leg, float]
     mode: WeightMode
