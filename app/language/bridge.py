@@ -28,7 +28,14 @@ def bridge(question: str, language: str) -> str | None:
     if len(text) > LONGEST:
         return None
     found = (pattern.search(text) for pattern in _PATTERNS.get(language, _PATTERNS[DEFAULT]))
-    return next((match.group() for match in found if match), None)
+    return next((_whole_words(text, *match.span()) for match in found if match), None)
+
+
+def _whole_words(text: str, start: int, end: int) -> str:
+    """What stands there, with the words that it begins and ends in: patterns look only at the edge of a word."""
+    first = text.rfind(" ", 0, start + 1) + 1
+    last = text.find(" ", end)
+    return text[first : last if last >= 0 else len(text)].strip(" ,.;:?!")
 
 
 _QUESTION_WORDS: Final = every(lambda one: one.questions.words - one.questions.never)
