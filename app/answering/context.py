@@ -18,10 +18,12 @@ from app.answering.library import Library, Searcher
 from app.domain.answer import NOTHING_TO_READ, Coverage, Draft, Grounding
 from app.domain.code import CodeFinding, Symbol
 from app.domain.event import Progress, SourcesFound, Token
+from app.domain.graph import GraphContext, joined_contexts
 from app.domain.passage import Leg, Passage, SearchRequest, SearchResult
 from app.domain.plan import QueryPlan
-from app.domain.question import Question
+from app.domain.question import Question, Turn
 from app.domain.trace import LegTrace, Spend
+from app.memory.recall import window
 from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel, Embedder
 from app.query.exemplars import Exemplars
@@ -100,6 +102,11 @@ class Record:
         return self.budget
 
     @property
+    def graph(self) -> GraphContext | None:
+        """What the graph legs of all searches found."""
+        return joined_contexts(item.result.graph for item in self.searches)
+
+    @property
     def calls(self) -> list[dict[str, Any]]:
         """What each use of a model cost."""
         return [{"purpose": purpose, **meter.spend.usage()} for purpose, meter in self.models if meter.spend.calls]
@@ -148,6 +155,11 @@ class Run:
     @property
     def settings(self) -> Settings:
         return self.deps.settings
+
+    @property
+    def history(self) -> tuple[Turn, ...]:
+        """What was said before, as much of it as a model sees that writes an answer (memory.generation)."""
+        return window(self.question.history, self.settings.memory.generation)
 
     def emit(self, event: StepEvent) -> None:
         """Tell whoever follows the run. Returns at once, whoever reads, and never fails."""

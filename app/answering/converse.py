@@ -108,6 +108,7 @@ async def _material(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
         task=prompt_part("converse", intent, answer=json.dumps(exchange.answer.content[:SHOWN_BEFORE], ensure_ascii=False)),
         degraded=degraded,
         more={"continues": str(exchange.answer.id), "original_sources": len(originals)},
+        graph=run.record.graph,
     )  # fmt: skip
 
 

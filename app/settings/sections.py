@@ -372,7 +372,9 @@ class AgentSettings(SettingsSection):
     )
     tool_calls: int = Field(20, ge=1, le=500, description="Calls of tools that do something; repeated ones are free.")
     tool_seconds: float = Field(30, gt=0, description="Longest one call of a tool may take.")
-    call_seconds: float = Field(60, gt=0, description="Longest the model may think about one step.")
+    call_seconds: float = Field(
+        60, gt=0, description="Longest the model may think about one step, or plan, within agents.seconds."
+    )
     reflect_seconds: float = Field(30, gt=0, description="Longest a reflection may take.")
     max_steps: int = Field(7, ge=1, le=50, description="Steps of react; then it must conclude.")
     temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature of a step.")
@@ -393,8 +395,6 @@ class PlannedSettings(SettingsSection):
     )
     citation_chars: int = Field(2000, ge=200, description="Characters of each (MAX_CITATION_TEXT_FOR_LLM).")
     question_chars: int = Field(1000, ge=1, description="Longest question of /api/agent (MAX_QUESTION_LENGTH).")
-    plan_seconds: float = Field(300, gt=0, description="Longest the model may plan; agents.seconds limits the run.")
-    call_seconds: float = Field(600, gt=0, description="Longest it may think about one action.")
 
 
 class IterativeSettings(SettingsSection):
