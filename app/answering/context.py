@@ -5,11 +5,13 @@ A strategy is a coroutine: it is given a `Run`, tells how it goes by `run.emit(e
 
 from __future__ import annotations
 
+import asyncio
 import time
+from bisect import bisect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from app.answering.budget import ANSWERING, Budget
@@ -30,6 +32,8 @@ from app.query.exemplars import Exemplars
 from app.retrieve.plan import default_legs
 from app.settings import Settings
 
+AT_ONCE: Final = 2
+"""Searches of one run that are under way together; the pool of connections is small."""
 StepEvent = Progress | SourcesFound | Token
 """What a run says between its beginning and its end."""
 Report = Callable[[StepEvent], None]
@@ -81,6 +85,9 @@ class Record:
     read: set[UUID] = field(default_factory=set)
     budget: Budget | None = None
     streamed: bool = False
+    _order: list[int] = field(default_factory=list)
+    _asked: int = 0
+    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _under_way: int = 0
     _since: float = 0.0
 
@@ -117,9 +124,21 @@ class Record:
         total = sum((meter.spend for _, meter in self.models), start=Spend())
         return total.usage() if total.calls else {}
 
+    async def searched(self, purpose: str, query: str, search: Callable[[], Awaitable[SearchResult]]) -> SearchResult:
+        """What a search finds, at most AT_ONCE of the run at a time, kept in the order in which they were asked for, however
+        they end. Its time is booked as `retrieve`; of several at once, the time in which any was under way."""
+        self._asked += 1
+        number = self._asked
+        async with self._gate:
+            with self._searching():
+                result = await search()
+        place = bisect(self._order, number)
+        self._order.insert(place, number)
+        self.searches.insert(place, DoneSearch(purpose, query, result))
+        return result
+
     @contextmanager
-    def searching(self) -> Iterator[None]:
-        """Book the time of a search as `retrieve`; of several at once, the time in which any was under way."""
+    def _searching(self) -> Iterator[None]:
         self._under_way += 1
         if self._under_way == 1:
             self._since = time.perf_counter()
@@ -186,10 +205,9 @@ class Run:
             rerank=False if by_words or not self.reranks else None, group_by="document" if by_words else "passage",
             weights=self.plan.weights if self.settings.graph.routing == "type" else None,
         )  # fmt: skip
-        with self.record.searching():
-            result = await self.deps.searcher.search(request, self.question, self.route.strategy)
-        self.record.searches.append(DoneSearch(purpose, query, result))
-        return result
+        return await self.record.searched(
+            purpose, query, lambda: self.deps.searcher.search(request, self.question, self.route.strategy)
+        )
 
 
 @dataclass(frozen=True, slots=True)

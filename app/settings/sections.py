@@ -306,6 +306,13 @@ class AnswerSettings(SettingsSection):
         le=100,
         description="Passages retrieved for a question, of which rag.topK are read; enhanced x 1.5.",
     )
+    simple_share: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Of a simple question a model reads what scores at least this share of the best passage, and the best two "
+        "in any case; 0: all of rag.topK, 1: two.",
+    )
     max_context_tokens: int = Field(6000, ge=200, description="Token budget of the context (4K to 8K).")
     summary_tokens: int = Field(
         48_000, ge=1000, description="Tokens of passages that a summary reads; of more, an even selection."

@@ -210,7 +210,11 @@ class Planned:
         either."""
         if self.last is None:
             return ()
-        if self.last.insufficiencies or "UNEXPLAINED_DONT_KNOW" not in self.demanded or not is_refusal(self.last.answer):
+        if (
+            self.last.insufficiencies
+            or "UNEXPLAINED_DONT_KNOW" not in self.demanded
+            or not is_refusal(self.last.answer)
+        ):
             return self.last.insufficiencies
         return (Insufficiency("", self.run.plan.text, tuple(self.state.searches)),)
 

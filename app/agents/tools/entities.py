@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -19,6 +20,7 @@ from app.agents.tools.tool import (
 )
 from app.domain.graph import EntityLink, Neighbourhood, WalkLimits
 from app.domain.passage import Passage
+from app.errors import CairnError
 from app.graph.link import find_entities
 from app.graph.walk import traverse
 from app.settings import GraphSettings
@@ -140,21 +142,28 @@ async def lookup_entity(toolbox: Toolbox, asked: Name) -> ToolResult:
 async def compare_entities(toolbox: Toolbox, asked: ComparedNames) -> ToolResult:
     """What the documents say of each, side by side: what the graph proves, and what a search for it finds."""
 
-    async def about(name: str) -> tuple[Known, tuple[Passage, ...]]:
+    async def about(name: str) -> tuple[Known, tuple[Passage, ...]] | CairnError:
         query = f"{name} {asked.aspect}".strip()
-        searched = await toolbox.run.search(query, 3, purpose="tool", filters=toolbox.filters)
-        return await known(toolbox, name, seeds=1), searched.passages
+        try:
+            searched = await toolbox.run.search(query, 3, purpose="tool", filters=toolbox.filters)
+            return await known(toolbox, name, seeds=1), searched.passages
+        except CairnError as error:
+            return error
 
-    # one after the other: the pool of connections is small
-    sides = [await about(name) for name in asked.entities]
-    told, passages = [], list[Passage]()
-    for name, (graphed, searched) in zip(asked.entities, sides, strict=True):
+    sides = await asyncio.gather(*map(about, asked.entities))
+    told, passages, data = [], list[Passage](), dict[str, list[str]]()
+    for name, side in zip(asked.entities, sides, strict=True):
+        if isinstance(side, CairnError):  # the others can be told of all the same
+            toolbox.run.record.degraded.append(f"compare_entities: {name}: {side.code}: {side.detail}")
+            told.append(f"{quoted(name, 80)} could not be looked up this time.")
+            continue
+        graphed, searched = side
+        data[name] = [passage.content for passage in searched]
         both = _unique([*searched, *graphed.passages[:2]])
         passages += both
         relations = "".join(f"\n- {relation.line}" for relation in graphed.relations[:4])
         body = numbered(toolbox, both, 500) or f"The documents contain no passage about {quoted(name)}."
         told.append(f"{quoted(name, 80)}:{relations}\n{body}")
-    data = {name: [p.content for p in searched] for name, (_, searched) in zip(asked.entities, sides, strict=True)}
     return ToolResult("\n\n".join(told), data=data if passages else {}, passages=_unique(passages))
 
 
