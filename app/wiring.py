@@ -81,8 +81,16 @@ class Services:
 
     def extracting_chat(self, settings: Settings) -> ChatModel | None:
         """The chat model that extracts for the graph: graph.model.model, else the one that answers."""
-        name = settings.graph.model.model
-        qa = settings.rag.qa.model_copy(update={"model": name} if name else {})
+        return self._chat_named(settings.graph.model.model, settings)
+
+    def routing_chat(self, settings: Settings) -> ChatModel | None:
+        """The one that recognises intents: rag.adaptiveRoutingModel, else the one that answers."""
+        return self._chat_named(settings.rag.adaptive_routing_model, settings)
+
+    def _chat_named(self, name: str, settings: Settings) -> ChatModel | None:
+        if not name:
+            return self.chat_for(settings)
+        qa = settings.rag.qa.model_copy(update={"model": name})
         return self.chat_for(settings.model_copy(update={"rag": settings.rag.model_copy(update={"qa": qa})}))
 
     async def warm(self) -> None:
@@ -143,7 +151,7 @@ async def open_services(
         owner_dsn = environment.database_url or await _embedded(environment, stack)
         await migrate(owner_dsn)
         circuits = Circuits(lambda: _limits(settings.current))
-        embedders = ConfiguredEmbedders(environment, circuits, settings.current.providers.embedding_tokens)
+        embedders = ConfiguredEmbedders(environment, circuits, settings.current.providers)
         stack.push_async_callback(embedders.close)
         name = embedding_model_name(settings.current)
         embedder = embedders.get(name)
@@ -210,7 +218,7 @@ async def open_models(environment: Environment, settings: Settings) -> AsyncIter
     """The models alone, for what needs no database. Raises ProviderError, SettingsError."""
     async with AsyncExitStack() as stack:
         circuits = Circuits(lambda: _limits(settings))
-        embedders = ConfiguredEmbedders(environment, circuits, settings.providers.embedding_tokens)
+        embedders = ConfiguredEmbedders(environment, circuits, settings.providers)
         chats = ConfiguredChatModels(environment, circuits)
         stack.push_async_callback(embedders.close)
         stack.push_async_callback(chats.close)

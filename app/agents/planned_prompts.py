@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from app.agents.planned_work import PlannedWork
 from app.agents.tools.show import related
 from app.answer.generate import told_conversation
 from app.domain.plan import PromptConstraints
+from app.language.fence import quoted
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message, ToolProtocol
 
@@ -23,7 +23,7 @@ def plan_messages(work: PlannedWork) -> list[Message]:
     filled = prompt(
         "plan",
         form=prompt_part("plan", "array" if in_words else "object"),
-        question=json.dumps(work.run.question.text, ensure_ascii=False),
+        question=quoted(work.run.question.text),
         before=_before(work),
         requirements=f"Requirements:\n{listed}\n" if listed else "",
     )
@@ -39,7 +39,7 @@ def action_messages(work: PlannedWork, protocol: ToolProtocol) -> list[Message]:
         plan="\n".join(f"{n}. {step}" for n, step in enumerate(steps, 1)),
         step=str(min(work.calls + 1, len(steps))),
         steps=str(len(steps)),
-        question=json.dumps(work.run.question.text, ensure_ascii=False),
+        question=quoted(work.run.question.text),
         before=_before(work),
         results=_results(work) or "(none)",
         opened=_opened(work) or "(none)",
@@ -88,11 +88,11 @@ def _before(work: PlannedWork) -> str:
 def _results(work: PlannedWork) -> str:
     lines = []
     for query, items in work.searches.items():
-        lines.append(f"Query: {json.dumps(query, ensure_ascii=False)}" + ("" if items else ": nothing was found"))
+        lines.append(f"Query: {quoted(query)}" + ("" if items else ": nothing was found"))
         for item in items:
             name = work.seen[str(item["chunkId"])].external_id
-            snippet = json.dumps(str(item["snippet"])[:SNIPPET], ensure_ascii=False)
-            lines += [f"  - {json.dumps(name, ensure_ascii=False)}: {snippet}",
+            snippet = quoted(str(item["snippet"])[:SNIPPET])
+            lines += [f"  - {quoted(name)}: {snippet}",
                       f"    docId={item['docId']}", f"    chunkId={item['chunkId']}"]  # fmt: skip
     return "\n".join(lines)
 
@@ -101,8 +101,8 @@ def _opened(work: PlannedWork) -> str:
     """The last of them, each with its number, and what the graph says of them."""
     numbered = list(enumerate(work.opened, 1))[-work.settings.context_citations :]
     lines = [
-        f"[{n}] {json.dumps(passage.external_id, ensure_ascii=False)} (chunk {item['chunkIndex']}, docId={item['docId']}, "
-        f"chunkId={item['chunkId']}): {json.dumps(passage.content[: work.settings.citation_chars], ensure_ascii=False)}"
+        f"[{n}] {quoted(passage.external_id)} (chunk {item['chunkIndex']}, docId={item['docId']}, "
+        f"chunkId={item['chunkId']}): {quoted(passage.content[: work.settings.citation_chars])}"
         for n, (item, passage) in numbered
     ]
     numbers = {passage.passage_id: n for n, (_, passage) in numbered}

@@ -41,7 +41,8 @@ Report = Callable[[StepEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What runs are made with, for one caller and one state of the settings. Without `chat` answers are extracted."""
+    """What runs are made with, for one caller and one state of the settings. Without `chat` answers are extracted;
+    `router` recognises intents that rules do not, None where no model is to."""
 
     searcher: Searcher
     library: Library
@@ -50,6 +51,7 @@ class Deps:
     chat: ChatModel | None
     settings: Settings
     strategies: Mapping[str, Strategy]
+    router: ChatModel | None = None
 
 
 @dataclass(frozen=True, slots=True)

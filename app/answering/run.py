@@ -49,7 +49,8 @@ async def understand_question(question: Question, deps: Deps, record: Record) ->
     settings, scope = deps.settings, Scope(deps.searcher, question.collection)
     return await understand(
         question.text, question.history, vocabulary=scope.vocabulary, embed=scope.embed, find=scope.find,
-        chat=deps.chat and record.metered("understand", deps.chat, settings), settings=settings,
+        chat=deps.chat and record.metered("understand", deps.chat, settings),
+        router=deps.router and record.metered("intent", deps.router, settings), settings=settings,
         exemplars=deps.exemplars, has_graph="graph" in default_legs(settings) and settings.graph.routing == "type",
     )  # fmt: skip
 

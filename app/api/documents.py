@@ -221,10 +221,18 @@ def relative_path(filename: str) -> str:
 
 @router.get("/collections/{name}/documents", summary="List documents")
 async def list_documents(
-    name: CollectionName, services: ServicesDep, cursor: Cursor = None, limit: Limit = 50
+    name: CollectionName,
+    services: ServicesDep,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+    title: Annotated[str | None, Query(description="Only documents whose title contains this, in any case.")] = None,
+    external_id: Annotated[str | None, Query(description="Only the document of this external id.")] = None,
 ) -> DocumentPage:
     """In order of external id."""
-    found = await documents.list_documents(services, name, after=decode_cursor(cursor), limit=limit + 1)
+    found = await documents.list_documents(
+        services, name, after=decode_cursor(cursor), limit=limit + 1,
+        title=normalise(title) if title else None, external_id=normalise(external_id) if external_id else None,
+    )  # fmt: skip
     return document_page(found, limit)
 
 

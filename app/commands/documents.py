@@ -26,10 +26,13 @@ def list_documents(
     status: Annotated[
         str | None, typer.Option(help="Only those: indexed, failed, pending, parsing, embedding.")
     ] = None,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only those whose title contains this, in any case.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """List documents by id, with version, state, and why one failed."""
-    return asyncio.run(_list(collection, status, json))
+    return asyncio.run(_list(collection, status, title, json))
 
 
 @group.command()
@@ -41,20 +44,20 @@ def delete(
     return asyncio.run(_delete(ids, collection))
 
 
-async def _list(collection: str | None, status: str | None, json: bool) -> int:
+async def _list(collection: str | None, status: str | None, title: str | None, json: bool) -> int:
     from dataclasses import asdict
 
     from app.commands.terminal import say, say_json, services
 
     async with services() as opened:
-        found = [one async for one in _documents(opened, collection) if status in (None, one.status)]
+        found = [one async for one in _documents(opened, collection, title) if status in (None, one.status)]
     if json:
         say_json([asdict(one) for one in found])
         return 0
     for one in found:
         say("  ".join([one.external_id, f"version {one.version}", one.status, *filter(None, [one.error])]))
     if not found:
-        say("No documents." if status is None else f"No {status} documents.")
+        say(f"No {status} documents." if status else "No such documents." if title else "No documents.")
     return 0
 
 
@@ -74,11 +77,11 @@ async def _delete(ids: list[str], collection: str | None) -> int:
     return 0
 
 
-async def _documents(opened: Services, collection: str | None) -> AsyncIterator[Document]:
+async def _documents(opened: Services, collection: str | None, title: str | None = None) -> AsyncIterator[Document]:
     from app.service.documents import list_documents as read
 
     name, after = collection or opened.settings.current.rag.collection_name, ""
-    while page := await read(opened, name, after=after, limit=PAGE):
+    while page := await read(opened, name, after=after, limit=PAGE, title=title or None):
         for one in page:
             yield one
         after = page[-1].external_id

@@ -15,7 +15,7 @@ from app.providers.openai_chat import DEFAULT_CHAT_MODEL, OpenAIChat
 from app.providers.openai_embeddings import MAX_INPUT_TOKENS, OpenAIEmbedder
 from app.providers.protocols import ChatModel, Embedder, Reranker, RerankerChoice
 from app.providers.windows import WholeTexts
-from app.settings import Environment, Settings, SettingsStore
+from app.settings import Environment, ProviderSettings, Settings, SettingsStore
 
 LOCAL_MODEL = "all-MiniLM-L6-v2"
 PRECISIONS: tuple[Precision, ...] = ("int8", "fp32")
@@ -30,11 +30,11 @@ def embedding_model_name(settings: Settings) -> str:
 class ConfiguredEmbedders:
     """Embedding models by name: built in, or of the provider that OPENAI_BASE_URL or OPENAI_API_KEY gives."""
 
-    def __init__(self, environment: Environment, circuits: Circuits, hosted_tokens: int = 0) -> None:
-        """`hosted_tokens`: what hosted models read of one text; 0: what OpenAI's do."""
+    def __init__(self, environment: Environment, circuits: Circuits, hosted: ProviderSettings) -> None:
+        """`hosted`: what hosted models read of one text, and how long a request may take."""
         self._environment = environment
         self._circuits = circuits
-        self._hosted_tokens = hosted_tokens or MAX_INPUT_TOKENS
+        self._hosted = hosted
         self._made: dict[str, Embedder] = {}
 
     def get(self, name: str) -> Embedder:
@@ -55,7 +55,10 @@ class ConfiguredEmbedders:
             )
         url = environment.openai_base_url
         circuit = self._circuits.get("embedding", url, name)
-        return OpenAIEmbedder(name, environment.openai_api_key, url, max_tokens=self._hosted_tokens, circuit=circuit)
+        return OpenAIEmbedder(
+            name, environment.openai_api_key, url, max_tokens=self._hosted.embedding_tokens or MAX_INPUT_TOKENS,
+            seconds=self._hosted.embedding_seconds, circuit=circuit,
+        )  # fmt: skip
 
     async def close(self) -> None:
         for embedder in self._made.values():

@@ -58,12 +58,14 @@ async def understand(
     exemplars: Exemplars,
     find: Find | None = None,
     has_graph: bool = False,
+    router: ChatModel | None = None,
 ) -> QueryPlan:
     """The plan for a message. `history` is oldest first and without the message.
 
     `vocabulary` looks words up in the collection, `embed` makes (or has) the vector of the very text that retrieval will
     ask for, so that it is made once, and `find` looks up which documents have what the message asks to be restricted to
-    (None: no restrictions are read). Raises nothing but cancellation.
+    (None: no restrictions are read). `router` is a chat model for intents that rules and exemplars leave open. Raises nothing
+    but cancellation.
     """
     asked = [turn.content for turn in history if turn.role == "user"]
     run = Understanding(message, tuple(history), settings, request_after(message, asked))
@@ -74,21 +76,21 @@ async def understand(
     if intent and intent.intent in NO_RETRIEVAL:
         plan = _plan(run, intent, Carried(message), (), None, by_words(message) or _spoken(run) or "en", has_graph)
     else:
-        plan = await _understood(run, intent, vocabulary, embed, chat, exemplars, find, has_graph)
+        plan = await _understood(run, intent, vocabulary, embed, chat, router, exemplars, find, has_graph)
     run.timings["understand"] = round((time.perf_counter() - begun) * 1000, 3)
     return plan
 
 
 async def _understood(
     run: Understanding, intent: IntentMatch | None, vocabulary: Look, embed: Embed, chat: ChatModel | None,
-    exemplars: Exemplars, find: Find | None, has_graph: bool,
+    router: ChatModel | None, exemplars: Exemplars, find: Find | None, has_graph: bool,
 ) -> QueryPlan:  # fmt: skip
     known, vector = await asyncio.gather(
         run.attempt("vocabulary", "vocabulary of the collection", vocabulary(_looked_up(run.message))),
         _nothing() if intent else run.attempt("embed", "embedding of the message", embed([run.message])),
     )
     language = await _language(run, known)
-    intent = await _intent(run, intent, known, vector, chat, exemplars)
+    intent = await _intent(run, intent, known, vector, router, exemplars)
     carried, parts, by = await _carried(run, intent, language, chat)
     if carried.refers and intent.reason == ONLY_STOP_WORDS:
         intent = replace(intent, intent="question", reason="it asks something else of what was spoken of")
@@ -108,8 +110,8 @@ def _looked_up(message: str) -> list[str]:
 
 
 async def _intent(
-    run: Understanding, early: IntentMatch | None, known: Vocabulary | None, vector: Vectors | None, chat: ChatModel | None,
-    exemplars: Exemplars,
+    run: Understanding, early: IntentMatch | None, known: Vocabulary | None, vector: Vectors | None,
+    router: ChatModel | None, exemplars: Exemplars,
 ) -> IntentMatch:  # fmt: skip
     """Layer 0 again with the vocabulary, layer 1, layer 2; else a question."""
     with run.step("intent"):
@@ -118,9 +120,9 @@ async def _intent(
         limits = run.settings.routing
         matching = exemplars.match(run.message, vector[0], settings=limits, vocabulary=known)
         found = await run.attempt("intent", "matching the intent by examples", matching)
-        if found is None and chat and run.settings.rag.adaptive_routing_enabled:
+        if found is None and router:
             window = _window(run, run.settings.memory.router)
-            found = await run.attempt("intent_model", "the intent model", by_model(run.message, window, chat, limits))
+            found = await run.attempt("intent_model", "the intent model", by_model(run.message, window, router, limits))
             if found and found.reason.startswith(MALFORMED):
                 run.degraded.append(found.reason)
     return found or IntentMatch("question", 0.5, None, "nothing else matched")

@@ -155,13 +155,19 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
     return job
 
 
-async def list_documents(services: Services, collection: str, *, after: str = "", limit: int = 50) -> list[Document]:
-    """In order of external id. Raises NotFoundError."""
+async def list_documents(
+    services: Services, collection: str, *, after: str = "", limit: int = 50, title: str | None = None,
+    external_id: str | None = None,
+) -> list[Document]:  # fmt: skip
+    """In order of external id: all, those whose title contains `title` in any case, or the one of an external id. Raises
+    NotFoundError for a collection that there is none of."""
     found = await get_collection(services, collection)
 
     async def read() -> list[Document]:
         async with services.database.transaction(services.principal, readonly=True) as connection:
-            return await documents.page(connection, services.principal, found.id, after=after, limit=limit)
+            return await documents.page(
+                connection, services.principal, found.id, after=after, limit=limit, title=title, external_id=external_id
+            )
 
     page = await read()
     if any(map(_looks_abandoned, page)) and await end_abandoned(services):

@@ -94,6 +94,7 @@ class RagSettings(SettingsSection):
         False, description="Accepted without effect: a note in the log and /health/ready."
     )
     adaptive_routing_enabled: bool = Field(False, description="Model-based query classifier; rules always work.")
+    adaptive_routing_model: str = Field("", description="Chat model that classifies; empty: that of rag.qa.model.")
     qa: QaSettings = Field(QaSettings(), description="Generation.")
     agentic_retrieval: AgenticSettings = Field(AgenticSettings(), description="The corrective strategy.")
 
@@ -428,6 +429,9 @@ class ProviderSettings(SettingsSection):
         0, ge=0, le=1_000_000,
         description="Tokens of one text that a hosted embedding model reads; 0: 8191. Set it where a server cuts off silently.",
     )  # fmt: skip
+    embedding_seconds: float = Field(
+        60, gt=0, le=3600, description="Deadline of one request for vectors, with its repetitions; needs a restart."
+    )
 
 
 class JobsSettings(SettingsSection):

@@ -258,9 +258,13 @@ async def text(connection: Any, principal: Principal, document_id: UUID) -> tupl
     return (row["version"], row["text"]) if row else None
 
 
-async def page(connection: Any, principal: Principal, collection_id: UUID, *, after: str, limit: int) -> list[Document]:
-    """Documents in order of external id, after the given one."""
-    rows = await connection.fetch(SQL["page"], principal.tenant_id, collection_id, after, limit)
+async def page(
+    connection: Any, principal: Principal, collection_id: UUID, *, after: str, limit: int, title: str | None = None,
+    external_id: str | None = None,
+) -> list[Document]:  # fmt: skip
+    """Documents in order of external id, after the given one; all, or those whose title contains some words in any case, or
+    the one of an external id."""
+    rows = await connection.fetch(SQL["page"], principal.tenant_id, collection_id, after, limit, title, external_id)
     return [Document(**dict(row)) for row in rows]
 
 

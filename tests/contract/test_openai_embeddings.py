@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,10 @@ from scripted_replies import Reply, vector
 from scripted_server import ScriptedServer
 
 from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
+from app.providers.circuit import Circuits, Limits
+from app.providers.configured import ConfiguredEmbedders
 from app.providers.openai_embeddings import BATCH_TEXTS, OpenAIEmbedder
+from app.settings import ProviderSettings, read_environment
 from tests.waiting import patience
 
 KEY = "sk-secret-7f3a"
@@ -67,6 +71,18 @@ async def test_stall_ends_at_the_deadline(server: ScriptedServer) -> None:
         await embedder.embed(TEXTS)
     assert time.monotonic() - started < patience()
     await embedder.close()
+
+
+async def test_the_deadline_is_a_setting(server: ScriptedServer, tmp_path: Path) -> None:
+    server.script("stall")
+    environment = read_environment({"OPENAI_BASE_URL": server.openai_url, "CAIRN_HOME": str(tmp_path)})
+    hosted = ProviderSettings(embedding_seconds=0.4)
+    embedders = ConfiguredEmbedders(environment, Circuits(lambda: Limits(5, 20)), hosted)
+    started = time.monotonic()
+    with pytest.raises(ProviderTimeoutError):
+        await embedders.get("text-embedding-3-small").embed(TEXTS)
+    assert time.monotonic() - started < patience()
+    await embedders.close()
 
 
 async def test_only_the_failed_batch_is_asked_again(embedder: OpenAIEmbedder, server: ScriptedServer) -> None:

@@ -96,6 +96,25 @@ async def test_deletion_leaves_nothing_behind(services: Services) -> None:
         await delete_document(services, "test", outcome.document_id)
 
 
+async def test_documents_are_looked_up_by_title_and_by_external_id(services: Services) -> None:
+    titles = {
+        "1706.03762": "Attention Is All You Need",
+        "1810.04805": "BERT: Pre-training",
+        "notes": "On attention spans",
+    }
+    sources = [Source(key, key, f"Text of {key}.".encode(), title, is_text=True) for key, title in titles.items()]
+    await index_now(services, "papers", sources)
+
+    async def found(**asked: str) -> list[str]:
+        return [document.external_id for document in await list_documents(services, "papers", **asked)]
+
+    assert await found(title="ATTENTION") == ["1706.03762", "notes"]
+    assert await found(title="attention", after="1706.03762") == ["notes"]
+    assert await found(title="100%") == [], "no pattern, but text"
+    assert await found(external_id="1810.04805") == ["1810.04805"]
+    assert len(await found()) == 3
+
+
 async def test_deleting_a_collection_removes_its_rows_and_only_those(services: Services) -> None:
     outcome = indexed((await index_now(services, "gone", [text_source("a", "the xylophonist")]))[0])
     await index_texts(services, {"b": "a river"}, collection="kept")

@@ -391,3 +391,24 @@ async def test_where_the_model_fails_the_way_is_quoted(services: Services, scrip
     assert made.answer == "Ada Lovelace was born in London. [1] The Wigmore Hall is located in London. [2]"
     assert made.route["answerer"] == "extractive"
     assert any("the evidence was quoted instead" in note for note in made.degraded)
+
+
+# --- the model that recognises intents ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("named", ["small-router", ""])
+async def test_intents_are_left_to_a_model_of_their_own(
+    services: Services, scripted: ScriptedServer, named: str
+) -> None:
+    """A message that neither rules nor exemplars decide goes to rag.adaptiveRoutingModel, which empty is that of answers."""
+    change(services, "rag", adaptive_routing_enabled=True, adaptive_routing_model=named)
+    change(services, "routing", exemplar_threshold=1.0, new_word_threshold=1.0)
+    made = await answered(services, "do you have any pets at home")
+    intents = [
+        one.body["model"] for one in scripted.requests if "You sort the messages" in one.body["messages"][0]["content"]
+    ]
+    answerer = services.chat_for(services.settings.current)
+    assert answerer is not None
+    assert intents == [named or answerer.name]
+    trace = await get_trace(services, made.run_id)
+    assert "intent" in {call["purpose"] for call in trace.usage["by_purpose"]}

@@ -14,7 +14,6 @@ whose `detail` has its answer and its gaps. What is unresolved in the end is tol
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -42,6 +41,7 @@ from app.answering.fast import answer_empty
 from app.answering.gather import best_confidence
 from app.domain.event import Progress, SourcesFound
 from app.errors import ProviderError, ProviderResponseError, QueryTimeoutError
+from app.language.fence import fenced, quoted
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message, Schema, ToolProtocol
 from app.providers.reader import repaired, without_thought
@@ -163,12 +163,12 @@ def _context(reading: Reading) -> Context:
 
 def _messages(reading: Reading, context: Context) -> list[Message]:
     question, in_words = reading.run.plan.text, reading.run.settings.agents.protocol == "text"
-    listed = "\n".join(json.dumps(gap, ensure_ascii=False) for gap in reading.in_vain[:20])
+    listed = "\n".join(quoted(gap) for gap in reading.in_vain[:20])
     before = told_conversation(reading.run.history)
     filled = prompt(
         "iterate",
         form=prompt_part("iterate", "labels" if in_words else "object"),
-        context=context.text,
+        context=fenced(context.text),
         question=question,
         before=f"{before}\n\n" if before else "",
         refusal=refusal(question),

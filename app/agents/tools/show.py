@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Final
 
@@ -11,6 +10,7 @@ from app.answer.context import Numbers, graph_section
 from app.answering.context import Run
 from app.domain.graph import GraphContext
 from app.domain.passage import Passage
+from app.language.fence import quoted as as_data
 
 EXCERPT: Final = 700
 """Characters of a passage that an observation quotes."""
@@ -22,7 +22,7 @@ GRAPH_TOKENS: Final = 300
 def quoted(text: str, most: int = EXCERPT) -> str:
     """As a JSON string on one line, cut."""
     text = " ".join(text.split())
-    return json.dumps(text if len(text) <= most else f"{text[:most]}…", ensure_ascii=False)
+    return as_data(text, most)
 
 
 def excerpt(passage: Passage, most: int = EXCERPT) -> str:
