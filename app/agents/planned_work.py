@@ -13,6 +13,7 @@ from app.agents.plan import Plan
 from app.agents.tools.registry import PLANNED_TOOLS, open_toolbox
 from app.agents.tools.tool import Answer, Arguments, Tool, Toolbox, ToolResult
 from app.answering.context import Run
+from app.answering.progress import counted, documents_of
 from app.domain.event import Progress
 from app.domain.passage import Passage
 from app.domain.plan import PromptConstraints
@@ -136,9 +137,21 @@ class PlannedWork:
              "tools": [one.told() for one in used]}
         )  # fmt: skip
         percent = 15 + min(65, 65 * self.iterations // max(self.settings.iterations, 1))
-        message = item.get("outputSummary") or item.get("notes") or ""
-        read = tuple({passage.document_id for passage in self.seen.values()})
-        self.run.emit(Progress(item["type"], percent, str(message), item, read))
+        self.run.emit(Progress(item["type"], percent, _in_words(item), item, documents_of(self.seen.values())))
+
+
+def _in_words(item: Item) -> str:
+    """What a line of the trace says, for people."""
+    match item["type"]:
+        case "plan":
+            return f"Planned {counted(len(item['steps']), 'step')}"
+        case "tool_call":
+            asked = next(iter(item["input"].values()), "")
+            doing = f"Searching for '{asked}'" if item["tool"] == "search_docs" else item["tool"]
+            return f"{doing}: {item['outputSummary']}"
+        case "reprompt":
+            return f"Asking again because of {item['notes']}"
+    return str(item.get("notes") or "")
 
 
 def call_item(call: ToolCall, result: ToolResult) -> Item:

@@ -24,7 +24,7 @@ from app.domain.graph import GraphContext, joined_contexts
 from app.domain.passage import Leg, Passage, SearchRequest, SearchResult
 from app.domain.plan import QueryPlan
 from app.domain.question import Question, Turn
-from app.domain.trace import LegTrace, Spend
+from app.domain.trace import LegTrace
 from app.memory.recall import window
 from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel, Embedder
@@ -34,6 +34,9 @@ from app.settings import Settings
 
 AT_ONCE: Final = 2
 """Searches of one run that are under way together; the pool of connections is small."""
+TOOL_STRATEGIES: Final = frozenset({"react", "planned", "iterative"})
+"""Their searches are many, and a model reads what they find: a chat model reranks them only where that is asked for."""
+
 StepEvent = Progress | SourcesFound | Token
 """What a run says between its beginning and its end."""
 Report = Callable[[StepEvent], None]
@@ -68,9 +71,8 @@ class DoneSearch:
 class Record:
     """What happened so far; the trace is made of it, also where a run does not end well.
 
-    `attempts`: generated answers with their groundedness. `merged`: the list that was made of several searches. `models`:
-    the chat model by what it was asked for, with what that cost. `budget`: what agent strategies may spend; all models
-    that are metered from then on are bounded by it. `steps`: what an agent thought and did; `read`: documents
+    `attempts`: generated answers with their groundedness. `merged`: the list that was made of several searches. `budget`:
+    the meter of all calls of models, with what the run may spend. `steps`: what an agent thought and did; `read`: documents
     whose words these may hold, besides those of the searches. `streamed`: text of the answer has been shown already.
     """
 
@@ -79,7 +81,6 @@ class Record:
     route: Route | None = None
     searches: list[DoneSearch] = field(default_factory=list)
     merged: LegTrace | None = None
-    models: list[tuple[str, MeteredChat]] = field(default_factory=list)
     attempts: list[Mapping[str, Any]] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
@@ -93,21 +94,10 @@ class Record:
     _under_way: int = 0
     _since: float = 0.0
 
-    def metered(self, purpose: str, chat: ChatModel, settings: Settings) -> MeteredChat:
-        """The chat model, its calls booked under a purpose; within the budget of the run, if it has one, which keeps a
-        reserve for the purposes in ANSWERING."""
-        if self.budget is not None:
-            chat = self.budget.bounded(chat, for_answer=purpose in ANSWERING)
-        meter = MeteredChat(chat, settings.answer.prices)
-        self.models.append((purpose, meter))
-        return meter
-
-    def open_budget(self, settings: Settings) -> Budget:
-        """The budget of the run, which begins now; what models did before counts. The same one when asked again."""
+    def meter(self, settings: Settings) -> Budget:
+        """The one meter of the run, made when it is first needed."""
         if self.budget is None:
             self.budget = Budget(settings.agents, settings.answer)
-            for _, meter in self.models:
-                self.budget.add(meter.spend)
         return self.budget
 
     @property
@@ -115,16 +105,16 @@ class Record:
         """What the graph legs of all searches found."""
         return joined_contexts(item.result.graph for item in self.searches)
 
-    @property
-    def calls(self) -> list[dict[str, Any]]:
-        """What each use of a model cost."""
-        return [{"purpose": purpose, **meter.spend.usage()} for purpose, meter in self.models if meter.spend.calls]
+    def metered(self, purpose: str, chat: ChatModel, settings: Settings) -> MeteredChat:
+        """The chat model, its calls booked under a purpose, within the budget of the run, which keeps a reserve for the
+        purposes in ANSWERING."""
+        return self.meter(settings).chat(chat, purpose, for_answer=purpose in ANSWERING)
 
-    @property
-    def usage(self) -> dict[str, Any]:
-        """What all of them cost together; empty where no model was called."""
-        total = sum((meter.spend for _, meter in self.models), start=Spend())
-        return total.usage() if total.calls else {}
+    def open_budget(self, settings: Settings) -> Budget:
+        """The budget of the run; its clock goes from the first time that it is opened. What models did before counts."""
+        budget = self.meter(settings)
+        budget.start()
+        return budget
 
     async def searched(self, purpose: str, query: str, search: Callable[[], Awaitable[SearchResult]]) -> SearchResult:
         """What a search finds, at most AT_ONCE of the run at a time, kept in the order in which they were asked for, however
@@ -206,9 +196,11 @@ class Run:
             query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None,
             rerank=False if by_words or not self.reranks else None, group_by="document" if by_words else "passage",
             weights=self.plan.weights if self.settings.graph.routing == "type" else None,
+            chat_reranks=self.route.strategy not in TOOL_STRATEGIES or self.settings.agents.rerank_by_model,
         )  # fmt: skip
+        meter = self.record.meter(self.settings)
         return await self.record.searched(
-            purpose, query, lambda: self.deps.searcher.search(request, self.question, self.route.strategy)
+            purpose, query, lambda: self.deps.searcher.search(request, self.question, self.route.strategy, meter)
         )
 
 

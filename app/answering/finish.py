@@ -58,7 +58,7 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         session_id=question.session_id,
         run_id=question.run_id,
         timings_ms=stage_timings(record),
-        usage=record.usage,
+        usage=record.budget.usage if record.budget else {},
         grounding=grounding,
         evidence=draft.evidence if verbatim else None,
         drew_on=drawn_on(run, outcome, _route(run, outcome)),
@@ -99,7 +99,7 @@ def _route(run: Run, outcome: Outcome) -> dict[str, Any]:
         "from_cache": bool(searches) and all(item.result.from_cache for item in searches),
         "iterations": outcome.iterations,
         "needs_clarification": outcome.needs_clarification,
-        **({"budget_exceeded": budget.exceeded, "budget": budget.usage()} if budget else {}),
+        **({"budget_exceeded": budget.exceeded, "budget": budget.describe()} if budget and budget.used else {}),
     }
 
 
@@ -184,11 +184,18 @@ def run_trace(
         epochs={name: epoch for result in reversed(results) for name, epoch in result.epochs.items()},
         error=f"{terminal.error.code}: {terminal.error.detail}" if isinstance(terminal, Failed) else None,
         answer=_answer(answer) if answer else {},
-        usage={**record.usage, "by_purpose": record.calls} if record.calls else {},
+        usage=_usage(record),
         document_ids=_documents(record, answer),
         legs=_legs(searches, record.merged),
         session_id=question.session_id,
     )
+
+
+def _usage(record: Record) -> dict[str, Any]:
+    """Of all calls of models, and for each purpose; empty where there was none."""
+    if record.budget is None or not record.budget.usage:
+        return {}
+    return {**record.budget.usage, "by_purpose": record.budget.usage_by_purpose()}
 
 
 def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:

@@ -25,7 +25,7 @@ from app.retrieve.plan import default_legs
 async def answer(question: Question, deps: Deps, record: Record, report: Report) -> Answer:
     """The answer. `record` fills as it goes, `report` takes what happens meanwhile. Raises CairnError."""
     began = time.perf_counter()
-    report(Progress("classify", 10))
+    report(Progress("classify", 10, "Reading the message"))
     question = await _recall_history(question, deps, record)
     plan = await understand_question(question, deps, record)
     record.spent("understand", began)
@@ -35,12 +35,12 @@ async def answer(question: Question, deps: Deps, record: Record, report: Report)
     record.question, record.plan, record.route = question, plan, route
     run = Run(question, plan, route, deps, record, report, symbols, code)
     if can_widen(run):
-        run.emit(Progress("expand", 20))
+        run.emit(Progress("expand", 20, "Asking the model for other phrasings and parts of the question"))
         run = await widen(run)
     outcome = await deps.strategies[route.strategy](run)
     record.spent("total", began)
     answer = make_answer(replace(run, plan=record.plan), outcome)  # with what the strategy added to it
-    run.emit(Progress("complete", 100))
+    run.emit(Progress("complete", 100, "Done"))
     return answer
 
 

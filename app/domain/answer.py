@@ -86,7 +86,6 @@ class Draft:
     found: bool
     confidence: float
     insufficiencies: tuple[str, ...] = ()
-    usage: Mapping[str, Any] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     evidence: SelectionFeatures | None = None
 

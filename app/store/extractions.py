@@ -9,6 +9,7 @@ from uuid import UUID
 
 from app.db.queries import load_queries
 from app.domain.principal import Principal
+from app.domain.trace import Spend
 
 SQL = load_queries("extractions")
 
@@ -76,11 +77,10 @@ async def merge(
     return bool(await connection.fetchval(SQL["merge"], *arguments))
 
 
-async def note_usage(
-    connection: Any, principal: Principal, job_id: UUID, model: str, input_tokens: int, output_tokens: int
-) -> None:
-    """One call."""
-    await connection.execute(SQL["note_usage"], principal.tenant_id, job_id, model, input_tokens, output_tokens)
+async def note_usage(connection: Any, principal: Principal, job_id: UUID, model: str, spend: Spend) -> None:
+    """One call, with all its requests."""
+    arguments = (principal.tenant_id, job_id, model, spend.calls, spend.input_tokens, spend.output_tokens)
+    await connection.execute(SQL["note_usage"], *arguments)
 
 
 async def usage(connection: Any, principal: Principal, job_id: UUID) -> list[ExtractionUsage]:

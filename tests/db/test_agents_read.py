@@ -221,7 +221,7 @@ LACK = {"section": "Age", "missing": "how old the firm is", "queries_tried": ["a
 
 
 def kinds(events: list[Event]) -> list[str]:
-    return [str(event.detail["type"]) for event in events if isinstance(event, Progress) and event.detail]
+    return [str(event.detail["type"]) for event in events if isinstance(event, Progress) and "type" in event.detail]
 
 
 @BOTH

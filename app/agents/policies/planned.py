@@ -34,6 +34,7 @@ from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from, settle
 from app.answering.fast import answer_empty, fast
 from app.answering.gather import best_confidence
+from app.answering.progress import checking
 from app.domain.event import Progress, SourcesFound
 from app.errors import ProviderError, ProviderResponseError
 from app.providers.protocols import ToolCall, ToolProtocol
@@ -53,7 +54,7 @@ async def planned(run: Run) -> Outcome:
     if not (await run.deps.library.holdings(run.question.collection)).documents:
         return await answer_empty(run)
     policy = Planned(begin_work(run))
-    run.emit(Progress("plan", 10))
+    run.emit(Progress("plan", 10, "Planning how to answer"))
     policy.state.tell(await policy.make_plan())
     await policy.search_by_plan()
     await work(policy)
@@ -180,6 +181,8 @@ class Planned:
         """Accepted, or sent back: for what the prompt demands, then for what the sources do not support."""
         self.last, state = final, self.state
         objections = self._new(validate(final, state.constraints, state.done(cut_off=cut_off)))
+        if not objections:
+            self.run.emit(checking(len(state.passages), 80))
         verdict = None if objections else await check_answer(self.run, final.answer, _material(self))
         if verdict and verdict.refuted and state.reprompts < state.settings.reprompts:
             objections = tuple(Objection("UNGROUNDED_CLAIM", issue) for issue in feedback(verdict))
