@@ -69,14 +69,18 @@ class Reading:
         """Gaps, noted; those that are to be looked for are returned, each once."""
         new: dict[frozenset[str], str] = {}
         for gap in gaps:
-            before = self.looked_for.get(meaning(gap))
-            self.wanted.setdefault(before or normal(gap), gap)
-            if before is not None:
-                self.found.discard(before)
-                self.again.add(before)
-            elif normal(gap) not in self.not_found:
+            key = self.key(gap)
+            self.wanted.setdefault(key, gap)
+            if meaning(gap) in self.looked_for:
+                self.found.discard(key)
+                self.again.add(key)
+            elif key not in self.not_found:
                 new.setdefault(meaning(gap), gap)
         return list(new.values())
+
+    def key(self, gap: str) -> str:
+        """What a gap is counted as: the one that it repeats, or itself in its normal form."""
+        return self.looked_for.get(meaning(gap), normal(gap))
 
     @property
     def in_vain(self) -> list[str]:
@@ -157,7 +161,7 @@ async def fetch_gaps(reading: Reading, gaps: Sequence[str]) -> None:
 
 def note_repeated(reading: Reading, gaps: Sequence[str]) -> None:
     """Tell the trace of gaps that were asked for again, or are known to be nowhere, and are not looked for."""
-    asked = [gap for gap in gaps if reading.looked_for.get(meaning(gap), normal(gap)) in reading.in_vain]
+    asked = [gap for gap in gaps if reading.key(gap) in reading.in_vain]
     if asked:
         tools = [Used("gap", {"query": gap}, False, 0.0, repeated=True, reason=UNRESOLVED).told() for gap in asked]
         _note_step(reading, f"{len(asked)} gaps of pass {reading.passes} are unresolved", tools)
@@ -173,7 +177,7 @@ async def _fetch(reading: Reading, gap: str) -> Fetched:
     try:
         found = await _look_up(reading, gap)
         if not found.named:
-            found = Fetched(await _search(reading, gap))
+            found = await _search(reading, gap)
     except CairnError as error:
         found = Fetched(problem=f"{error.code}: {error.detail}")
     return replace(found, ms=round((perf_counter() - began) * 1000, 1))
@@ -248,19 +252,17 @@ async def _look_up(reading: Reading, text: str) -> Fetched:
     return Fetched(found, tuple(relations), GraphContext(relations=tuple(known)), bool(found))
 
 
-async def _search(reading: Reading, gap: str) -> tuple[Passage, ...]:
+async def _search(reading: Reading, gap: str) -> Fetched:
     """What a small search brings that is relevant; of a named symbol what has its name."""
     settings = reading.run.settings.iterative
     result: SearchResult = await reading.run.search(
         gap, settings.targeted_top_k, purpose="gap", filters=reading.run.question.filters
     )
-    reading.graph = joined_contexts([reading.graph, result.graph])
     if best_confidence(result) < settings.min_confidence:
-        return ()
-    names = [re.split(r"\W+", fold(query.name))[-1] for query in symbols_of(gap)]
-    return tuple(
-        passage for passage in result.passages if not names or any(name in fold(passage.content) for name in names)
-    )
+        return Fetched()
+    names = {name for query in symbols_of(gap) for name in re.findall(r"\w+", fold(query.name))[-1:]}
+    kept = [one for one in result.passages if not names or any(name in fold(one.content) for name in names)]
+    return Fetched(tuple(kept), graph=result.graph)
 
 
 # --- what is missing, in words -------------------------------------------------------------------------------------

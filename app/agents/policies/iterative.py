@@ -153,7 +153,7 @@ class Iterative:
         read = tuple({passage.document_id for passage in in_order(self.reading)})
         detail = {
             "type": "pass", "pass": number, "answer": said.answer, "gaps": list(said.gaps),
-            "notFound": [gap for gap in said.gaps if normal(gap) in self.reading.in_vain],
+            "notFound": [gap for gap in said.gaps if self.reading.key(gap) in self.reading.in_vain],
         }  # fmt: skip
         told = f"Answered in pass {number}" if done else FETCHING
         self.run.emit(Progress("pass", self._percent(number), told, detail, read))
