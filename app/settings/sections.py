@@ -311,8 +311,8 @@ class AnswerSettings(SettingsSection):
         0.5,
         ge=0,
         le=1,
-        description="Of a simple question a model reads what scores at least this share of the best passage, and the best two "
-        "in any case; 0: all of rag.topK, 1: two.",
+        description="Of a simple question that nothing reranks a model reads what scores at least this share of the best "
+        "passage, and the best two in any case; 0: all of rag.topK, 1: two.",
     )
     max_context_tokens: int = Field(6000, ge=200, description="Token budget of the context (4K to 8K).")
     summary_tokens: int = Field(
