@@ -12,10 +12,13 @@ from app.answer.confidence import decide
 from app.answering.choose import Route
 from app.answering.context import DoneSearch, Outcome, Record, Run
 from app.answering.drawn import drawn_on
+from app.answering.outbound import texts_of
 from app.domain.answer import Answer, AnswerStatus, Citation, Draft, Grounding
 from app.domain.event import Answered, Event, Failed
 from app.domain.plan import QueryPlan
 from app.domain.trace import LegTrace, RunTrace
+from app.language.links import known
+from app.language.outbound import without_links_inside
 from app.language.text import fold
 from app.query.hops import query_class
 from app.retrieve.trace import cache_plan, query_plan
@@ -176,7 +179,7 @@ def run_trace(
         settings_revision=settings_revision,
         outcome="ok" if answer else "error" if isinstance(terminal, Failed) else "cancelled",
         strategy=record.route.strategy if record.route else None,
-        plan=_plan(record, answer),
+        plan=_shown_plan(record, answer),
         timings_ms=answer.timings_ms if answer else stage_timings(record),
         legs_used=tuple(dict.fromkeys(str(leg) for result in results for leg in result.legs_used)),
         legs_failed={str(leg): why for result in reversed(results) for leg, why in result.legs_failed.items()},
@@ -206,6 +209,13 @@ def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
         told += [p.document_id for item in record.searches for p in item.result.passages]
         told += record.read
     return tuple(dict.fromkeys(told))
+
+
+def _shown_plan(record: Record, answer: Answer | None) -> dict[str, Any]:
+    """Without addresses that a model made up: thoughts and arguments of agents stand in it."""
+    read = (passage for item in record.searches for passage in item.result.passages)
+    shown: dict[str, Any] = without_links_inside(_plan(record, answer), known([record.question.text, *texts_of(read)]))
+    return shown
 
 
 def _plan(record: Record, answer: Answer | None) -> dict[str, Any]:

@@ -27,6 +27,8 @@ from app.domain.principal import Principal
 from app.errors import CairnError, ProviderError
 from app.graph.communities import choose_sentences, find_communities, identify_communities
 from app.language.fence import quoted
+from app.language.links import known
+from app.language.outbound import without_links
 from app.language.text import normalise
 from app.prompts import prompt
 from app.providers.protocols import ChatModel, Message
@@ -249,7 +251,9 @@ async def _write(chat: ChatModel, summary: CommunitySummary, tokens: int, second
     filled = prompt("community", context=said, sentences=str(SENTENCES))
     messages = [Message("system", filled.system), Message("user", filled.user)]
     reply = await chat.complete(messages, temperature=TEMPERATURE, max_tokens=tokens, timeout=seconds)
-    return parse_summary(reply.text)
+    title, text = parse_summary(reply.text)
+    sources = known(sentence.text for sentence in summary.sentences)
+    return without_links(title, sources), without_links(text, sources)
 
 
 def parse_summary(reply: str) -> tuple[str, str]:
