@@ -242,7 +242,7 @@ async def test_a_refusal_that_explains_nothing_is_sent_back_once(handbook: Servi
     made, events = await ask(handbook, "How old is the firm?", strategy="planned")
     assert kinds(events).count("reprompt") == 1
     assert made.answered == "no"
-    assert made.route["insufficiencies"][0]["queries_tried"] == ["leave"]
+    assert made.route["insufficiencies"][0]["queries_tried"] == ("leave",)
 
 
 PLAN = json.dumps(
