@@ -7,16 +7,16 @@ whether the title was embedded from the hash of an old chunk. Everything else is
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from app.domain.document import LoadedDocument, Markup, PageStart, PreparedDocument, Source
 from app.ingest.embed import Target, embed_documents, in_use
+from app.ingest.embedded import ChunkTexts, text_hash
 from app.ingest.loaders import kind_of_media_type
 from app.ingest.outlines import OutlineReader
-from app.ingest.prepare import embed_text, prepare
+from app.ingest.prepare import prepare
 from app.store import code_calls, documents, graph_stage, lexical
 from app.store.session import Database
 
@@ -61,7 +61,8 @@ def _prepare(
     chunks: Sequence[Any],
     dominant: str | None,
 ) -> PreparedDocument:
-    title = stored.title if title_was_embedded(stored.title, chunks) else None
+    code = loaded.markup == "code"
+    title = stored.title if title_was_embedded(ChunkTexts.of(loaded.text, stored.title, code=code), chunks) else None
     source = Source(stored.external_id, stored.title, b"", title=title)
     embedder = target.embedder
     return prepare(source, loaded, target.settings, embedder.tokens, dominant, most_tokens=embedder.max_tokens)
@@ -84,17 +85,18 @@ def recover(text: str, media_type: str, passages: Sequence[Any]) -> LoadedDocume
     )
 
 
-def title_was_embedded(title: str, chunks: Sequence[Any]) -> bool:
-    """A document without a title shows its name, which is not embedded; the hash of what was tells them apart. Pure."""
+def title_was_embedded(texts: ChunkTexts, chunks: Sequence[Any]) -> bool:
+    """A document without a title shows its name, which is not embedded; the hash of what was tells them apart. `texts`: with the
+    title that is shown; `chunks`: rows with span, headings, content_hash. Pure."""
+    untitled = replace(texts, title=None)
     for row in chunks:
-        titled, bare = (
-            hashlib.sha256(embed_text(name, tuple(row["headings"]), row["content"]).encode()).digest()
-            for name in (title, None)
-        )
-        # under a heading that is the title, both are the same and tell nothing; of a table something else was embedded
-        if titled != bare and row["content_hash"] is not None and bytes(row["content_hash"]) in (titled, bare):
-            return titled == bytes(row["content_hash"])
-    return bool(title)
+        if row["content_hash"] is not None:
+            span, headings = (row["char_start"], row["char_end"]), row["headings"]
+            titled, bare = (text_hash(one.embedded(span, headings)) for one in (texts, untitled))
+            # under a heading that is the title, both are the same and tell nothing
+            if titled != bare and bytes(row["content_hash"]) in (titled, bare):
+                return titled == bytes(row["content_hash"])
+    return bool(texts.title)
 
 
 def _same(ready: PreparedDocument, passages: Sequence[Any], chunks: Sequence[Any]) -> bool:
