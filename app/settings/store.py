@@ -21,6 +21,7 @@ from app.settings.sections import (
     ApiSettings,
     CacheSettings,
     ChunkingSettings,
+    EnrichmentSettings,
     GraphSettings,
     GroundSettings,
     IngestSettings,
@@ -47,6 +48,7 @@ class Settings(SettingsSection):
     rag: RagSettings = RagSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     ingest: IngestSettings = IngestSettings()
+    enrichment: EnrichmentSettings = EnrichmentSettings()
     vector: VectorSettings = VectorSettings()
     lexical: LexicalSettings = LexicalSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
@@ -138,8 +140,6 @@ def _drop_withdrawn(data: dict[str, Any]) -> Iterator[str]:
 
 def _vain_wishes(settings: Settings) -> Iterator[str]:
     """Switches that are accepted, for the files of others have them, and that do nothing here."""
-    if settings.rag.contextual_enrichment_enabled:
-        yield "rag.contextualEnrichmentEnabled has no effect: no context is written for chunks"
     if settings.rag.agentic_retrieval.web_search_fallback_enabled:
         yield "rag.agenticRetrieval.webSearchFallbackEnabled has no effect: Cairn never searches the web"
 

@@ -1,4 +1,4 @@
-"""rag.extractions: what chat models said of passages, with what it has cost. Their graph is staged by graph_stage.py."""
+"""rag.extractions: what chat models said of passages. Their graph is staged by graph_stage.py."""
 
 from __future__ import annotations
 
@@ -19,18 +19,6 @@ class PendingDocument:
 
     id: UUID
     version: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractionUsage:
-    """Tokens of a model: `own` of the job that asks, `today` since midnight (UTC)."""
-
-    own: bool
-    today: bool
-    model: str
-    calls: int
-    input_tokens: int
-    output_tokens: int
 
 
 async def list_pending(
@@ -74,15 +62,3 @@ async def merge(
     """Make what is staged the model's part of the document's graph; False when it is another by now."""
     arguments = (document.id, collection_id, document.version, extractor, list(passage_ids))
     return bool(await connection.fetchval(SQL["merge"], *arguments))
-
-
-async def note_usage(
-    connection: Any, principal: Principal, job_id: UUID, model: str, input_tokens: int, output_tokens: int
-) -> None:
-    """One call."""
-    await connection.execute(SQL["note_usage"], principal.tenant_id, job_id, model, input_tokens, output_tokens)
-
-
-async def usage(connection: Any, principal: Principal, job_id: UUID) -> list[ExtractionUsage]:
-    rows = await connection.fetch(SQL["usage"], principal.tenant_id, job_id)
-    return [ExtractionUsage(**dict(row)) for row in rows]

@@ -16,7 +16,6 @@ from app.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_EFFECT = {
-    "rag.contextual_enrichment_enabled": "accepted for files of others that have it; a note in the log and in /health/ready",
     "rag.agentic_retrieval.web_search_fallback_enabled": "likewise: Cairn never searches the web",
 }
 
