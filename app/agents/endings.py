@@ -35,6 +35,7 @@ from app.answering.gather import best_confidence
 from app.domain.answer import NOTHING_TO_READ, Coverage, Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError
+from app.language.fence import fenced, quoted
 from app.prompts import prompt_part
 
 WORDS_AT_ONCE: Final = 3
@@ -96,7 +97,9 @@ async def _again(run: Run, material: Material, attempts: int) -> Outcome | None:
 
 
 def _objections(checked: Checked) -> str:
-    return prompt_part("generate", "feedback", issues="\n".join(f"- {cut(issue, 500)}" for issue in feedback(checked)))
+    return prompt_part(
+        "generate", "feedback", issues="\n".join(f"- {quoted(issue, 500)}" for issue in feedback(checked))
+    )
 
 
 # --- a conclusion ---------------------------------------------------------------------------------------------------
@@ -139,11 +142,11 @@ def _material(notebook: Notebook) -> Material:
 
 def _task(notebook: Notebook, facts: tuple[str, ...]) -> str:
     """What a conclusion is told besides the sources. Numbers of passages are taken out: its sources have others."""
-    told = [prompt_part("react", "facts", facts=cut("\n".join(facts), HISTORY_CHARS))] if facts else []
+    told = [prompt_part("react", "facts", facts=fenced(cut("\n".join(facts), HISTORY_CHARS)))] if facts else []
     if notebook.forced_conclusion or notebook.notes:
         did = [step.plainly for step in notebook.steps] if notebook.forced_conclusion else []
         history = cut("\n".join([*notebook.notes, *did]), HISTORY_CHARS)
-        told.append(prompt_part("react", "conclude", history=unmarked(history)))
+        told.append(prompt_part("react", "conclude", history=fenced(unmarked(history))))
     return "\n\n".join(told)
 
 

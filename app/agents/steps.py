@@ -124,7 +124,7 @@ class Notebook:
             new = [passage for passage in result.passages if passage.passage_id not in known]
             self.gathered += new[:TOP_TEXTS] if searched else new
             if call.name == "synthesize" and result.success and result.data:
-                self.notes.append(result.observation)
+                self.notes.append(str(result.data))
 
     def trace(self, protocol: ToolProtocol) -> None:
         """Keep the last step for the trace: what was thought and done, and how the model was asked. Words of it go when a

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
@@ -18,6 +17,7 @@ from app.domain.answer import Draft
 from app.domain.question import Turn
 from app.domain.trace import one_call
 from app.errors import ProviderResponseError
+from app.language.fence import fenced, quoted
 from app.prompts import Prompt, prompt, prompt_part
 from app.providers.protocols import ChatModel, Message, Usage
 from app.settings import AnswerSettings
@@ -84,14 +84,16 @@ async def generate(
 
 
 def _filled(question: str, context: Context, feedback: Sequence[str], history: Sequence[Turn], task: str) -> Prompt:
-    turns = "\n".join(f"{turn.role}: {_quoted(unmarked(turn.content))}" for turn in history[-HISTORY_MESSAGES:])
-    issues = "\n".join(f"- {_quoted(issue)}" for issue in feedback)
+    turns = "\n".join(
+        f"{turn.role}: {quoted(unmarked(turn.content), MESSAGE_CHARS)}" for turn in history[-HISTORY_MESSAGES:]
+    )
+    issues = "\n".join(f"- {quoted(issue, MESSAGE_CHARS)}" for issue in feedback)
     before = [prompt_part("generate", "history", turns=turns)] if turns else []
     before += [task] if task else []
     before += [prompt_part("generate", "feedback", issues=issues)] if issues else []
     return prompt(
         "generate",
-        context=context.text,
+        context=fenced(context.text),
         question=question,
         refusal=refusal(question),
         before="".join(f"{part}\n\n" for part in before),
@@ -100,11 +102,6 @@ def _filled(question: str, context: Context, feedback: Sequence[str], history: S
 
 def _messages(filled: Prompt) -> list[Message]:
     return [Message("system", filled.system), Message("user", filled.user)]
-
-
-def _quoted(text: str) -> str:
-    """As a JSON string: on one line, and no text can end its own string and pose as something else."""
-    return json.dumps(text if len(text) <= MESSAGE_CHARS else text[:MESSAGE_CHARS] + "…", ensure_ascii=False)
 
 
 # --- the reply ------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@ and words without one."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Final
 
 from app.domain.passage import Passage
 from app.errors import ProviderResponseError
+from app.language.fence import as_json, quoted
 from app.language.identify import likely_language
 from app.language.lexicon import DEFAULT
 from app.language.tokens import alike, spelled_terms, terms
@@ -42,8 +42,8 @@ async def grade_by_model(
     """One grade per passage, in their order. Raises ProviderError, also for a reply that does not grade each passage once."""
     filled = prompt(
         "grade",
-        question=_quoted(question),
-        parts=json.dumps(list(parts), ensure_ascii=False) if parts else "(none)",
+        question=quoted(question),
+        parts=as_json(list(parts)) if parts else "(none)",
         passages="\n".join(f"{n}: {_shown(passage)}" for n, passage in enumerate(passages, start=1)),
     )
     reply = await chat.complete(
@@ -62,12 +62,7 @@ async def grade_by_model(
 
 def _shown(passage: Passage) -> str:
     above = " > ".join(dict.fromkeys((passage.title, *passage.headings)))
-    return _quoted(f"{above}: {passage.content[:PASSAGE_CHARS]}")
-
-
-def _quoted(text: str) -> str:
-    """As a JSON string: on one line, and no text can end its own string and pose as a grade."""
-    return json.dumps(text, ensure_ascii=False)
+    return quoted(f"{above}: {passage.content[:PASSAGE_CHARS]}")
 
 
 # --- the reply ------------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ yet are quoted, or the simplest of those that answer the question before.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,6 +27,7 @@ from app.domain.answer import Citation, coverage_of
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.errors import CairnError
+from app.language.fence import quoted
 from app.prompts import prompt_part
 from app.query.filters import scoped
 
@@ -105,7 +105,7 @@ async def _material(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
         known=said,
         # the question before was answered from these sources and documents, so all they say is about it
         enough=0.0 if reads_on or intent == "deepen" else PRESENT_ENOUGH,
-        task=prompt_part("converse", intent, answer=json.dumps(exchange.answer.content[:SHOWN_BEFORE], ensure_ascii=False)),
+        task=prompt_part("converse", intent, answer=quoted(exchange.answer.content[:SHOWN_BEFORE])),
         degraded=degraded,
         more={"continues": str(exchange.answer.id), "original_sources": len(originals)},
     )  # fmt: skip

@@ -9,7 +9,6 @@ instead. Without a model it is an outline (app/answer/outline.py).
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +31,7 @@ from app.domain.event import Progress, SourcesFound
 from app.domain.graph_view import CommunitySummary
 from app.domain.passage import DocumentReading, Passage
 from app.errors import ProviderError
+from app.language.fence import fenced, quoted
 from app.language.sentences import Span
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message
@@ -192,8 +192,8 @@ async def take_notes(run: Run, parts: Sequence[Sequence[Passage]], question: str
 
 async def _note(run: Run, part: Sequence[Passage], first: int, question: str) -> str:
     assert run.deps.chat is not None
-    asked = json.dumps(question, ensure_ascii=False)
-    filled = prompt("summarize", context=rendered(part, first).text, question=asked, sentences=str(SENTENCES))
+    asked = quoted(question)
+    filled = prompt("summarize", context=fenced(rendered(part, first).text), question=asked, sentences=str(SENTENCES))
     reply = await run.record.metered("notes", run.deps.chat, run.settings).complete(
         [Message("system", filled.system), Message("user", filled.user)],
         temperature=run.settings.rag.qa.temperature,

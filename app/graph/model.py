@@ -4,7 +4,6 @@ and the checks at the end say what of a reply stands in the text."""
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from app.domain.graph import Alias, EntityKind, EntityMention, Extraction, Relat
 from app.graph.keys import LONGEST_KEY, key_of
 from app.graph.kinds import CALENDAR, PRONOUNS, STOPS
 from app.graph.relations import PATTERN_WEIGHT, sentences
+from app.language.fence import as_json
 from app.language.text import fold, normalise
 from app.prompts import Prompt, prompt
 from app.providers.reader import whole_values
@@ -74,9 +74,7 @@ def batches(passages: Iterable[ModelPassage], most_tokens: int) -> Iterator[list
 
 def question(batch: Sequence[ModelPassage]) -> Prompt:
     """The prompt. Each passage is a JSON object on one line: no text can pose as another passage."""
-    lines = (
-        json.dumps({"passage": number, "text": one.text}, ensure_ascii=False) for number, one in enumerate(batch, 1)
-    )
+    lines = (as_json({"passage": number, "text": one.text}) for number, one in enumerate(batch, 1))
     return prompt("graph", passages="\n".join(lines))
 
 

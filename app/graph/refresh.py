@@ -8,7 +8,6 @@ the later one goes on; the other one's next batch finds that out.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -28,6 +27,7 @@ from app.domain.principal import Principal
 from app.domain.trace import Spend
 from app.errors import CairnError, ProviderError
 from app.graph.communities import choose_sentences, find_communities, identify_communities
+from app.language.fence import quoted
 from app.language.text import normalise
 from app.prompts import prompt
 from app.providers.metered import MeteredChat
@@ -248,7 +248,7 @@ async def write_summaries(
 
 
 async def _write(chat: MeteredChat, summary: CommunitySummary, tokens: int, seconds: float) -> tuple[str, str]:
-    said = "\n".join(json.dumps(sentence.text, ensure_ascii=False) for sentence in summary.sentences)
+    said = "\n".join(quoted(sentence.text) for sentence in summary.sentences)
     filled = prompt("community", context=said, sentences=str(SENTENCES))
     messages = [Message("system", filled.system), Message("user", filled.user)]
     reply = await chat.complete(messages, temperature=TEMPERATURE, max_tokens=tokens, timeout=seconds)

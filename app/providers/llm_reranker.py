@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 from app.errors import ProviderResponseError
+from app.language.fence import quoted
 from app.language.text import normalise
 from app.providers.protocols import ChatModel, Message, Ranked
 from app.providers.reader import without_thought
@@ -80,8 +81,8 @@ class LlmReranker:
 
     async def _scores(self, query: str, documents: Sequence[str], deadline: float) -> dict[int, float]:
         """Score in 0..1 by place in `documents`."""
-        lines = (f"{number}: {_quoted(_cut(text))}" for number, text in enumerate(documents, 1))
-        filled = self._fill(question=_quoted(_cut(query)), passages="\n".join(lines))
+        lines = (f"{number}: {quoted(_cut(text))}" for number, text in enumerate(documents, 1))
+        filled = self._fill(question=quoted(_cut(query)), passages="\n".join(lines))
         reply = await self._chat.complete(
             [Message("system", filled.system), Message("user", filled.user)],
             temperature=0.0,
@@ -101,11 +102,6 @@ class LlmReranker:
 
 def _cut(text: str) -> str:
     return normalise(text).encode()[: PASSAGE_TOKENS * BYTES_PER_TOKEN].decode("utf-8", "ignore")
-
-
-def _quoted(text: str) -> str:
-    """As a JSON string: on one line, and no text can end its own string and pose as another passage."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 # --- the reply --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ number that nobody said: then the rules' result stands, and the caller discloses
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Any, Final
 from app.domain.passage import Passage
 from app.domain.question import Turn
 from app.errors import ProviderResponseError
+from app.language.fence import as_json, quoted
 from app.language.identify import by_words
 from app.language.names import nouns_of
 from app.language.text import fold
@@ -50,9 +50,9 @@ async def rewrite_by_model(
     message: str, history: Sequence[Turn], chat: ChatModel, settings: RewriteSettings
 ) -> ModelRewrite:
     """Raises ProviderError; ProviderResponseError for a reply that does not pass the checks."""
-    shown = "\n".join(f"{turn.role}: {_quoted(turn.content[:SHOWN_CHARS])}" for turn in history)
+    shown = "\n".join(f"{turn.role}: {quoted(turn.content[:SHOWN_CHARS])}" for turn in history)
     reply = await _ask(
-        chat, settings, "rewrite", history=shown or "(none)", message=_quoted(message[:MESSAGE_CHARS]),
+        chat, settings, "rewrite", history=shown or "(none)", message=quoted(message[:MESSAGE_CHARS]),
         most=str(settings.max_subquestions),
     )  # fmt: skip
     said = (message, *(turn.content for turn in history))
@@ -67,7 +67,7 @@ async def rewrite_by_model(
 async def split_by_model(question: str, chat: ChatModel, settings: RewriteSettings) -> tuple[str, ...]:
     """Sub-questions; () where it is one question. Raises ProviderError for no or an unusable reply."""
     reply = await _ask(
-        chat, settings, "decompose", question=_quoted(question[:MESSAGE_CHARS]), most=str(settings.max_subquestions)
+        chat, settings, "decompose", question=quoted(question[:MESSAGE_CHARS]), most=str(settings.max_subquestions)
     )
     parts = _several(_array(reply.text), question, (question,), settings.max_subquestions)
     return parts if len(parts) > 1 else ()
@@ -75,7 +75,7 @@ async def split_by_model(question: str, chat: ChatModel, settings: RewriteSettin
 
 async def expand_by_model(question: str, chat: ChatModel, settings: RewriteSettings) -> tuple[str, ...]:
     """Two or three other phrasings. Raises ProviderError for no or an unusable reply."""
-    reply = await _ask(chat, settings, "expand", question=_quoted(question[:MESSAGE_CHARS]), most=str(MAX_EXPANSIONS))
+    reply = await _ask(chat, settings, "expand", question=quoted(question[:MESSAGE_CHARS]), most=str(MAX_EXPANSIONS))
     return _several(_array(reply.text), question, (question,), MAX_EXPANSIONS, rephrased=True)
 
 
@@ -86,8 +86,8 @@ async def rewrite_query_by_model(
     """Another query, out of what was retrieved; its names and numbers are the question's or the passages'. Raises
     ProviderError for no or an unusable reply, also for a query that was tried."""
     reply = await _ask(
-        chat, settings, "rewrite_query", question=_quoted(question[:MESSAGE_CHARS]),
-        tried=json.dumps(list(tried), ensure_ascii=False), relevant=_listed(relevant), irrelevant=_listed(irrelevant),
+        chat, settings, "rewrite_query", question=quoted(question[:MESSAGE_CHARS]),
+        tried=as_json(list(tried)), relevant=_listed(relevant), irrelevant=_listed(irrelevant),
     )  # fmt: skip
     data = json_object(reply.text)
     text = str(data.get("query", "")) if isinstance(data, dict) else _plain(reply.text)
@@ -100,7 +100,7 @@ async def rewrite_query_by_model(
 
 def _listed(passages: Sequence[Passage]) -> str:
     shown = [
-        _quoted(f"{passage.title}: {passage.content[:PASSAGE_CHARS]}") for passage in passages[:SHOWN_PASSAGES]
+        quoted(f"{passage.title}: {passage.content[:PASSAGE_CHARS]}") for passage in passages[:SHOWN_PASSAGES]
     ]  # fmt: skip
     return "\n".join(shown) or "(none)"
 
@@ -119,11 +119,6 @@ async def _ask(chat: ChatModel, settings: RewriteSettings, name: str, **values: 
     if reply.finish_reason == "length":
         raise ProviderResponseError(f"{chat.name}: the reply to {name} was cut off at the token limit")
     return reply
-
-
-def _quoted(text: str) -> str:
-    """As a JSON string: on one line, and no text can pose as another message."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _usage(chat: ChatModel, reply: Completion) -> dict[str, Any]:

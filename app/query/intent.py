@@ -6,13 +6,13 @@ to be of its kind: "hi" is a greeting, "hi, what is the leave policy?" a questio
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Final, get_args
 
 from app.domain.plan import Intent, IntentMatch, Vocabulary
 from app.domain.question import Turn
+from app.language.fence import quoted
 from app.language.letters import looks_random
 from app.language.text import fold_line, folded_words, window
 from app.language.tokens import WORD, says_nothing
@@ -194,8 +194,8 @@ async def by_model(message: str, history: Sequence[Turn], chat: ChatModel, setti
     A reply that names no intent counts as `question` of no layer, with a reason that begins with MALFORMED. Raises
     ProviderError when the model cannot be asked.
     """
-    shown = "\n".join(f"{turn.role}: {json.dumps(_cut(turn.content), ensure_ascii=False)}" for turn in history)
-    filled = prompt("intent", history=shown or "(none)", message=json.dumps(_cut(message, 2000), ensure_ascii=False))
+    shown = "\n".join(f"{turn.role}: {quoted(_cut(turn.content))}" for turn in history)
+    filled = prompt("intent", history=shown or "(none)", message=quoted(_cut(message, 2000)))
     reply = await chat.complete(
         [Message("system", filled.system), Message("user", filled.user)],
         temperature=0.0,

@@ -14,7 +14,6 @@ whose `detail` has its answer and its gaps.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from app.answering.fast import answer_empty
 from app.answering.gather import best_confidence
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError, ProviderResponseError, QueryTimeoutError
+from app.language.fence import fenced, quoted
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message, Schema, ToolProtocol
 from app.providers.reader import repaired, without_thought
@@ -153,11 +153,11 @@ def _context(reading: Reading) -> Context:
 
 def _messages(reading: Reading, context: Context) -> list[Message]:
     question, in_words = reading.run.plan.text, reading.run.settings.agents.protocol == "text"
-    listed = "\n".join(json.dumps(gap, ensure_ascii=False) for gap in sorted(reading.not_found)[:20])
+    listed = "\n".join(quoted(gap) for gap in sorted(reading.not_found)[:20])
     filled = prompt(
         "iterate",
         form=prompt_part("iterate", "labels" if in_words else "object"),
-        context=context.text,
+        context=fenced(context.text),
         question=question,
         refusal=refusal(question),
         tried=f"\n{prompt_part('iterate', 'tried', gaps=listed)}\n" if listed else "",

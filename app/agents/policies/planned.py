@@ -12,7 +12,6 @@ whose `detail` has the fields that /api/agent/stream shows.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
@@ -38,6 +37,7 @@ from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.domain.plan import PromptConstraints
 from app.errors import ProviderError, ProviderResponseError
+from app.language.fence import quoted
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message, ToolCall, ToolProtocol
 from app.query.constraints import constraints_of
@@ -319,7 +319,7 @@ def plan_messages(state: Planned) -> list[Message]:
     filled = prompt(
         "plan",
         form=prompt_part("plan", "array" if in_words else "object"),
-        question=json.dumps(state.run.question.text, ensure_ascii=False),
+        question=quoted(state.run.question.text),
         requirements=f"Requirements:\n{listed}\n" if listed else "",
     )
     return [Message("system", filled.system), Message("user", filled.user)]
@@ -334,7 +334,7 @@ def action_messages(state: Planned, protocol: ToolProtocol) -> list[Message]:
         plan="\n".join(f"{n}. {step}" for n, step in enumerate(steps, 1)),
         step=str(min(state.calls + 1, len(steps))),
         steps=str(len(steps)),
-        question=json.dumps(state.run.question.text, ensure_ascii=False),
+        question=quoted(state.run.question.text),
         results=_results(state) or "(none)",
         opened=_opened(state) or "(none)",
         budget=str(state.left),
@@ -371,11 +371,11 @@ def requirements(wanted: PromptConstraints) -> str:
 def _results(state: Planned) -> str:
     lines = []
     for query, items in state.searches.items():
-        lines.append(f"Query: {json.dumps(query, ensure_ascii=False)}" + ("" if items else ": nothing was found"))
+        lines.append(f"Query: {quoted(query)}" + ("" if items else ": nothing was found"))
         for item in items:
             name = state.seen[str(item["chunkId"])].external_id
-            snippet = json.dumps(str(item["snippet"])[:SNIPPET], ensure_ascii=False)
-            lines += [f"  - {json.dumps(name, ensure_ascii=False)}: {snippet}",
+            snippet = quoted(str(item["snippet"])[:SNIPPET])
+            lines += [f"  - {quoted(name)}: {snippet}",
                       f"    docId={item['docId']}", f"    chunkId={item['chunkId']}"]  # fmt: skip
     return "\n".join(lines)
 
@@ -384,8 +384,8 @@ def _opened(state: Planned) -> str:
     """The last of them, each with its number."""
     numbered = list(enumerate(state.opened, 1))[-state.settings.context_citations :]
     return "\n".join(
-        f"[{n}] {json.dumps(passage.external_id, ensure_ascii=False)} (chunk {item['chunkIndex']}, docId={item['docId']}, "
-        f"chunkId={item['chunkId']}): {json.dumps(passage.content[: state.settings.citation_chars], ensure_ascii=False)}"
+        f"[{n}] {quoted(passage.external_id)} (chunk {item['chunkIndex']}, docId={item['docId']}, "
+        f"chunkId={item['chunkId']}): {quoted(passage.content[: state.settings.citation_chars])}"
         for n, (item, passage) in numbered
     )
 

@@ -39,6 +39,7 @@ from app.answer.reply import tidy
 from app.answering.context import Outcome, Run
 from app.domain.event import Progress
 from app.errors import CairnError, ProviderError
+from app.language.fence import fenced, quoted
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message, Schema, ToolCall, ToolProtocol
 from app.providers.reader import without_thought
@@ -125,13 +126,13 @@ class React:
         native = protocol == "native"
         how = prompt_part("react", protocol, tools="" if native else notebook.toolbox.described())
         history = notebook.remarks() if native else notebook.history()
-        history = prompt_part("react", "remarks" if native else "history", history=history) if history else ""
+        history = prompt_part("react", "remarks" if native else "history", history=fenced(history)) if history else ""
         filled = prompt(
             "react",
             how=how,
             refusal=refusal(run.plan.text),
             language=run.plan.language or "as it is",
-            question=json.dumps(run.plan.text, ensure_ascii=False),
+            question=quoted(run.plan.text),
             before="".join(f"{part}\n\n" for part in (history, self.hint) if part),
             step=str(step),
             steps=str(self.most_steps),
@@ -189,10 +190,10 @@ class React:
         filled = prompt(
             "reflect",
             form=prompt_part("reflect", "lines" if in_words else "json"),
-            question=json.dumps(run.plan.text, ensure_ascii=False),
-            history=notebook.history(),
-            gathered=json.dumps(cut(gathered, GATHERED_CHARS), ensure_ascii=False),
-            observation=json.dumps(cut(notebook.steps[-1].observation, REFLECTED_CHARS), ensure_ascii=False),
+            question=quoted(run.plan.text),
+            history=fenced(notebook.history()),
+            gathered=quoted(gathered, GATHERED_CHARS),
+            observation=quoted(notebook.steps[-1].observation, REFLECTED_CHARS),
         )
         try:
             reply = await run.record.metered("reflect", run.deps.chat, run.settings).structured(

@@ -3,7 +3,6 @@ place. Ids are checked before they come near SQL, and open only what the questio
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from uuid import UUID
@@ -19,6 +18,7 @@ from app.agents.tools.tool import (
     ToolResult,
 )
 from app.domain.passage import Passage
+from app.language.fence import as_json
 from app.store import tools
 
 FOUND = 5
@@ -48,9 +48,7 @@ async def search_docs(toolbox: Toolbox, asked: CitationArguments) -> ToolResult:
         {**_ids(passage, places), "snippet": excerpt(passage, SNIPPET), "score": round(passage.score, 4)}
         for passage in passages
     ]
-    lines = [
-        f"[{toolbox.number(p)}] {json.dumps(item, ensure_ascii=False)}" for p, item in zip(passages, data, strict=True)
-    ]
+    lines = [f"[{toolbox.number(p)}] {as_json(item)}" for p, item in zip(passages, data, strict=True)]
     return ToolResult("\n".join(lines), data=data, passages=passages)
 
 
@@ -73,7 +71,7 @@ async def open_citation(toolbox: Toolbox, asked: Place) -> ToolResult:
         told = f"The chunkId {passage_id} is of another document than {document_id}. Copy both ids from one result."
         return ToolResult(told, False)
     data = {**_ids(passage, places), "text": passage.content, "filename": passage.external_id}
-    shown = json.dumps({**data, "text": passage.content[:OPENED]}, ensure_ascii=False)
+    shown = as_json({**data, "text": passage.content[:OPENED]})
     return ToolResult(f"[{toolbox.number(passage)}] {shown}", data=data, passages=(passage,))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Final
 
 from app.agents.tools.tool import Toolbox
 from app.domain.passage import Passage
+from app.language.fence import quoted as as_data
 
 EXCERPT: Final = 700
 """Characters of a passage that an observation quotes."""
@@ -16,7 +16,7 @@ EXCERPT: Final = 700
 def quoted(text: str, most: int = EXCERPT) -> str:
     """As a JSON string on one line, cut."""
     text = " ".join(text.split())
-    return json.dumps(text if len(text) <= most else f"{text[:most]}…", ensure_ascii=False)
+    return as_data(text, most)
 
 
 def excerpt(passage: Passage, most: int = EXCERPT) -> str:

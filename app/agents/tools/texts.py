@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from pydantic import Field
 
 from app.agents.tools.show import numbered, quoted
@@ -21,6 +19,7 @@ from app.answer.ground.check import ground
 from app.answer.reply import tidy
 from app.answering.check import check_settings
 from app.domain.passage import Passage
+from app.language.fence import as_json, fenced
 from app.prompts import prompt
 from app.providers.protocols import Message
 
@@ -44,7 +43,8 @@ async def synthesize(toolbox: Toolbox, asked: Focus) -> ToolResult:
     if not passages:
         return ToolResult("Nothing was found yet that could be put together; search first.", data=None)
     text = await (_written if toolbox.run.deps.chat else _quoted)(toolbox, asked.question, passages)
-    return ToolResult(text or f"The passages found say nothing about {quoted(asked.question)}.", data=text or None)
+    said = fenced(text) if text else f"The passages found say nothing about {quoted(asked.question)}."
+    return ToolResult(said, data=text or None)
 
 
 def _that_fit(toolbox: Toolbox) -> list[Passage]:
@@ -60,8 +60,8 @@ def _that_fit(toolbox: Toolbox) -> list[Passage]:
 async def _written(toolbox: Toolbox, question: str, passages: list[Passage]) -> str:
     run = toolbox.run
     assert run.deps.chat is not None
-    asked = json.dumps(question, ensure_ascii=False)
-    filled = prompt("synthesize", context=rendered(passages).text, question=asked)
+    asked = as_json(question)
+    filled = prompt("synthesize", context=fenced(rendered(passages).text), question=asked)
     reply = await run.record.metered("synthesize", run.deps.chat, run.settings).complete(
         [Message("system", filled.system), Message("user", filled.user)],
         temperature=run.settings.agents.temperature,

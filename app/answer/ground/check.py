@@ -7,7 +7,6 @@ verdict is None, never True.
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from app.answer.reply import tidy
 from app.domain.answer import Grounding, SentenceSupport
 from app.domain.passage import Passage
 from app.errors import ProviderError, ProviderResponseError
+from app.language.fence import quoted
 from app.language.identify import certain_language
 from app.language.names import nouns_of
 from app.language.sentences import Span, split_sentences
@@ -269,8 +269,8 @@ async def ask_model(answer: str, sources: Sequence[str], chat: ChatModel, settin
     filled = prompt(
         "ground",
         measure=prompt_part("ground", "strict" if settings.strict else "lenient"),
-        sources="\n".join(f"{number}: {_quoted(text)}" for number, text in enumerate(sources, start=1)),
-        answer=_quoted(answer),
+        sources="\n".join(f"{number}: {quoted(text)}" for number, text in enumerate(sources, start=1)),
+        answer=quoted(answer),
     )
     reply = await chat.complete(
         [Message("system", filled.system), Message("user", filled.user)],
@@ -282,11 +282,6 @@ async def ask_model(answer: str, sources: Sequence[str], chat: ChatModel, settin
         return read_verdict(reply.text, cut_off=reply.finish_reason == "length")
     except ValueError as error:
         raise ProviderResponseError(f"{chat.name}: {error}") from None
-
-
-def _quoted(text: str) -> str:
-    """As a JSON string: on one line, and no text can end its own string and pose as a verdict."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 # --- the reply ------------------------------------------------------------------------------------------------------
