@@ -24,12 +24,14 @@ from app.graph.refresh import KIND as COMMUNITIES
 from app.ingest.chunkers import find_chunkers
 from app.ingest.chunkers import warm as warm_splitters
 from app.ingest.embed import Target
+from app.ingest.enrichment import ENRICH
 from app.ingest.loaders import find_loaders
 from app.ingest.reweight import KIND as REWEIGHT
 from app.jobs import graph_model, reindex, vector_indexes
 from app.jobs.communities import refresh_communities
 from app.jobs.context import JobContext
 from app.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
+from app.jobs.enrich import enrich
 from app.jobs.worker import Worker
 from app.language import identify
 from app.prompts import prompt
@@ -77,11 +79,18 @@ class Services:
         found = self.search_deps
         now = self.settings.current
         has_chat = now.graph.model.enabled and self.extracting_chat(now) is not None
-        return Target(principal, collection_id, found.embedder, found.model, now, found.embedders, has_chat)
+        has_enricher = now.rag.contextual_enrichment_enabled and self.enriching_chat(now) is not None
+        return Target(
+            principal, collection_id, found.embedder, found.model, now, found.embedders, has_chat, has_enricher
+        )
 
     def extracting_chat(self, settings: Settings) -> ChatModel | None:
         """The chat model that extracts for the graph: graph.model.model, else the one that answers."""
         return self._chat_named(settings.graph.model.model, settings)
+
+    def enriching_chat(self, settings: Settings) -> ChatModel | None:
+        """The one that writes contexts for chunks: rag.contextualEnrichmentModel, else the one that answers."""
+        return self._chat_named(settings.rag.contextual_enrichment_model, settings)
 
     def routing_chat(self, settings: Settings) -> ChatModel | None:
         """The one that recognises intents: rag.adaptiveRoutingModel, else the one that answers."""
@@ -128,6 +137,7 @@ class Services:
             graph_model.KIND: graph_model.extract_with_model(
                 self.database, lambda: self.settings.current, self.extracting_chat
             ),
+            ENRICH: enrich(self.database, lambda: self.settings.current, self.enriching_chat, target),
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(

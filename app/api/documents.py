@@ -43,7 +43,7 @@ _DOCUMENT = {
     "id": ID_EXAMPLE, "collection": COLLECTION_EXAMPLE, "external_id": "guides/leave.md", "title": "Leave",
     "version": 1, "status": "indexed", "media_type": "text/markdown", "language": "en", "metadata": {"team": "people"},
     "error": None, "byte_size": 5120, "passage_count": 3, "chunk_count": 14, "token_count": 1210,
-    "created_at": "2026-11-21T10:00:00Z", "updated_at": "2026-11-21T10:00:01Z",
+    "created_at": "2026-11-21T10:00:00Z", "updated_at": "2026-11-21T10:00:01Z", "enrichment": None,
 }  # fmt: skip
 
 
@@ -90,6 +90,15 @@ class AcceptedOut(BaseModel):
     status_url: str
 
 
+class EnrichmentOut(BaseModel):
+    """Sentences of context that a chat model wrote for chunks; they are embedded with them and never shown."""
+
+    model: str
+    chunks: int = Field(description="Chunks that are embedded with one.")
+    of: int = Field(description="All chunks of the document.")
+    without: dict[str, int] = Field(description="Why the others have none, with how many.")
+
+
 class DocumentOut(BaseModel):
     model_config = example(_DOCUMENT)
 
@@ -109,6 +118,9 @@ class DocumentOut(BaseModel):
     token_count: int
     created_at: datetime
     updated_at: datetime
+    enrichment: EnrichmentOut | None = Field(
+        None, description="Set once contexts were written (rag.contextualEnrichmentEnabled)."
+    )
 
 
 class DocumentWithText(DocumentOut):
@@ -123,7 +135,10 @@ class DocumentPage(BaseModel):
 
 
 def _fields(document: Document) -> dict[str, Any]:
-    return {name: getattr(document, name) for name in DocumentOut.model_fields}
+    found = document.enrichment
+    enrichment = EnrichmentOut(**{name: found[name] for name in EnrichmentOut.model_fields}) if found else None
+    same = {name: getattr(document, name) for name in DocumentOut.model_fields if name != "enrichment"}
+    return {**same, "enrichment": enrichment}
 
 
 # --- upload -----------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from app.errors import NotFoundError
 from app.graph.refresh import follow
 from app.ingest.embed import GROUP_CHUNKS, ModelInUse, Target, embed_texts
 from app.ingest.embedded import ChunkTexts, text_hash
+from app.ingest.enrichment import order_enrichment
 from app.ingest.extraction import order_extraction
 from app.ingest.loaders import kind_of_media_type
 from app.ingest.outlines import outline_reader
@@ -22,7 +23,8 @@ from app.ingest.reindex import reindex_document
 from app.ingest.reweight import reweight_if_drifted
 from app.jobs.context import Handler, JobContext
 from app.jobs.vector_indexes import enqueue_plan
-from app.store import collections, documents, models, vectors
+from app.providers.protocols import Embedder
+from app.store import collections, contexts, documents, models, vectors
 from app.store.session import Database
 
 REINDEX = "reindex"
@@ -61,6 +63,7 @@ def reindex(database: Database, target_for: TargetFor) -> Handler:
         if counts["redone"]:
             await reweight_if_drifted(database, context.principal, collection_id, target.settings)
             await order_extraction(database, target)
+            await order_enrichment(database, target)
             await follow(database, context.principal, collection_id, target.settings)
         await context.progress(counts.total(), total, "done")
         return dict(counts)
@@ -115,7 +118,11 @@ async def _fill_batch(
             if item.document_id not in known:
                 kept = read[item.document_id]
                 known[item.document_id] = kept or await _texts_of(connection, context, item)
-    texts = {item.id: _embedded(known[item.document_id], item) for item in batch}
+        enriched = list({item.document_id for item in batch if item.enrichment})
+        sentences = await contexts.load_applied(connection, principal, enriched) if enriched else {}
+    texts = {
+        item.id: _embedded(known[item.document_id], item, sentences.get(item.id, ""), used.embedder) for item in batch
+    }
     hashes = {chunk_id: text_hash(text) for chunk_id, text in texts.items()}
     made = await embed_texts(
         database, principal, used, {hashes[chunk_id]: text for chunk_id, text in texts.items()}, context.check_cancelled
@@ -134,8 +141,12 @@ async def _texts_of(connection: Any, context: JobContext, item: models.MissingVe
     return ChunkTexts.of(text, item.title, code=kind is not None and kind.loader.markup == "code")
 
 
-def _embedded(texts: ChunkTexts, item: models.MissingVectors) -> str:
-    """What the serving model saw, as its hash tells: with the title or without."""
+def _embedded(texts: ChunkTexts, item: models.MissingVectors, sentence: str, embedder: Embedder) -> str:
+    """What the serving model saw, with the context of the chunk; with the title or without, as was noted with contexts, else as
+    the hash tells."""
+    if item.enrichment:
+        shown = texts if item.enrichment["titled"] else replace(texts, title=None)
+        return shown.embedded_whole(item.span, item.headings, sentence, embedder.tokens, embedder.max_tokens)
     titled = texts.embedded(item.span, item.headings)
     bare = replace(texts, title=None).embedded(item.span, item.headings)
     return bare if item.content_hash is not None and text_hash(bare) == bytes(item.content_hash) else titled

@@ -128,6 +128,17 @@ class IngestSettings(SettingsSection):
     detect_language: bool = Field(True, description="Recognise each document's language.")
 
 
+class SpendingCaps(SettingsSection):
+    """What a job may spend that asks a chat model; what is left is done by a later one."""
+
+    max_tokens: int = Field(500_000, ge=0, description="Tokens read and written by one job; then it stops.")
+    max_tokens_per_day: int = Field(
+        2_000_000, ge=0, description="The same of all jobs of the kind, of a tenant and a day (UTC)."
+    )
+    max_cost: Price | None = Field(None, description="Cost of one job by answer.prices; null: only tokens count.")
+    max_cost_per_day: Price | None = Field(None, description="Cost of a tenant and a day (UTC).")
+
+
 class EnrichmentSettings(SpendingCaps):
     """Sentences of context for chunks (rag.contextualEnrichmentEnabled), written by a job that follows indexing."""
 
@@ -198,17 +209,6 @@ class CacheSettings(SettingsSection):
 
 
 # --- The knowledge graph ---
-
-
-class SpendingCaps(SettingsSection):
-    """What a job may spend that asks a chat model; what is left is done by a later one."""
-
-    max_tokens: int = Field(500_000, ge=0, description="Tokens read and written by one job; then it stops.")
-    max_tokens_per_day: int = Field(
-        2_000_000, ge=0, description="The same of all jobs of the kind, of a tenant and a day (UTC)."
-    )
-    max_cost: Price | None = Field(None, description="Cost of one job by answer.prices; null: only tokens count.")
-    max_cost_per_day: Price | None = Field(None, description="Cost of a tenant and a day (UTC).")
 
 
 class GraphModelSettings(SpendingCaps):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -45,6 +45,7 @@ class MissingVectors:
     title: str
     media_type: str
     content_hash: bytes | None
+    enrichment: Mapping[str, Any] | None
 
     @property
     def span(self) -> tuple[int, int]:

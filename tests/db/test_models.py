@@ -359,6 +359,8 @@ async def test_backfill_embeds_what_an_ingestion_does(services: Services) -> Non
     job = await run(services, await model_service.start_backfill(services, "test", OTHER))
     assert job.status == "succeeded", job.error
     async with services.database.transaction(services.principal) as connection:
-        hashes = await connection.fetch("SELECT count(*), count(DISTINCT content_hash) AS inputs FROM rag.embeddings GROUP BY chunk_id")
+        hashes = await connection.fetch(
+            "SELECT count(*), count(DISTINCT content_hash) AS inputs FROM rag.embeddings GROUP BY chunk_id"
+        )
     assert len(hashes) > 8
     assert {(row["count"], row["inputs"]) for row in hashes} == {(2, 1)}

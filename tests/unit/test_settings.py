@@ -24,8 +24,8 @@ def test_the_rag_block_has_the_documented_keys_and_defaults() -> None:
     documented: dict[str, Any] = {
         "embeddingModel": "all-MiniLM-L6-v2", "collectionName": "default", "chunkSize": 500, "chunkOverlap": 50,
         "topK": 5, "hybridSearchEnabled": True, "hybridSearchWeight": 0.7, "rerankingEnabled": True, "rerankerProvider": "auto",
-        "rerankerModel": "", "contextualEnrichmentEnabled": False, "contextualEnrichmentModel": "", "adaptiveRoutingEnabled": False,
-        "adaptiveRoutingModel": "",
+        "rerankerModel": "", "contextualEnrichmentEnabled": False, "contextualEnrichmentModel": "",
+        "adaptiveRoutingEnabled": False, "adaptiveRoutingModel": "",
         "qa": {"model": "", "temperature": 0.1},
         "agenticRetrieval": {
             "enabled": False, "maxRetries": 2, "documentGradingEnabled": True, "queryExpansionEnabled": True,
