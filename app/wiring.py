@@ -47,7 +47,8 @@ from app.providers.configured import (
 from app.providers.kept import KeptEmbedder
 from app.providers.minilm import MiniLM
 from app.providers.openai_embeddings import OpenAIEmbedder
-from app.providers.protocols import ChatModel, Embedder
+from app.providers.protocols import ChatModel, Embedder, WebSearch
+from app.providers.searxng import Searxng
 from app.query.exemplars import Exemplars
 from app.retrieve.context import SearchDeps
 from app.runs.task import Runs
@@ -95,6 +96,12 @@ class Services:
     def routing_chat(self, settings: Settings) -> ChatModel | None:
         """The one that recognises intents: rag.adaptiveRoutingModel, else the one that answers."""
         return self._chat_named(settings.rag.adaptive_routing_model, settings)
+
+    def web_search(self, settings: Settings) -> WebSearch | None:
+        """Where the fallback to the web is on, the server that it asks."""
+        if not settings.rag.agentic_retrieval.web_search_fallback_enabled:
+            return None
+        return Searxng(settings.web.searxng_url, results=settings.web.results, seconds=settings.web.seconds)
 
     def _chat_named(self, name: str, settings: Settings) -> ChatModel | None:
         if not name:

@@ -39,6 +39,7 @@ def citation(n: int, passage: Passage, span: Span) -> Citation:
         start=start,
         end=end,
         version=passage.version,
+        url=passage.url,
     )
 
 

@@ -23,7 +23,7 @@ from app.domain.plan import QueryPlan
 from app.domain.question import Question
 from app.domain.trace import LegTrace, Spend
 from app.providers.metered import MeteredChat
-from app.providers.protocols import ChatModel, Embedder
+from app.providers.protocols import ChatModel, Embedder, WebSearch
 from app.query.exemplars import Exemplars
 from app.retrieve.plan import default_legs
 from app.settings import Settings
@@ -36,7 +36,7 @@ Report = Callable[[StepEvent], None]
 @dataclass(frozen=True, slots=True)
 class Deps:
     """What runs are made with, for one caller and one state of the settings. Without `chat` answers are extracted;
-    `router` recognises intents that rules do not, None where no model is to."""
+    `router` recognises intents that rules do not, `web` is asked where the documents have nothing; None where that is off."""
 
     searcher: Searcher
     library: Library
@@ -46,6 +46,7 @@ class Deps:
     settings: Settings
     strategies: Mapping[str, Strategy]
     router: ChatModel | None = None
+    web: WebSearch | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,7 +194,8 @@ def run_trace(
 def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
     """Those that are cited, named or drawn on; of an agent, or where there is no answer, all that was found, since thoughts,
     queries and errors may have words of them."""
-    told = [citation.document_id for citation in answer.citations] + list(answer.drew_on) if answer else []
+    told = list(answer.drew_on) if answer else []
+    told += [citation.document_id for citation in answer.citations if citation.url is None] if answer else []
     if record.steps or answer is None:
         told += [p.document_id for item in record.searches for p in item.result.passages]
         told += record.read
@@ -275,6 +276,8 @@ def _answer(answer: Answer) -> dict[str, Any]:
 
 
 def _citation(citation: Citation) -> dict[str, Any]:
+    if citation.url is not None:
+        return {"n": citation.n, "url": citation.url}
     return {
         "n": citation.n,
         "document_id": str(citation.document_id),

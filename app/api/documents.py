@@ -17,12 +17,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import problems
 from app.api.collections import CollectionName
-from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, cleaned, example
+from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, JobOut, Metadata, cleaned, example, job_out
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.domain.document import Change, Document, Indexed, Rejected, Source, count_outcomes, upload_result
 from app.errors import CairnError, InputError, TooLargeError
 from app.language.text import normalise
-from app.service import documents
+from app.service import documents, jobs
 from app.service.documents import check_source, index_now
 from app.settings import Settings
 
@@ -274,6 +274,15 @@ async def get_document(
 async def delete_document(name: CollectionName, document_id: DocumentId, services: ServicesDep) -> None:
     """With everything derived from it, in one transaction."""
     await documents.delete_document(services, name, document_id)
+
+
+@router.post("/collections/{name}/enrich", status_code=202, summary="Let the chat model write contexts for chunks")
+async def enrich(name: CollectionName, services: ServicesDep, response: Response) -> JobOut:
+    """By a job; what was written already costs nothing, and an order that waits or runs already is the answer then. 422 where
+    `rag.contextualEnrichmentEnabled` is off or there is no chat model."""
+    job = await jobs.enrich_collection(services, name)
+    response.headers["Location"] = f"/jobs/{job.id}"
+    return job_out(job)
 
 
 # --- texts that the caller has already: for programs, where uploads are for files ------------------------------------------

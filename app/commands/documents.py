@@ -61,7 +61,11 @@ async def _list(collection: str | None, status: str | None, title: str | None, j
         say_json([asdict(one) for one in found])
         return 0
     for one in found:
-        say("  ".join([one.external_id, f"version {one.version}", one.status, *filter(None, [one.error, _contexts(one)])]))
+        say(
+            "  ".join(
+                [one.external_id, f"version {one.version}", one.status, *filter(None, [one.error, _contexts(one)])]
+            )
+        )
     if not found:
         say(f"No {status} documents." if status else "No such documents." if title else "No documents.")
     return 0

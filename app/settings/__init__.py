@@ -41,6 +41,7 @@ from app.settings.sections import (
     SpendingCaps,
     TraceSettings,
     VectorSettings,
+    WebSettings,
 )
 from app.settings.store import Settings, SettingsStore, parse_settings
 
@@ -77,6 +78,7 @@ __all__ = [
     "SpendingCaps",
     "TraceSettings",
     "VectorSettings",
+    "WebSettings",
     "default_home",
     "parse_settings",
     "read_environment",

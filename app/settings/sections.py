@@ -63,7 +63,9 @@ class AgenticSettings(SettingsSection):
     strict_hallucination_check: bool = Field(
         False, description="Every claim must be stated directly (else inferred is enough); all strategies."
     )
-    web_search_fallback_enabled: bool = Field(False, description="Not wired: Cairn never searches the web.")
+    web_search_fallback_enabled: bool = Field(
+        False, description="Where no passage is relevant after all retries, ask web.searxngUrl, which it needs."
+    )
     confidence_threshold: float = Field(
         0.5, ge=0, le=1, description="A passage counts as relevant from this confidence of the grader on."
     )
@@ -430,6 +432,18 @@ class IterativeSettings(SettingsSection):
 
 
 # --- Providers, jobs, runs, traces and the API ---
+
+
+class WebSettings(SettingsSection):
+    """The web search behind rag.agenticRetrieval.webSearchFallbackEnabled. Nothing else ever asks it."""
+
+    searxng_url: str = Field(
+        "",
+        pattern=r"^(?:https?://[^\s/?#@]+(?:/[^\s?#]*)?)?$",
+        description="Address of a SearXNG server that answers in JSON (search.formats in its settings.yml); empty: none.",
+    )
+    results: int = Field(5, ge=1, le=20, description="Results that are read.")
+    seconds: float = Field(8, gt=0, le=60, description="Deadline of the search.")
 
 
 class ProviderSettings(SettingsSection):

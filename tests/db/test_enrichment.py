@@ -25,7 +25,8 @@ from tests.documents import find
 Json = dict[str, Any]
 OTHER = "other-model"
 GUIDE = "# Lantern guide\n\n" + "\n\n".join(
-    f"## Repairs {year}\n\n" + " ".join(f"Part {part} is sent back within {part % 9} days, with a receipt." for part in range(40))
+    f"## Repairs {year}\n\n"
+    + " ".join(f"Part {part} is sent back within {part % 9} days, with a receipt." for part in range(40))
     for year in (2019, 2020, 2021)
 )
 
