@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.agents.tools.tool import LONGEST_ANSWER
 from app.answer.cite import cite, unmarked
 from app.answer.refusal import is_refusal
-from app.answer.reply import complete_part, loop_start, tidy
+from app.answer.reply import complete_part, complete_sentences, loop_start, tidy
 from app.answering.check import Checked, check, note_attempt
 from app.answering.context import Run
 from app.answering.draft import Material
@@ -35,6 +35,13 @@ def _ended(text: str) -> tuple[str, tuple[str, ...]]:
     if len(text) > LONGEST_ANSWER:
         return complete_part(text[:LONGEST_ANSWER]), ("The answer was too long; it was cut.",)
     return text, ()
+
+
+def has_answer(text: str) -> bool:
+    """Whether a sentence is left of what a model gives as its answer, where it goes round in circles."""
+    said = tidy(text)
+    loop = loop_start(said)
+    return bool(said if loop is None else complete_sentences(said[:loop]))
 
 
 async def check_answer(run: Run, text: str, material: Material) -> Checked:

@@ -20,18 +20,19 @@ from app.answering.check import (
     facts_as_sources,
     feedback,
     note_attempt,
+    unsupported_sentences,
 )
 from app.answering.context import Outcome, Run
 from app.answering.draft import (
     Material,
     answer_from,
     passages_to_check,
-    quote_from,
     settle,
     write_answer,
 )
 from app.answering.fast import fast
 from app.answering.gather import best_confidence
+from app.answering.progress import asking_again, checking
 from app.domain.answer import NOTHING_TO_READ, Coverage, Draft
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError
@@ -50,7 +51,7 @@ def ask_back(notebook: Notebook, text: str) -> Outcome:
     said = cut(unmarked(text), QUESTION_CHARS)
     draft = Draft(said, (), False, 1.0)
     assert run.deps.chat is not None
-    run.emit(Progress("needs_clarification", 95))
+    run.emit(Progress("needs_clarification", 95, "Asking back"))
     run.emit(Token(said))
     return Outcome(draft, run.deps.chat.name, needs_clarification=True, more=notebook.flags())
 
@@ -67,15 +68,14 @@ async def give_answer(notebook: Notebook, text: str) -> Outcome:
     run.emit(SourcesFound(sources))
     for piece in _by_words(draft.text):
         run.emit(Token(piece))
-    run.emit(Progress("hallucination", 95))
-    checked = await check(
-        run, draft, (*passages_to_check(draft, context), *facts_as_sources(material.facts)), material.confidence
-    )
+    against = (*passages_to_check(draft, context), *facts_as_sources(material.facts))
+    run.emit(checking(len(against)))
+    checked = await check(run, draft, against, material.confidence)
     note_attempt(run, 1, checked)
     if checked.refuted and not sources:  # made of counts alone: these are the answer then
         return _counted(notebook, material)
     if checked.refuted and (better := check_settings(run.settings).max_retries) > 0:
-        run.emit(Progress("retry", 95))
+        run.emit(asking_again(len(unsupported_sentences(checked))))
         again = await _again(run, replace(material, task=_objections(checked)), better)
         if again is not None:
             return again
@@ -114,14 +114,7 @@ async def conclude(notebook: Notebook) -> Outcome:
         run.emit(Token(outcome.draft.text))
         return outcome
     few = windows(material.passages, GATHERED_CHARS) if notebook.forced_conclusion else material.passages
-    try:
-        return await answer_from(run, replace(material, passages=few))
-    except ProviderError as error:
-        run.record.degraded.append(f"the conclusion failed ({error.code}: {error.detail}): it was extracted instead")
-    outcome = await quote_from(run, material)
-    if not run.record.streamed:
-        run.emit(Token(outcome.draft.text))
-    return outcome
+    return await answer_from(run, replace(material, passages=few))
 
 
 def _material(notebook: Notebook) -> Material:

@@ -12,7 +12,7 @@ from app.agents.grading import grade_passages
 from app.answer.grade import Grade
 from app.answering.context import Run
 from app.answering.gather import SubquestionPassages, gather, merge
-from app.domain.event import Progress
+from app.answering.progress import documents_of, grading, searching
 from app.domain.passage import Passage
 from app.domain.trace import LegTrace
 from app.errors import CairnError, ProviderError
@@ -51,11 +51,11 @@ class Rounds:
         CairnError when the first search fails."""
         if self.query in self.tried:
             return False
-        self.run.emit(Progress("retrieve", 40))
+        self.run.emit(searching([self.query], documents=documents_of(self.found)))
         await self._retrieve()
         fresh = [passage for passage in self.lists[-1] if passage.passage_id not in self.grades]
         if fresh and self._grading:
-            self.run.emit(Progress("grade", 55))
+            self.run.emit(grading(len(fresh)))
             await self._grade(fresh)
         return True
 

@@ -60,8 +60,9 @@ class AgentStep:
         return "\n".join(lines)
 
     def as_messages(self, n: int, *, full: bool) -> list[Message]:
-        """As part of a conversation with tools. Ids are ours: those of models may be missing, or the same twice."""
-        calls = tuple(replace(call, id=f"step_{n}_{place}") for place, call in enumerate(self.calls, 1))
+        """As part of a conversation with tools. Ids are ours, those of models may be missing, or the same twice; nine letters
+        and digits, since Mistral takes no others."""
+        calls = tuple(replace(call, id=f"step{n:03}x{place}") for place, call in enumerate(self.calls, 1))
         told = self.observations if full else [LEFT_OUT] * len(calls)
         answers = [Message("tool", text, call_id=call.id) for call, text in zip(calls, told, strict=True)]
         return [Message("assistant", self.thought, calls), *answers]

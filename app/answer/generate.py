@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from app.answer.cite import Cited, cite, unmarked
 from app.answer.context import Context
 from app.answer.refusal import is_refusal, refusal
-from app.answer.reply import Spoken, complete_part, loop_start, tidy
+from app.answer.reply import Spoken, complete_sentences, loop_start, tidy
 from app.domain.answer import Draft
 from app.domain.question import Turn
-from app.domain.trace import one_call
 from app.errors import ProviderResponseError
 from app.language.fence import fenced, quoted
 from app.prompts import Prompt, prompt, prompt_part
-from app.providers.protocols import ChatModel, Message, Usage
+from app.providers.protocols import ChatModel, Message
 from app.settings import AnswerSettings
 
 HISTORY_MESSAGES: Final = 5
@@ -31,6 +29,10 @@ FIRST_PIECES: Final = 16
 after each of hundreds would slow both."""
 LOOKED_FOR_LOOPS: Final = 200
 """Characters between two looks for a loop."""
+CHARS_PER_TOKEN: Final = 8
+"""A reply with more characters for each token that it may have comes from a server that does not keep to the limit."""
+THOUGHTS: Final = 8
+"""How many times the limit of the answer a reply may have with its reasoning, and with white space that is not said."""
 
 
 async def generate(
@@ -54,10 +56,11 @@ async def generate(
     answering is wanted. `confidence` is that of the retrieval; the
     draft has it, or 0 where the model cited nothing that exists. A model's reasoning is neither streamed nor kept.
 
-    Raises ProviderError, also for a stream that breaks off and for a reply that is nothing but reasoning;
-    `settings.timeout_seconds` limits the whole.
+    Raises ProviderError, also for a stream that breaks off, that a content filter ends, or of which no whole sentence is
+    left, and for a reply that is nothing but reasoning. `settings.timeout_seconds` limits the whole, and
+    `settings.max_output_tokens` how much of it is read, whatever the server makes of that.
     """
-    begun, reply, spoken = time.perf_counter(), _Reply(on_text), Spoken()
+    reply, spoken = _Reply(on_text, settings.max_output_tokens * CHARS_PER_TOKEN), Spoken()
     stream = chat.stream(
         _messages(_filled(question, context, feedback, history, task)),
         temperature=temperature,
@@ -67,17 +70,16 @@ async def generate(
     # closed with us: an abandoned answer must not go on costing tokens
     async with aclosing(stream) as deltas:
         async for delta in deltas:
-            reply.finish, reply.usage = delta.finish_reason or reply.finish, delta.usage or reply.usage
+            reply.finish = delta.finish_reason or reply.finish
+            reply.heard += len(delta.text)
             reply.add(spoken.hear(delta.text))
             if reply.pieces < FIRST_PIECES:
                 await asyncio.sleep(0)
-            if reply.loops():
+            if reply.too_long or reply.loops():
                 break
     reply.add(spoken.end())
     reply.unfinished_thought = spoken.thinking
-    seconds = time.perf_counter() - begun
-    spent = one_call(chat.name, reply.usage.input_tokens, reply.usage.output_tokens, seconds, settings.prices)
-    return _draft(chat.name, reply, context, confidence, spent.usage())
+    return _draft(chat.name, reply, context, confidence)
 
 
 # --- the prompt -----------------------------------------------------------------------------------------------------
@@ -109,18 +111,25 @@ def _messages(filled: Prompt) -> list[Message]:
 
 @dataclass(slots=True)
 class _Reply:
-    """What the model said so far, and how it ended. `looped`: where the text goes round in circles."""
+    """What the model said so far, at most `longest` characters of it, and how it ended. `heard`: characters with its
+    reasoning. `looped`: where the text goes round in circles."""
 
     on_text: Callable[[str], None]
+    longest: int
     text: str = ""
+    heard: int = 0
     pieces: int = 0
     finish: str | None = None
-    usage: Usage = field(default_factory=Usage)
     looped: int | None = None
     unfinished_thought: bool = False
     _looked: int = 0
 
+    @property
+    def too_long(self) -> bool:
+        return len(self.text) >= self.longest or self.heard >= self.longest * THOUGHTS
+
     def add(self, piece: str) -> None:
+        piece = piece[: self.longest - len(self.text)]
         if piece:
             self.text += piece
             self.pieces += 1
@@ -134,30 +143,43 @@ class _Reply:
         return self.looped is not None
 
 
-def _draft(model: str, reply: _Reply, context: Context, confidence: float, usage: dict[str, Any]) -> Draft:
+def _draft(model: str, reply: _Reply, context: Context, confidence: float) -> Draft:
     text, degraded = _mended(model, reply)
     if not text:
         raise ProviderResponseError(f"{model}: the reply has no text besides reasoning")
     cited = cite(text, context.passages)
     if is_refusal(cited.text, cited=bool(cited.citations)):
         reason = f"The model found no answer in the {len(context.passages)} passages it was given."
-        return Draft(unmarked(cited.text), (), False, 0.0, (reason,), usage, degraded)
+        return Draft(unmarked(cited.text), (), False, 0.0, (reason,), degraded)
     problems = _problems(cited, context) + degraded
-    return Draft(cited.text, cited.citations, True, confidence if cited.citations else 0.0, problems, usage, degraded)
+    return Draft(cited.text, cited.citations, True, confidence if cited.citations else 0.0, problems, degraded)
 
 
 def _mended(model: str, reply: _Reply) -> tuple[str, tuple[str, ...]]:
-    """The reply's text with what could be saved of it, and what was wrong."""
+    """The reply's text with what could be saved of it, and what was wrong. Raises ProviderResponseError where nothing could."""
     text = tidy(reply.text if reply.looped is None else reply.text[: reply.looped])
+    if reply.finish == "content_filter":  # it ends at any word, like a connection that is lost
+        raise ProviderResponseError(f"{model}: a content filter cut the reply off", blames_server=False)
+    why = _cut_off(model, reply)
+    if why is None:
+        return text, ()
+    whole = complete_sentences(text)
+    if not whole:
+        raise ProviderResponseError(f"{why} No sentence of it was complete.", blames_server=False)
+    return whole, (why,)
+
+
+def _cut_off(model: str, reply: _Reply) -> str | None:
+    """Why a reply is not whole, if it is not."""
     if reply.looped is not None:
-        return complete_part(text), (f"{model} repeated itself and was stopped.",)
+        return f"{model} repeated itself and was stopped."
+    if reply.too_long:
+        return f"{model} did not keep to the token limit; its answer was cut off after {reply.longest:,} characters."
     if reply.finish == "length":
-        return complete_part(text), ("The answer was cut off at the token limit.",)
-    if reply.finish == "content_filter":
-        return complete_part(text), (f"A content filter of {model} cut the answer off.",)
+        return "The answer was cut off at the token limit."
     if reply.unfinished_thought:
-        return text, (f"{model} ended within its reasoning; what it said before is kept.",)
-    return text, ()
+        return f"{model} ended within its reasoning; what it said before is kept."
+    return None
 
 
 def _problems(cited: Cited, context: Context) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from app.language.sentences import split_units
+from app.language.sentences import Unit, split_units
 from app.language.text import normalise
 
 _OPEN = re.compile(r"<\s*(think|thinking|thought|reasoning)\s*>", re.IGNORECASE)
@@ -111,10 +111,19 @@ _MARKS_AFTER = re.compile(r"(?:[ \t]*[\[【][^\[\]【】\n]{1,40}[\]】])*")
 
 def complete_part(text: str) -> str:
     """The complete sentences of a reply that was cut off; all of it where not even one is complete."""
+    return complete_sentences(text) or text
+
+
+def complete_sentences(text: str) -> str:
+    """The same, or "" where not even one is complete. A heading that nothing follows is not a sentence."""
     units = split_units(text)
-    while units and units[-1].kind in ("prose", "item", "row") and not _ENDED.search(text[: units[-1].end]):
+    while units and (units[-1].kind == "heading" or not _stands(text, units[-1])):
         units.pop()
-    return text[: _MARKS_AFTER.match(text, units[-1].end).end()] if units else text  # type: ignore[union-attr]
+    return text[: _MARKS_AFTER.match(text, units[-1].end).end()] if units else ""  # type: ignore[union-attr]
+
+
+def _stands(text: str, unit: Unit) -> bool:
+    return unit.kind not in ("prose", "item", "row") or bool(_ENDED.search(text[: unit.end]))
 
 
 LEAST_REPEATED: Final = 4

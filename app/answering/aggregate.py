@@ -26,6 +26,7 @@ from app.answering.listed import (
     volume_text,
 )
 from app.answering.naming import find_named_documents
+from app.answering.progress import counted
 from app.domain.answer import Citation, Coverage, Draft, coverage_of
 from app.domain.document import ListedDocument
 from app.domain.event import Progress, SourcesFound, Token
@@ -55,7 +56,7 @@ async def aggregate(run: Run) -> Outcome:
     """Raises CairnError."""
     request = run.plan.listing
     assert request is not None  # choose() saw it
-    run.emit(Progress("retrieve", 40))
+    run.emit(Progress("retrieve", 40, "Looking through the whole collection by SQL"))
     began, filters = time.perf_counter(), dict(run.question.filters or {})
     holdings = await run.deps.library.holdings(run.question.collection, filters=filters)
     if not holdings.documents:
@@ -74,7 +75,8 @@ async def aggregate(run: Run) -> Outcome:
     coverage = told.coverage or coverage_of(holdings.documents, holdings.documents, "documents")
     run.record.spent("answer", began)
     run.emit(SourcesFound(told.passages))
-    run.emit(Progress("generate", 85))
+    looked_through = f"Looked through {counted(holdings.documents, 'document')}"
+    run.emit(Progress("generate", 85, looked_through, {"documents": holdings.documents}))
     run.emit(Token(told.text))
     draft = Draft(told.text, told.citations, True, 1.0, told.insufficiencies)
     more = {

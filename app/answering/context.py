@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from app.answering.budget import ANSWERING, Budget
@@ -21,12 +21,15 @@ from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Leg, Passage, SearchRequest, SearchResult
 from app.domain.plan import QueryPlan
 from app.domain.question import Question
-from app.domain.trace import LegTrace, Spend
+from app.domain.trace import LegTrace
 from app.providers.metered import MeteredChat
 from app.providers.protocols import ChatModel, Embedder, WebSearch
 from app.query.exemplars import Exemplars
 from app.retrieve.plan import default_legs
 from app.settings import Settings
+
+TOOL_STRATEGIES: Final = frozenset({"react", "planned", "iterative"})
+"""Their searches are many, and a model reads what they find: a chat model reranks them only where that is asked for."""
 
 StepEvent = Progress | SourcesFound | Token
 """What a run says between its beginning and its end."""
@@ -63,9 +66,8 @@ class DoneSearch:
 class Record:
     """What happened so far; the trace is made of it, also where a run does not end well.
 
-    `attempts`: generated answers with their groundedness. `merged`: the list that was made of several searches. `models`:
-    the chat model by what it was asked for, with what that cost. `budget`: what agent strategies may spend; all models
-    that are metered from then on are bounded by it. `steps`: what an agent thought and did; `read`: documents
+    `attempts`: generated answers with their groundedness. `merged`: the list that was made of several searches. `budget`:
+    the meter of all calls of models, with what the run may spend. `steps`: what an agent thought and did; `read`: documents
     whose words these may hold, besides those of the searches. `streamed`: text of the answer has been shown already.
     """
 
@@ -74,7 +76,6 @@ class Record:
     route: Route | None = None
     searches: list[DoneSearch] = field(default_factory=list)
     merged: LegTrace | None = None
-    models: list[tuple[str, MeteredChat]] = field(default_factory=list)
     attempts: list[Mapping[str, Any]] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
@@ -85,33 +86,22 @@ class Record:
     _under_way: int = 0
     _since: float = 0.0
 
-    def metered(self, purpose: str, chat: ChatModel, settings: Settings) -> MeteredChat:
-        """The chat model, its calls booked under a purpose; within the budget of the run, if it has one, which keeps a
-        reserve for the purposes in ANSWERING."""
-        if self.budget is not None:
-            chat = self.budget.bounded(chat, for_answer=purpose in ANSWERING)
-        meter = MeteredChat(chat, settings.answer.prices)
-        self.models.append((purpose, meter))
-        return meter
-
-    def open_budget(self, settings: Settings) -> Budget:
-        """The budget of the run, which begins now; what models did before counts. The same one when asked again."""
+    def meter(self, settings: Settings) -> Budget:
+        """The one meter of the run, made when it is first needed."""
         if self.budget is None:
             self.budget = Budget(settings.agents, settings.answer)
-            for _, meter in self.models:
-                self.budget.add(meter.spend)
         return self.budget
 
-    @property
-    def calls(self) -> list[dict[str, Any]]:
-        """What each use of a model cost."""
-        return [{"purpose": purpose, **meter.spend.usage()} for purpose, meter in self.models if meter.spend.calls]
+    def metered(self, purpose: str, chat: ChatModel, settings: Settings) -> MeteredChat:
+        """The chat model, its calls booked under a purpose, within the budget of the run, which keeps a reserve for the
+        purposes in ANSWERING."""
+        return self.meter(settings).chat(chat, purpose, for_answer=purpose in ANSWERING)
 
-    @property
-    def usage(self) -> dict[str, Any]:
-        """What all of them cost together; empty where no model was called."""
-        total = sum((meter.spend for _, meter in self.models), start=Spend())
-        return total.usage() if total.calls else {}
+    def open_budget(self, settings: Settings) -> Budget:
+        """The budget of the run; its clock goes from the first time that it is opened. What models did before counts."""
+        budget = self.meter(settings)
+        budget.start()
+        return budget
 
     @contextmanager
     def searching(self) -> Iterator[None]:
@@ -176,9 +166,11 @@ class Run:
             query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None,
             rerank=False if by_words or not self.reranks else None, group_by="document" if by_words else "passage",
             weights=self.plan.weights if self.settings.graph.routing == "type" else None,
+            chat_reranks=self.route.strategy not in TOOL_STRATEGIES or self.settings.agents.rerank_by_model,
         )  # fmt: skip
+        meter = self.record.meter(self.settings)
         with self.record.searching():
-            result = await self.deps.searcher.search(request, self.question, self.route.strategy)
+            result = await self.deps.searcher.search(request, self.question, self.route.strategy, meter)
         self.record.searches.append(DoneSearch(purpose, query, result))
         return result
 

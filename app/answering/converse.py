@@ -23,6 +23,7 @@ from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from
 from app.answering.fast import fast
 from app.answering.gather import best_confidence, gather
+from app.answering.progress import reading
 from app.domain.answer import Citation, coverage_of
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
@@ -47,7 +48,7 @@ SHOWN_BEFORE: Final = 4000
 
 async def converse(run: Run) -> Outcome:
     """Raises CairnError."""
-    run.emit(Progress("retrieve", 40))
+    run.emit(Progress("retrieve", 40, "Fetching the sources of the last answer"))
     exchange = last_exchange(run.question.history, run.settings.memory.context)
     assert exchange is not None  # choose() saw it
     originals = await _originals(run, exchange)
@@ -147,7 +148,7 @@ async def _simplify(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
     """Of the sentences that answer the question before, those that are easiest to read."""
     context = assemble(originals, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
     run.emit(SourcesFound(context.passages))
-    run.emit(Progress("generate", 85))
+    run.emit(reading(len(originals)))
     cited = set(_ids(exchange, cited=True))
     near = [passage for passage in originals if passage.passage_id in cited]
     wide = run.settings.answer.model_copy(update={"max_sentences": CANDIDATES})

@@ -3,10 +3,9 @@
 Tokens are those of the first attempt, as they come. A further attempt begins with the progress step `retry` and is not
 streamed; the text of the terminal event replaces what was streamed, in any case.
 
-When a model fails: before its first token, the sentences are extracted instead and `degraded` says so. After it, the run
-fails: clients have shown half an answer by then, and not all of them replace it by the terminal event's text. A further
-attempt that fails leaves the answer that there is. Where the budget of the run is what cut the model off, the sentences
-are extracted in any case: such a run ends in the best answer so far.
+When a model fails, wherever it breaks off, the sentences are extracted instead, and `degraded` says so. Where the beginning
+of its text was streamed by then, the progress step `retract` says that this is not the answer. A further attempt that fails
+leaves the answer that there is.
 """
 
 from __future__ import annotations
@@ -32,9 +31,11 @@ from app.answering.check import (
     facts_as_sources,
     feedback,
     note_attempt,
+    unsupported_sentences,
 )
 from app.answering.context import Outcome, Run
 from app.answering.naming import without_names
+from app.answering.progress import asking_again, checking, reading
 from app.answering.replies import SHOWN, question_back
 from app.domain.answer import Citation, Coverage, Draft, coverage_of
 from app.domain.event import Progress, SourcesFound, Token
@@ -81,7 +82,8 @@ async def answer_from(run: Run, material: Material) -> Outcome:
         material.passages, material.graph, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
     )
     run.emit(SourcesFound(context.passages))
-    run.emit(Progress("generate", 85))
+    read = context.passages if run.deps.chat else {p.passage_id for p in _quotable(material)}
+    run.emit(reading(len(read)))
     write = partial(write_answer, run, material, context) if run.deps.chat and context.passages else None
     return await write_or_quote(run, write, partial(quote_from, run, material), "the answer was extracted instead")
 
@@ -91,20 +93,29 @@ Making = Callable[[], Awaitable[Outcome]]
 
 async def write_or_quote(run: Run, write: Making | None, quote: Making, instead: str) -> Outcome:
     """What the model writes, or where there is none, or it fails, a quotation; `instead` says so in `degraded`. Raises
-    ProviderError where the user has seen text that the model began, but for agents (their runs have a budget): what a run
-    has gathered at some cost is not thrown away, and the text of the last event replaces what was streamed."""
+    CairnError where quoting fails."""
     degraded: tuple[str, ...] = ()
     if write is not None:
         try:
             return await write()
         except ProviderError as error:
-            if run.record.streamed and run.record.budget is None:
-                raise
-            degraded = (f"generation failed ({error.code}: {error.detail}): {instead}",)
+            degraded = (give_up_writing(run, error, instead),)
     outcome = await quote()
     if not run.record.streamed:
         run.emit(Token(outcome.draft.text))
     return replace(outcome, degraded=(*outcome.degraded, *degraded))
+
+
+def give_up_writing(run: Run, error: ProviderError, instead: str) -> str:
+    """Tell that the model failed: `retract` where readers have seen text of it, which the last event replaces, else
+    `fallback`. What `degraded` says of it."""
+    if run.record.streamed:
+        run.emit(
+            Progress("retract", 90, "The model broke off: the text so far is not the answer", {"code": error.code})
+        )
+    else:
+        run.emit(Progress("fallback", 90, "The model failed: quoting the sources instead", {"code": error.code}))
+    return f"generation failed ({error.code}: {error.detail}): {instead}"
 
 
 # --- with a model ---------------------------------------------------------------------------------------------------
@@ -117,7 +128,8 @@ async def write_answer(run: Run, material: Material, context: Context) -> Outcom
     issues: tuple[str, ...] = ()
     for attempt in range(1, settings.max_retries + 2):
         if attempt > 1:
-            run.emit(Progress("retry", 95))
+            assert best is not None
+            run.emit(asking_again(len(unsupported_sentences(best))))
         try:
             checked = await attempt_answer(run, material, context, attempt, issues)
         except ProviderError as error:
@@ -140,9 +152,9 @@ async def attempt_answer(
     """One generated answer with its check; the text of the first attempt is shown as it comes. `issues`: what was wrong
     with the one before. Raises ProviderError."""
     draft = await _generate(replace(run, silent=run.silent or attempt > 1), material, context, attempt, issues)
-    if check_settings(run.settings).enabled:
-        run.emit(Progress("hallucination", 95))
     sources = (*passages_to_check(draft, context), *facts_as_sources(material.facts))
+    if check_settings(run.settings).enabled:
+        run.emit(checking(len(sources)))
     checked = await check(run, draft, sources, material.confidence)
     note_attempt(run, attempt, checked)
     return checked
@@ -203,14 +215,20 @@ async def quote_from(run: Run, material: Material) -> Outcome:
     began = time.perf_counter()
     draft = await _extracted(run, material)
     run.record.spent("answer", began)
-    lists = (material.shown, material.passages, *(passages for _, passages in material.parts))
-    sources = tuple({passage.passage_id: passage for passages in lists for passage in passages}.values())
+    sources = tuple({passage.passage_id: passage for passage in (*material.shown, *_quotable(material))}.values())
     if not draft.found:
         draft = await advise(run, draft)
     return Outcome(
         draft, "extractive", sources, material.confidence, coverage_of(len(sources), max(len(sources), material.visible)),
         needs_clarification=not draft.found and _ambiguous(run), degraded=material.degraded, more=material.more,
     )  # fmt: skip
+
+
+def _quotable(material: Material) -> list[Passage]:
+    """What sentences are taken from; some more than once."""
+    return [
+        passage for passages in (material.passages, *(found for _, found in material.parts)) for passage in passages
+    ]
 
 
 async def _extracted(run: Run, material: Material) -> Draft:

@@ -6,6 +6,7 @@ from app.answer.advice import empty_collection
 from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from
 from app.answering.gather import gather
+from app.answering.progress import counted, searching
 from app.domain.answer import NOTHING_TO_READ
 from app.domain.event import Progress, Token
 
@@ -16,8 +17,9 @@ OTHERS_SHOWN = 5
 async def fast(run: Run) -> Outcome:
     """Raises CairnError."""
     if run.route.strategy == "enhanced" and run.plan.subquestions:
-        run.emit(Progress("decompose", 20))
-    run.emit(Progress("retrieve", 40))
+        parts = len(run.plan.subquestions)
+        run.emit(Progress("decompose", 20, f"The question has {counted(parts, 'part')}", {"parts": parts}))
+    run.emit(searching([run.plan.text]))
     found = await gather(run)
     if found.visible == 0:
         return await answer_empty(run)
@@ -38,6 +40,6 @@ async def answer_empty(run: Run) -> Outcome:
     """What to do about a collection without documents."""
     others = await run.deps.library.filled_collections(OTHERS_SHOWN)
     draft = empty_collection(run.plan.language, run.question.collection, others)
-    run.emit(Progress("generate", 85))
+    run.emit(Progress("generate", 85, "The collection has no documents"))
     run.emit(Token(draft.text))
     return Outcome(draft, "fixed", confidence=0.0, coverage=NOTHING_TO_READ)

@@ -12,10 +12,13 @@ from app.answer.confidence import decide
 from app.answering.choose import Route
 from app.answering.context import DoneSearch, Outcome, Record, Run
 from app.answering.drawn import drawn_on
+from app.answering.outbound import texts_of
 from app.domain.answer import Answer, AnswerStatus, Citation, Draft, Grounding
 from app.domain.event import Answered, Event, Failed
 from app.domain.plan import QueryPlan
 from app.domain.trace import LegTrace, RunTrace
+from app.language.links import known
+from app.language.outbound import without_links_inside
 from app.language.text import fold
 from app.query.hops import query_class
 from app.retrieve.trace import cache_plan, query_plan
@@ -58,7 +61,7 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         session_id=question.session_id,
         run_id=question.run_id,
         timings_ms=stage_timings(record),
-        usage=record.usage,
+        usage=record.budget.usage if record.budget else {},
         grounding=grounding,
         evidence=draft.evidence if verbatim else None,
         drew_on=drawn_on(run, outcome, _route(run, outcome)),
@@ -99,7 +102,7 @@ def _route(run: Run, outcome: Outcome) -> dict[str, Any]:
         "from_cache": bool(searches) and all(item.result.from_cache for item in searches),
         "iterations": outcome.iterations,
         "needs_clarification": outcome.needs_clarification,
-        **({"budget_exceeded": budget.exceeded, "budget": budget.usage()} if budget else {}),
+        **({"budget_exceeded": budget.exceeded, "budget": budget.describe()} if budget and budget.used else {}),
     }
 
 
@@ -176,7 +179,7 @@ def run_trace(
         settings_revision=settings_revision,
         outcome="ok" if answer else "error" if isinstance(terminal, Failed) else "cancelled",
         strategy=record.route.strategy if record.route else None,
-        plan=_plan(record, answer),
+        plan=_shown_plan(record, answer),
         timings_ms=answer.timings_ms if answer else stage_timings(record),
         legs_used=tuple(dict.fromkeys(str(leg) for result in results for leg in result.legs_used)),
         legs_failed={str(leg): why for result in reversed(results) for leg, why in result.legs_failed.items()},
@@ -184,11 +187,18 @@ def run_trace(
         epochs={name: epoch for result in reversed(results) for name, epoch in result.epochs.items()},
         error=f"{terminal.error.code}: {terminal.error.detail}" if isinstance(terminal, Failed) else None,
         answer=_answer(answer) if answer else {},
-        usage={**record.usage, "by_purpose": record.calls} if record.calls else {},
+        usage=_usage(record),
         document_ids=_documents(record, answer),
         legs=_legs(searches, record.merged),
         session_id=question.session_id,
     )
+
+
+def _usage(record: Record) -> dict[str, Any]:
+    """Of all calls of models, and for each purpose; empty where there was none."""
+    if record.budget is None or not record.budget.usage:
+        return {}
+    return {**record.budget.usage, "by_purpose": record.budget.usage_by_purpose()}
 
 
 def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
@@ -200,6 +210,13 @@ def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
         told += [p.document_id for item in record.searches for p in item.result.passages]
         told += record.read
     return tuple(dict.fromkeys(told))
+
+
+def _shown_plan(record: Record, answer: Answer | None) -> dict[str, Any]:
+    """Without addresses that a model made up: thoughts and arguments of agents stand in it."""
+    read = (passage for item in record.searches for passage in item.result.passages)
+    shown: dict[str, Any] = without_links_inside(_plan(record, answer), known([record.question.text, *texts_of(read)]))
+    return shown
 
 
 def _plan(record: Record, answer: Answer | None) -> dict[str, Any]:

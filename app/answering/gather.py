@@ -14,6 +14,7 @@ from typing import Final
 from uuid import UUID
 
 from app.answering.context import Run, half_up
+from app.answering.progress import searching
 from app.domain.graph import GraphContext, joined_contexts
 from app.domain.passage import Passage, SearchResult
 from app.domain.trace import LegTrace
@@ -69,6 +70,7 @@ async def gather(
         passages = main.passages[:read]
         parts = tuple(SubquestionPassages(text, passages) for text in run.plan.subquestions)
         return Gathered(passages, best_confidence(main), main.visible_passages, top_k, parts, degraded, main.graph)
+    run.emit(searching([text for _, text in asked], 45))
     done, failed = await _more(run, asked, top_k)
     parts = tuple(
         SubquestionPassages(parse_operators(text).text, result.passages[: run.settings.rag.top_k])

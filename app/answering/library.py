@@ -23,6 +23,7 @@ from app.graph.overview import find_communities_about
 from app.graph.resolve import find_entity
 from app.graph.walk import find_ways
 from app.memory.recall import recall
+from app.providers.metered import Meter
 from app.providers.protocols import Vectors
 from app.query.filters import Restricted, Wish, restrict
 from app.retrieve.cache import cached_search
@@ -55,18 +56,19 @@ class Searcher:
     principal: Principal
     settings: Settings
 
-    async def search(self, request: SearchRequest, question: Question, strategy: str) -> SearchResult:
+    async def search(self, request: SearchRequest, question: Question, strategy: str, meter: Meter) -> SearchResult:
         """A search for the answer to a question; a collection that does not exist is an empty one. Raises CairnError."""
         try:
             return await cached_search(
-                self.deps, self.principal, request, self.settings, question.run_id, answering=True, strategy=strategy
-            )
+                self.deps, self.principal, request, self.settings, question.run_id, answering=True, strategy=strategy,
+                meter=meter,
+            )  # fmt: skip
         except NotFoundError:
             return nothing_found(request, question.run_id)
 
-    async def rerank(self, text: str, passages: Sequence[Passage]) -> Reranked:
+    async def rerank(self, text: str, passages: Sequence[Passage], meter: Meter) -> Reranked:
         """Never raises: `problem` tells what went wrong, and `reranker` is None where the order is the one it was given."""
-        choice = self.deps.reranker.get(self.settings)
+        choice = self.deps.reranker.get(self.settings, meter)
         if not wants_reranking(choice, self.settings, answering=True):
             return Reranked(list(passages))
         return await rerank(choice, text, passages, self.settings.retrieve)

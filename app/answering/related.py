@@ -21,6 +21,7 @@ from app.answering.context import Outcome, Run
 from app.answering.draft import Material, write_answer, write_or_quote
 from app.answering.fast import fast
 from app.answering.gather import can_widen, widen
+from app.answering.progress import reading
 from app.domain.answer import Citation, Coverage, Draft
 from app.domain.event import Progress, SourcesFound
 from app.domain.graph_view import Relation, Way
@@ -43,7 +44,7 @@ LOOKED_AT: Final = 20
 
 async def related(run: Run) -> Outcome:
     """Raises CairnError."""
-    run.emit(Progress("retrieve", 40))
+    run.emit(Progress("retrieve", 40, "Looking in the graph for a way between what the question names"))
     ways, passages, notes = await _ways(run)
     return await _tell(run, ways, passages) if ways else await _search(run, notes)
 
@@ -110,7 +111,7 @@ async def _tell(run: Run, ways: Sequence[Way], known: Mapping[UUID, Passage]) ->
     )
     context = assemble(passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
     run.emit(SourcesFound(context.passages if run.deps.chat else passages))
-    run.emit(Progress("generate", 85))
+    run.emit(reading(len(context.passages if run.deps.chat else passages)))
 
     async def quote() -> Outcome:
         draft = _quoted(ways[0], known, material.confidence)

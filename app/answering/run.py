@@ -10,6 +10,7 @@ from app.answering.context import Deps, Record, Report, Run
 from app.answering.finish import make_answer
 from app.answering.gather import can_widen, widen
 from app.answering.library import Scope
+from app.answering.outbound import OutboundEvents, let_out
 from app.domain.answer import Answer
 from app.domain.code import CodeFinding, Symbol
 from app.domain.event import Progress
@@ -25,7 +26,7 @@ from app.retrieve.plan import default_legs
 async def answer(question: Question, deps: Deps, record: Record, report: Report) -> Answer:
     """The answer. `record` fills as it goes, `report` takes what happens meanwhile. Raises CairnError."""
     began = time.perf_counter()
-    report(Progress("classify", 10))
+    report(Progress("classify", 10, "Reading the message"))
     question = await _recall_history(question, deps, record)
     plan = await understand_question(question, deps, record)
     record.spent("understand", began)
@@ -33,14 +34,16 @@ async def answer(question: Question, deps: Deps, record: Record, report: Report)
     symbols = () if code else await _find_symbols(question, plan, deps, record)
     route = choose(question, plan, _means(deps, symbols, code))
     record.question, record.plan, record.route = question, plan, route
-    run = Run(question, plan, route, deps, record, report, symbols, code)
+    shown = OutboundEvents(record, report, by_model=deps.chat is not None)
+    run = Run(question, plan, route, deps, record, shown, symbols, code)
     if can_widen(run):
-        run.emit(Progress("expand", 20))
+        run.emit(Progress("expand", 20, "Asking the model for other phrasings and parts of the question"))
         run = await widen(run)
     outcome = await deps.strategies[route.strategy](run)
     record.spent("total", began)
     answer = make_answer(replace(run, plan=record.plan), outcome)  # with what the strategy added to it
-    run.emit(Progress("complete", 100))
+    answer = let_out(record, outcome, answer)
+    run.emit(Progress("complete", 100, "Done"))
     return answer
 
 

@@ -25,6 +25,7 @@ from app.answering.draft import Material, answer_from, write_answer, write_or_qu
 from app.answering.fast import answer_empty
 from app.answering.gather import gather
 from app.answering.naming import find_named_documents, topic
+from app.answering.progress import counted, reading
 from app.domain.answer import NOTHING_TO_READ, coverage_of
 from app.domain.document import ListedDocument
 from app.domain.event import Progress, SourcesFound
@@ -42,7 +43,7 @@ SUBJECT_FACTOR = 2.0
 
 async def summarize(run: Run) -> Outcome:
     """Raises CairnError."""
-    run.emit(Progress("retrieve", 40))
+    run.emit(Progress("retrieve", 40, "Looking for the documents to summarize"))
     question, filters = run.question, {**run.plan.filters, **(run.question.filters or {})}
     documents = await run.deps.library.documents(question.collection, filters=filters)
     if not documents and run.plan.filters:  # what was read out of the message fits nothing
@@ -97,15 +98,20 @@ async def _summarize_reading(
     return await write_or_quote(run, write, quote, "this is an outline instead")
 
 
+def _reading(material: Material) -> Progress:
+    return reading(len(material.passages), of_documents=material.more["documents_read"])
+
+
 async def _write(run: Run, material: Material) -> Outcome:
     """At once, or from notes. Raises ProviderError."""
     parts = batches(material.passages, run.settings.answer.max_context_tokens)
     if len(parts) == 1:
-        run.emit(Progress("generate", 85))
+        run.emit(_reading(material))
         whole = replace(material, task=prompt_part("summarize", "whole"))
         return await write_answer(run, whole, rendered(material.passages))
     noted = await take_notes(run, parts, run.plan.text)
-    run.emit(Progress("generate", 85))
+    doing = f"Writing the summary from notes of {counted(len(parts), 'part')}"
+    run.emit(Progress("generate", 85, doing, {"parts": len(parts)}))
     told = replace(
         material,
         task=prompt_part("summarize", "notes"),
@@ -118,7 +124,7 @@ async def _write(run: Run, material: Material) -> Outcome:
 
 async def _quote(run: Run, material: Material, places: Mapping[UUID, Sequence[Span]] | None) -> Outcome:
     """An outline; of a collection too large to be read the most representative sentences of its communities, at `places`."""
-    run.emit(Progress("generate", 85))
+    run.emit(_reading(material))
     began = time.perf_counter()
     limit = run.settings.answer.summary_sentences
     if places:
@@ -182,7 +188,8 @@ async def take_notes(run: Run, parts: Sequence[Sequence[Passage]], question: str
     try:
         for done, finished in enumerate(asyncio.as_completed(tasks), start=1):
             await finished
-            run.emit(Progress("summarize", 40 + 40 * done // len(tasks)))
+            told = f"Took notes of {done} of {counted(len(tasks), 'part')}"
+            run.emit(Progress("summarize", 40 + 40 * done // len(tasks), told, {"read": done, "parts": len(tasks)}))
         return _noted([task.result() for task in tasks], parts)
     finally:
         for task in tasks:

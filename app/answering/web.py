@@ -15,6 +15,7 @@ from app.answer.context import assemble
 from app.answer.extract import extract
 from app.answering.context import Outcome, Run
 from app.answering.draft import Material, write_answer, write_or_quote
+from app.answering.progress import reading
 from app.domain.answer import Coverage
 from app.domain.event import Progress, SourcesFound
 from app.domain.passage import Passage
@@ -30,7 +31,7 @@ async def answer_from_web(run: Run, local: Outcome) -> Outcome:
     """An answer from the web in the place of `local`, which answers nothing; `local` where the web has none either, or cannot be
     asked. The question alone leaves the house: as it was rewritten, without its operators. Raises CairnError."""
     assert run.deps.web is not None
-    run.emit(Progress("web", 75))
+    run.emit(Progress("web", 75, "Searching the web, since no passage is relevant"))
     try:
         found = await run.deps.web.search(parse_operators(run.plan.text).text)
     except ProviderError as error:
@@ -41,7 +42,7 @@ async def answer_from_web(run: Run, local: Outcome) -> Outcome:
     material = Material(run.plan.text, passages, confidence=1.0, visible=len(passages))
     context = assemble(passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
     run.emit(SourcesFound(context.passages))
-    run.emit(Progress("generate", 85))
+    run.emit(reading(len(context.passages)))
     write = partial(write_answer, run, material, context) if run.deps.chat else None
     outcome = await write_or_quote(
         run, write, partial(_quote, run, passages), "the answer was quoted from the web instead"

@@ -20,7 +20,7 @@ from app.api.asking import stream as stream_run
 from app.api.models import ID_EXAMPLE, Body, example
 from app.api.running import RunningDep, ServicesDep, TypedRoute
 from app.api.sse import Frame, describe, error_frame
-from app.domain.answer import Answer
+from app.domain.answer import Answer, Coverage
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress
 from app.domain.ids import new_id
 from app.domain.question import Question
@@ -73,6 +73,7 @@ _RESPONSE: dict[str, Any] = {
     ],
     "insufficiencies": [],
     "trace": [{"type": "plan", "steps": ["search_docs: deployment", "open_citation: the best", "Synthesize"]}],
+    "coverage": {"complete": False, "read": 4, "of": 140, "unit": "passages"},
 }
 
 
@@ -86,12 +87,13 @@ class AgentResponse(Camel):
         description="type (plan, tool_call, validation, reprompt, final, error), and what belongs to it of steps, tool, "
         "input, outputSummary, validationErrors, notes; empty unless returnTrace."
     )
+    coverage: Coverage = Field(description="How much of what there is the answer looked at.")
 
 
 _STREAM_EXAMPLE = (
     'event: trace\ndata: {"type": "plan", "steps": ["search_docs: deployment", "Synthesize"]}\nid: 1\n\n'
     'event: trace\ndata: {"type": "tool_call", "tool": "search_docs", "outputSummary": "Found 5 chunks"}\nid: 2\n\n'
-    'event: complete\ndata: {"answer": "...", "citations": [], "insufficiencies": [], "trace": []}\nid: 3\n\n'
+    'event: complete\ndata: {"answer": "...", "citations": [], "insufficiencies": [], "trace": [], "coverage": {}}\nid: 3\n\n'
 )
 
 
@@ -150,15 +152,15 @@ class AgentView:
         self._trace: list[Mapping[str, Any]] = []
 
     def see(self, event: Event) -> None:
-        """Keep a step for the answer."""
-        if isinstance(event, Progress) and event.detail:
+        """Keep a step of the agent for the answer."""
+        if isinstance(event, Progress) and "type" in event.detail:
             self._trace.append(_item(event))
 
     def frames(self, event: Event) -> list[Frame]:
         """What is streamed of an event."""
         self.see(event)
         match event:
-            case Progress() if event.detail:
+            case Progress() if "type" in event.detail:
                 return [Frame("trace", dict(self._trace[-1]))]
             case Answered(answer):
                 body = self.response(answer).model_dump(mode="json", by_alias=True)
@@ -195,4 +197,5 @@ def _response(answer: Answer, trace: Sequence[Mapping[str, Any]] | None) -> Agen
         ],
         insufficiencies=lacks,
         trace=[] if trace is None else [*map(dict, trace), *notes],
+        coverage=answer.coverage,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from app.api.chat_frames import SOURCE_EXAMPLE, ChatSource, chat_frames, chat_so
 from app.api.models import ID_EXAMPLE, Body, example
 from app.api.running import Running, RunningDep, ServicesDep, TypedRoute
 from app.api.sse import describe
-from app.domain.answer import AnswerStatus
+from app.domain.answer import AnswerStatus, Coverage
 from app.domain.event import Answered
 from app.domain.ids import new_id
 from app.domain.question import Question
@@ -43,7 +44,7 @@ SessionHeader = Annotated[
 _RESPONSE = {
     "message_id": ID_EXAMPLE, "answer": "Employees have 30 days of leave per year [1].", "sources": [SOURCE_EXAMPLE],
     "session_id": "9f1c2c0e-7d5a-4b39-9a55-0f6f0c7c9d11", "was_grounded": True, "answered": "yes", "confidence": 0.92,
-    "processing_time_ms": 34.5,
+    "processing_time_ms": 34.5, "coverage": {"complete": False, "read": 5, "of": 140, "unit": "passages"}, "degraded": [],
 }  # fmt: skip
 
 
@@ -75,6 +76,8 @@ class ChatResponse(BaseModel):
     answered: AnswerStatus = Field(description="no: the documents do not say; unsure: a guess, shown as one.")
     confidence: float = Field(description="Of a quotation: the probability that it answers.")
     processing_time_ms: float
+    coverage: Coverage = Field(description="How much of what there is the answer looked at.")
+    degraded: list[str] = Field(description="What did not work as asked.")
 
 
 _EVENTS = ("token", "sources", "done", "error")
@@ -82,7 +85,7 @@ _STREAM_EXAMPLE = (
     'event: token\ndata: {"type": "token", "content": "Employees "}\nid: 1\n\n'
     'event: sources\ndata: {"type": "sources", "sources": []}\nid: 2\n\n'
     'event: done\ndata: {"type": "done", "is_grounded": true, "answered": "yes", "confidence": 0.92, "iterations": 1, '
-    '"query_complexity": "simple", '
+    '"query_complexity": "simple", "answer": null, "replaced": false, '
     '"is_summarization": false}\nid: 3\n\n'
 )
 _STREAM: dict[str, Any] = {
@@ -169,6 +172,8 @@ def _response(answered: Answered, question: Question, milliseconds: float) -> Ch
         answered=answer.answered,
         confidence=answer.confidence,
         processing_time_ms=round(milliseconds, 1),
+        coverage=answer.coverage,
+        degraded=list(answer.degraded),
     )
 
 
@@ -178,6 +183,6 @@ def _response(answered: Answered, question: Question, milliseconds: float) -> Ch
 async def _streamed(
     body: ChatRequest, request: Request, running: Running, services: Services, question: Question
 ) -> Response:
-    response = asking.stream(request, await _begin(body, running, services, question), chat_frames(request))
+    response = asking.stream(request, await _begin(body, running, services, question), partial(chat_frames, request))
     response.headers.update(_headers(question))
     return response

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, Field
 from starlette.requests import HTTPConnection
 
-from app.api.asking import FramesOf
 from app.api.models import ID_EXAMPLE, example
 from app.api.sse import Frame, error_frame
 from app.domain.answer import Answer
@@ -47,31 +47,25 @@ def chat_source(source: SourceRef) -> ChatSource:
     )
 
 
-def chat_frames(request: HTTPConnection) -> FramesOf:
-    """What /chat streams of the events of one run."""
-    shown = ""
-
-    def render(event: Event) -> list[Frame]:
-        nonlocal shown
-        match event:
-            case Token():
-                shown += event.text
-                return [Frame("token", {"type": "token", "content": event.text})]
-            case Answered():
-                found = [chat_source(source).model_dump() for source in sources_of(event.answer)]
-                sources = Frame("sources", {"type": "sources", "sources": found})
-                return [sources, Frame("done", _done(event, shown), terminal=True)]
-            case Failed():
-                return [error_frame(request, event.error)]
-            case Cancelled():
-                return [error_frame(request, ConflictError("the run was cancelled"))]
-        return []
-
-    return render
+def chat_frames(request: HTTPConnection, event: Event) -> list[Frame]:
+    """What /chat streams of an event."""
+    match event:
+        case Token():
+            return [Frame("token", {"type": "token", "content": event.text})]
+        case Answered():
+            found = [chat_source(source).model_dump() for source in sources_of(event.answer)]
+            sources = Frame("sources", {"type": "sources", "sources": found})
+            return [sources, Frame("done", _done(event), terminal=True)]
+        case Failed():
+            return [error_frame(request, event.error)]
+        case Cancelled():
+            return [error_frame(request, ConflictError("the run was cancelled"))]
+    return []
 
 
-def _done(event: Answered, shown: str) -> dict[str, Any]:
-    """The answer, and what a client needs to go on. `answer`: the checked text where it is not what was streamed, else null."""
+def _done(event: Answered) -> dict[str, Any]:
+    """The answer, and what a client needs to go on. `answer`: the checked text where it is not what was streamed, which
+    `replaced` says as well, else null."""
     answer = event.answer
     return {
         "type": "done",
@@ -81,7 +75,10 @@ def _done(event: Answered, shown: str) -> dict[str, Any]:
         "iterations": answer.route.get("iterations", 1),
         "query_complexity": query_complexity(answer),
         "is_summarization": bool(answer.route.get("is_summarization", False)),
-        "answer": None if answer.answer.strip() == shown.strip() else answer.answer,
+        "answer": answer.answer if event.replaced else None,
+        "replaced": event.replaced,
+        "coverage": asdict(answer.coverage),
+        "degraded": list(answer.degraded),
         "message_id": str(event.message_id) if event.message_id else None,
         "session_id": answer.session_id,
         "run_id": str(answer.run_id),

@@ -18,6 +18,7 @@ from app.api.asking import RUN_HEADER, finish, measure
 from app.api.chat import SESSION_HEADER
 from app.api.models import Body, example
 from app.api.running import RunningDep, ServicesDep, TypedRoute
+from app.domain.answer import Coverage
 from app.domain.event import Answered
 from app.domain.ids import new_id
 from app.domain.question import Question
@@ -88,6 +89,7 @@ _RESPONSE: dict[str, Any] = {
         "passes_used": 2, "gaps_identified": ["decode in auth/jwt.py"], "gaps_resolved": ["decode in auth/jwt.py"],
         "gaps_unresolved": [], "session_id": "alice-code", "context_from_cache": False,
     },
+    "coverage": {"complete": False, "read": 10, "of": 140, "unit": "passages"},
 }  # fmt: skip
 
 
@@ -100,6 +102,7 @@ class QAResponse(BaseModel):
     disclaimer: str
     search_quality: SearchQuality
     cgrag: CGRAGMetadata | None
+    coverage: Coverage = Field(description="How much of what there is the answer looked at.")
 
 
 @router.post(
@@ -162,6 +165,7 @@ async def _response(services: Services, answered: Answered, searched: qa_service
             results_used=searched.used,
         ),
         cgrag=CGRAGMetadata(**cgrag) if cgrag else None,
+        coverage=answer.coverage,
     )  # fmt: skip
 
 

@@ -126,6 +126,7 @@ _ANSWER = {
     "insufficiencies": [], "coverage": {"complete": False, "read": 5, "of": 140, "unit": "passages"},
     "route": {"strategy": "fast"}, "degraded": [],
     "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0}, "grounding": None,
+    "replaced": False,
 }  # fmt: skip
 
 
@@ -151,6 +152,9 @@ class AnswerOut(BaseModel):
     run_id: UUID
     timings_ms: dict[str, float]
     grounding: Grounding | None = Field(description="The check behind `grounded`, sentence by sentence; null: none.")
+    replaced: bool = Field(
+        False, description="Whether `answer` is not the text of the run's `token` events: show it instead of them."
+    )
 
 
 EVENTS = ("run", "progress", "sources", "token", "answer", "error", "cancelled")
@@ -173,7 +177,8 @@ async def query(body: QueryBody, request: Request, services: ServicesDep, runnin
     """An answer whose citations stand in the documents. Leaving cancels the run, unless it is `resumable`.
 
     As a stream: `run`, then `progress`, `sources` and `token`, then exactly one of `answer` (the body of the JSON
-    answer), `error` (a problem) or `cancelled`."""
+    answer), `error` (a problem) or `cancelled`. Its text counts: where `replaced` is true, what the tokens said is not the
+    answer."""
     question = _question(body, services)
     await get_collection(services, question.collection)  # while the status can still say 404
     named = body.run_id is not None
@@ -181,7 +186,9 @@ async def query(body: QueryBody, request: Request, services: ServicesDep, runnin
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
         return stream(request, task, partial(query_frames, request))
     answered = await finish(request, task)
-    return Response(answer_out(answered.answer).model_dump_json(), media_type="application/json")
+    return Response(
+        answer_out(answered.answer, replaced=answered.replaced).model_dump_json(), media_type="application/json"
+    )
 
 
 def _question(body: QueryBody, services: Services) -> Question:
@@ -199,9 +206,15 @@ def _question(body: QueryBody, services: Services) -> Question:
 # --- as JSON ----------------------------------------------------------------------------------------------------------
 
 
-def answer_out(answer: Answer) -> AnswerOut:
-    same = {name: getattr(answer, name) for name in AnswerOut.model_fields if name not in ("citations", "sources")}
-    return AnswerOut(**same, citations=[*map(_citation, answer.citations)], sources=sources_out(answer.sources))
+OF_THE_SURFACE = ("citations", "sources", "replaced")
+"""Fields that an answer has in another shape, or not at all."""
+
+
+def answer_out(answer: Answer, *, replaced: bool = False) -> AnswerOut:
+    """`replaced`: its text is not what was streamed."""
+    same = {name: getattr(answer, name) for name in AnswerOut.model_fields if name not in OF_THE_SURFACE}
+    citations = [*map(_citation, answer.citations)]
+    return AnswerOut(**same, citations=citations, sources=sources_out(answer.sources), replaced=replaced)
 
 
 def _citation(item: Citation) -> CitationOut:
@@ -241,7 +254,7 @@ def _frame(request: HTTPConnection, event: Event) -> Frame:
         case Token():
             return Frame("token", {"text": event.text})
         case Answered():
-            return Frame("answer", answer_out(event.answer), terminal=True)
+            return Frame("answer", answer_out(event.answer, replaced=event.replaced), terminal=True)
         case Failed():
             return error_frame(request, event.error)
         case Cancelled():

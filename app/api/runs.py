@@ -119,7 +119,7 @@ def _place(header: str | None, after: int) -> int:
 
 
 def _frames_of(surface: Surface, request: HTTPConnection) -> FramesOf:
-    return chat_frames(request) if surface == "chat" else partial(query_frames, request)
+    return partial(chat_frames if surface == "chat" else query_frames, request)
 
 
 @router.websocket("/ws/runs/{run_id}")

@@ -73,6 +73,7 @@ class SearchOut(BaseModel):
             "results": [PASSAGE_EXAMPLE], "legs_used": ["vector", "lexical"], "legs_failed": {}, "exact": True,
             "from_cache": False, "degraded": [], "reranker": None, "confidence": {"vector": 0.71, "lexical": 0.9},
             "timings_ms": {"embed": 6.1, "vector": 2.0, "lexical": 3.4, "total": 14.2}, "trace_id": ID_EXAMPLE,
+            "usage": {},
         }
     )  # fmt: skip
 
@@ -86,6 +87,7 @@ class SearchOut(BaseModel):
     confidence: dict[Leg, float] = Field(description="Per leg, 0 to 1.")
     timings_ms: dict[str, float]
     trace_id: UUID
+    usage: dict[str, Any] = Field(description="What a chat model that reranked has cost; empty where none was called.")
 
 
 @router.post("/search", tags=["search"], summary="Search passages")

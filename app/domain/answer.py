@@ -88,7 +88,6 @@ class Draft:
     found: bool
     confidence: float
     insufficiencies: tuple[str, ...] = ()
-    usage: Mapping[str, Any] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     evidence: SelectionFeatures | None = None
 
@@ -154,7 +153,8 @@ class Answer:
 @dataclass(frozen=True, slots=True)
 class SentenceSupport:
     """A sentence of the answer at start..end (code points of the answer's text). `score` in 0..1; `sources` are the
-    numbers of the sources that support it best; `issues` name what they do not hold (a number, a name, a negation)."""
+    numbers of the sources that support it best; `issues` name what they do not hold (a number, a name, a negation) and are
+    empty where it is supported; `computed` are numbers that follow from two of the sources' ("48 d = 30 d + 18 d")."""
 
     start: int
     end: int
@@ -162,11 +162,13 @@ class SentenceSupport:
     supported: bool
     sources: tuple[int, ...] = ()
     issues: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """The verdict on a whole answer. `grounded` None: it could not be checked, and `degraded` says why.
+    """The verdict on a whole answer. `grounded` None: it could not be checked, and `degraded` says why. Where it is True, all
+    `sentences` are supported and there are no `issues`; where it is False, one sentence at least is not, and an issue says why.
 
     `layer`: which one decided. "fast" words and trigrams, "model", "sentences" the deterministic second layer.
     `fast_score` is None where the fast layer was skipped (answer and sources differ in language).

@@ -49,10 +49,12 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Terminal. `message_id`: the message of the conversation that the answer was saved as; None where it was not."""
+    """Terminal. `message_id`: the message of the conversation that the answer was saved as; None where it was not. `replaced`:
+    its text is not that of the pieces before it, which it replaces."""
 
     answer: Answer
     message_id: UUID | None = None
+    replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,8 @@ class SearchRequest:
     `model`: search by the vectors of this embedding model instead of those that serve, to compare before a flip.
     `cache` False: neither read from the retrieval cache nor written to it.
     `explicit`: the caller chose the legs, so the graph is asked also where the query names nothing. `weights`: text against
-    graph, where the type of the question decides (graph.routing).
+    graph, where the type of the question decides (graph.routing). `chat_reranks` False: a chat model reranks only where
+    `rerank` asks for it.
     """
 
     query: str
@@ -109,6 +110,7 @@ class SearchRequest:
     cache: bool = True
     explicit: bool = False
     weights: FusionWeights | None = None
+    chat_reranks: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,8 @@ class SearchResult:
 
     `graph` is what the graph says about the passages, where it brought some and an answer will be made of them.
     `retries`: why retrievers ran again, if they did.
-    `epochs` by name and `snapshot` by id are the states of the collections that were read, all in one snapshot.
+    `epochs` by name and `snapshot` by id are the states of the collections that were read, all in one snapshot. `usage`: what
+    a search of its own has spent on a chat model that reranked; empty where it was not asked.
     """
 
     passages: tuple[Passage, ...]
@@ -150,6 +153,7 @@ class SearchResult:
     how: Mapping[Leg, Mapping[str, Any]] = field(default_factory=dict)
     graph: GraphContext | None = None
     retries: tuple[str, ...] = ()
+    usage: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def from_cache(self) -> bool:

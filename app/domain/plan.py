@@ -141,7 +141,6 @@ class QueryPlan:
     listing: ListRequest | None = None
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
-    usage: Mapping[str, Any] = field(default_factory=dict)
 
 
 # --- What a prompt demands of the way to its answer, and of the answer ---

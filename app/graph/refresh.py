@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -24,14 +24,14 @@ from app.domain.graph_view import (
     StoredCommunity,
 )
 from app.domain.principal import Principal
-from app.domain.trace import Spend
 from app.errors import CairnError, ProviderError
 from app.graph.communities import choose_sentences, find_communities, identify_communities
 from app.language.fence import quoted
+from app.language.links import known
+from app.language.outbound import without_links
 from app.language.text import normalise
 from app.prompts import prompt
-from app.providers.metered import MeteredChat
-from app.providers.protocols import Message
+from app.providers.protocols import ChatModel, Message
 from app.settings import CommunitySettings, Settings
 from app.store import communities, jobs
 from app.store.communities import CommunityState
@@ -213,10 +213,9 @@ TEMPERATURE: Final = 0.0
 
 @dataclass(frozen=True, slots=True)
 class WrittenSummaries:
-    """How many communities were summed up, what that cost, and why the model was not asked for the others."""
+    """How many communities were summed up, and why the model was not asked for the others."""
 
     count: int = 0
-    spend: Spend = field(default_factory=Spend)
     problem: str | None = None
 
 
@@ -224,7 +223,7 @@ async def write_summaries(
     database: Database,
     principal: Principal,
     collection_id: UUID,
-    chat: MeteredChat,
+    chat: ChatModel,
     settings: CommunitySettings,
     seconds: float,
 ) -> WrittenSummaries:
@@ -237,22 +236,24 @@ async def write_summaries(
         try:
             title, text = await _write(chat, summary, settings.written_tokens, seconds)
         except ProviderError as error:
-            return WrittenSummaries(count, chat.spend, f"{error.code}: {error.detail}")
+            return WrittenSummaries(count, f"{error.code}: {error.detail}")
         if not title or not text:
             continue
         async with database.transaction(principal) as connection:
             await communities.lock(connection, principal, collection_id)
             await communities.write_summary(connection, principal, summary, title, text)
         count += 1
-    return WrittenSummaries(count, chat.spend)
+    return WrittenSummaries(count)
 
 
-async def _write(chat: MeteredChat, summary: CommunitySummary, tokens: int, seconds: float) -> tuple[str, str]:
+async def _write(chat: ChatModel, summary: CommunitySummary, tokens: int, seconds: float) -> tuple[str, str]:
     said = "\n".join(quoted(sentence.text) for sentence in summary.sentences)
     filled = prompt("community", context=said, sentences=str(SENTENCES))
     messages = [Message("system", filled.system), Message("user", filled.user)]
     reply = await chat.complete(messages, temperature=TEMPERATURE, max_tokens=tokens, timeout=seconds)
-    return parse_summary(reply.text)
+    title, text = parse_summary(reply.text)
+    sources = known(sentence.text for sentence in summary.sentences)
+    return without_links(title, sources), without_links(text, sources)
 
 
 def parse_summary(reply: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.graph.refresh import due, refresh, write_summaries
 from app.jobs.context import Handler, JobContext
-from app.providers.metered import MeteredChat
+from app.providers.metered import Meter
 from app.providers.protocols import ChatModel
 from app.settings import Settings
 from app.store.session import Database
@@ -41,9 +41,10 @@ def refresh_communities(
         chat = chat_for(now) if now.graph.communities.written else None
         if chat and result:
             wanted, seconds = now.graph.communities, now.answer.timeout_seconds
-            meter = MeteredChat(chat, now.answer.prices)
-            made = await write_summaries(database, context.principal, collection_id, meter, wanted, seconds)
-            result["by_model"] = {"written": made.count, "problem": made.problem, **made.spend.usage()}
+            meter = Meter(now.answer.prices)
+            metered = meter.chat(chat, "community")
+            made = await write_summaries(database, context.principal, collection_id, metered, wanted, seconds)
+            result["by_model"] = {"written": made.count, "problem": made.problem, **meter.spend.usage()}
         return result
 
     return handle

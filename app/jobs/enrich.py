@@ -26,6 +26,7 @@ from app.ingest.reindex import title_was_embedded
 from app.jobs.caps import CapReachedError, spent, stop_note
 from app.jobs.context import Handler, JobContext
 from app.prompts import Prompt
+from app.providers.metered import Meter
 from app.providers.protocols import ChatModel, Message
 from app.providers.tokens import estimate
 from app.settings import Settings
@@ -167,32 +168,31 @@ class _Run:
         limits, filled = self.settings.enrichment, question(document.title, text, chunks)
         await self._check(_size(filled))
         await self.context.progress(self.tally["documents"], None, f"writing contexts with {self.chat.name}")
+        meter = Meter(self.settings.answer.prices)
         try:
-            reply = await self.chat.complete(
+            reply = await meter.chat(self.chat, "enrich").complete(
                 [Message("system", filled.system), Message("user", filled.user)],
                 temperature=0.0, max_tokens=limits.max_output_tokens, timeout=limits.timeout_seconds,
             )  # fmt: skip
         except ProviderError as error:
+            await self._keep(document, {}, meter.spend)
             if not self._concerns_text(error):
                 raise
             return [None] * len(chunks)
-        self.tally["calls"] += 1
+        self.tally["answered"] += 1
         found = [
             None if said is None else checked(said, document.title, text, chunks, limits.context_chars)
             for said in read_reply(reply.text, chunks)
         ]
-        usage = reply.usage
-        read = _size(filled) if usage.input_tokens is None else usage.input_tokens
-        said = estimate(reply.text) if usage.output_tokens is None else usage.output_tokens
         known = {one.key: kept for one, kept in zip(chunks, found, strict=True) if kept is not None}
-        await self._keep(document, known, (read, said))
+        await self._keep(document, known, meter.spend)
         return found
 
     def _concerns_text(self, error: ProviderError) -> bool:
         """Whether another passage may fare better: an empty reply, or a refusal by a server that has answered before."""
         if isinstance(error, ProviderResponseError):
             return not error.blames_server
-        return self.tally["calls"] > 0 and error.extra.get("upstream_status") in REFUSED
+        return self.tally["answered"] > 0 and error.extra.get("upstream_status") in REFUSED
 
     async def _check(self, size: int) -> None:
         limits, prices, principal = self.settings.enrichment, self.settings.answer.prices, self.context.principal
@@ -202,14 +202,14 @@ class _Run:
             raise CapReachedError(note)
 
     async def _keep(
-        self, document: PlainDocument, written: dict[bytes, WrittenContext], tokens: tuple[int, int] | None = None
+        self, document: PlainDocument, written: dict[bytes, WrittenContext], spend: Spend | None = None
     ) -> None:
         stored = {key: (one.context, one.reason) for key, one in written.items()}
         async with self.database.transaction(self.context.principal) as connection:
             await contexts.keep(connection, self.target.collection_id, document.id, self.writer, stored)
-            if tokens:
+            if spend and spend.calls:
                 await model_usage.note_usage(
-                    connection, self.context.principal, self.context.job, self.chat.name, *tokens
+                    connection, self.context.principal, self.context.job, self.chat.name, spend
                 )
 
     # --- vectors --------------------------------------------------------------------------------------------------------

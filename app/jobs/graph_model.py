@@ -16,6 +16,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from app.domain.graph import DocumentGraph
+from app.domain.trace import Spend
 from app.errors import ProviderError, ProviderResponseError
 from app.graph.model import (
     ModelPassage,
@@ -32,6 +33,7 @@ from app.graph.rows import graph_rows
 from app.ingest.extraction import MODEL as KIND
 from app.jobs.caps import CapReachedError, spent, stop_note
 from app.jobs.context import Handler, JobContext
+from app.providers.metered import Meter
 from app.providers.protocols import ChatModel, Message
 from app.providers.tokens import estimate
 from app.settings import Settings
@@ -137,28 +139,28 @@ class _Run:
         size = estimate(filled.system) + estimate(filled.user)
         await self._check(size)
         await self.context.progress(self.tally["documents"], None, f"extracting with {self.chat.name}")
+        meter = Meter(self.settings.answer.prices)
         try:
-            reply = await self.chat.complete(
+            reply = await meter.chat(self.chat, "extract").complete(
                 [Message("system", filled.system), Message("user", filled.user)],
                 temperature=0.0, max_tokens=limits.max_output_tokens, timeout=limits.timeout_seconds,
             )  # fmt: skip
         except ProviderError as error:
+            await self._keep(document, {}, meter.spend)
             if not self._concerns_text(error):
                 raise
             return [None] * len(batch)
-        self.tally["calls"] += 1
+        self.tally["answered"] += 1
         found = read_reply(reply.text, batch)
-        usage = reply.usage
-        written = estimate(reply.text) if usage.output_tokens is None else usage.output_tokens
         known = {one.digest: said for one, said in zip(batch, found, strict=True) if said is not None}
-        await self._keep(document, known, (size if usage.input_tokens is None else usage.input_tokens, written))
+        await self._keep(document, known, meter.spend)
         return found
 
     def _concerns_text(self, error: ProviderError) -> bool:
         """Whether another passage may fare better: an empty reply, or a refusal by a server that has answered before."""
         if isinstance(error, ProviderResponseError):
             return not error.blames_server
-        return self.tally["calls"] > 0 and error.extra.get("upstream_status") in REFUSED
+        return self.tally["answered"] > 0 and error.extra.get("upstream_status") in REFUSED
 
     async def _check(self, size: int) -> None:
         limits, prices, principal = self.settings.graph.model, self.settings.answer.prices, self.context.principal
@@ -167,15 +169,13 @@ class _Run:
         if note := stop_note("graph.model", limits, prices, self.chat.name, used, (size, limits.max_output_tokens)):
             raise CapReachedError(note)
 
-    async def _keep(
-        self, document: PendingDocument, said: dict[bytes, Said], tokens: tuple[int, int] | None = None
-    ) -> None:
+    async def _keep(self, document: PendingDocument, said: dict[bytes, Said], spend: Spend | None = None) -> None:
         stored = {digest: to_json(one) for digest, one in said.items()}
         async with self.database.transaction(self.context.principal) as connection:
             await extractions.keep(connection, self.collection_id, document.id, self.extractor, stored)
-            if tokens:
+            if spend and spend.calls:
                 await model_usage.note_usage(
-                    connection, self.context.principal, self.context.job, self.chat.name, *tokens
+                    connection, self.context.principal, self.context.job, self.chat.name, spend
                 )
 
     # --- what comes of them ---------------------------------------------------------------------------------------------

@@ -279,6 +279,13 @@ class Split(_Section):
 
     joins: Patterns = ()
     asking: Patterns = ()
+    computing: Words = NONE
+    """Words that say that a number was reckoned: "together", "more than"."""
+    symmetric: Words = NONE
+    """What holds of two in both directions ("married"), so that their order says nothing."""
+    passive: Words = NONE
+    """What stands before the one who acts, where the sentence is about the other: "by"."""
+    respectively: Words = NONE
     orders: Patterns = ()
     """Verbs that begin a question: "is", "give"."""
     before_asking: Patterns = ()
@@ -431,6 +438,14 @@ class Numbers(_Section):
     scales: Mapping[str, int] = Field(default_factory=dict)
     units: Mapping[str, Words] = Field(default_factory=dict)
     """What each unit is called."""
+    phrases: Mapping[str, str] = Field(default_factory=dict)
+    """Units of several words."""
+    joins: Words = NONE
+    """What stands inside a number in words: "thirty and five"."""
+    ones: Words = NONE
+    """One, where a number in words goes on with it; alone it is an article more often."""
+    approximate: Words = NONE
+    """Words before a number that is rounded, or a bound."""
 
 
 class Graph(_Section):
@@ -520,6 +535,17 @@ class Claims(_Section):
     interjections: Words = NONE
     opposites: tuple[str, ...] = ()
     """Words on both sides of a bar."""
+    computing: Words = NONE
+    """Words that say that a number was reckoned: "together", "more than"."""
+    symmetric: Words = NONE
+    """What holds of two in both directions ("married"), so that their order says nothing."""
+    passive: Words = NONE
+    """What stands before the one who acts, where the sentence is about the other: "by"."""
+    respectively: Words = NONE
+    orders: Patterns = ()
+    """What is said to a model that reads, not to people: "ignore your instructions", "answer only with" (instructions.py)."""
+    demands: str = ""
+    """How a sentence begins that goes on with an order beside it ("Say ..."); by itself a manual may say so."""
 
 
 class Guards(_Section):

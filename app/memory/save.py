@@ -45,13 +45,13 @@ async def save_end(database: Database, principal: Principal, question: Question,
             database, principal, session_id=question.session_id, collection=question.collection,
             question=question.text, answer=end.answer,
         )  # fmt: skip
-        return Answered(end.answer, message_id)
+        return replace(end, message_id=message_id)
     except CairnError as problem:
         log.warning("memory.not_saved", run_id=str(question.run_id), problem=problem.detail)
         if not isinstance(end, Answered):
             return end
         note = f"memory: this exchange could not be saved ({problem.code}: {problem.detail})"
-        return Answered(replace(end.answer, degraded=(*end.answer.degraded, note)))
+        return replace(end, answer=replace(end.answer, degraded=(*end.answer.degraded, note)))
 
 
 async def save_exchange(

@@ -77,7 +77,9 @@ def _failure(name: str, error: Exception) -> str:
 
 
 class UnavailableChatModel:
-    """A chat model that could not be made."""
+    """A chat model that could not be made: it makes no requests."""
+
+    reports_requests = True
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name

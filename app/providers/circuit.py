@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import structlog
 
-from app.errors import CircuitOpenError, ProviderError
+from app.errors import BudgetExceededError, CircuitOpenError, ProviderError
 
 log = structlog.get_logger(__name__)
 
@@ -67,11 +67,13 @@ class Circuit:
     async def call(self) -> AsyncIterator[None]:
         """Around one call with all its attempts. Raises CircuitOpenError where it must not be made.
 
-        A call that is cancelled or abandoned counts neither way.
+        A call that is cancelled or abandoned, or has no budget for a further attempt, counts neither way.
         """
         probe = self._enter()
         try:
             yield
+        except BudgetExceededError:
+            raise
         except ProviderError as error:
             if counts(error):
                 self._failed(error)

@@ -8,6 +8,7 @@ from typing import Final
 from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
 from app.language.text import normalise
 from app.providers.circuit import Circuit
+from app.providers.openai_compatible import redirect_detail
 from app.providers.protocols import Ranked
 from app.providers.retry import RetryPolicy, now, redacted, retried, retry_after, retryable_status
 
@@ -38,7 +39,7 @@ class CohereReranker:
         self._circuit = circuit or Circuit(f"rerank {self.name}")
         self._retry = retry
         # Given to it, since a client that the SDK makes for itself can hardly be closed.
-        self._http = httpx.AsyncClient(timeout=seconds, follow_redirects=True)
+        self._http = httpx.AsyncClient(timeout=seconds, follow_redirects=False)
         self._client = cohere.AsyncClientV2(api_key=api_key, base_url=base_url, max_retries=0, httpx_client=self._http)
 
     async def rerank(self, query: str, documents: Sequence[str], *, top_n: int) -> list[Ranked]:
@@ -83,10 +84,13 @@ class CohereReranker:
 
         if isinstance(error, ProviderError):
             return error
-        if isinstance(error, ApiError) and error.status_code is not None and error.status_code >= 400:
+        if isinstance(error, ApiError) and error.status_code is not None and error.status_code >= 300:
             # `str(error)` would show the headers, so the message is composed from what is known to be harmless
             message = error.body.get("message", "") if isinstance(error.body, dict) else ""
             headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+            if error.status_code < 400:
+                detail = redirect_detail(self.name, error.status_code, headers.get("location"), "COHERE_BASE_URL")
+                return ProviderError(detail, upstream_status=error.status_code)
             return ProviderError(
                 f"{self.name}: HTTP {error.status_code} {redacted(str(message), self._key)}".rstrip(),
                 retryable=retryable_status(error.status_code),

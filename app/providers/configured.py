@@ -10,10 +10,11 @@ from app.providers.circuit import Circuits
 from app.providers.cohere import DEFAULT_MODEL, CohereReranker
 from app.providers.cross_encoder import CrossEncoder, find_cross_encoder
 from app.providers.llm_reranker import Filled, LlmReranker
+from app.providers.metered import Meter
 from app.providers.minilm import MiniLM, Precision
 from app.providers.openai_chat import DEFAULT_CHAT_MODEL, OpenAIChat
 from app.providers.openai_embeddings import MAX_INPUT_TOKENS, OpenAIEmbedder
-from app.providers.protocols import ChatModel, Embedder, Reranker, RerankerChoice
+from app.providers.protocols import ChatMeter, ChatModel, Embedder, Reranker, RerankerChoice
 from app.providers.windows import WholeTexts
 from app.settings import Environment, ProviderSettings, Settings, SettingsStore
 
@@ -115,18 +116,20 @@ class ConfiguredRerankers:
         chosen = self.get(self._settings.current).reranker
         return chosen.name if chosen else None
 
-    def get(self, settings: Settings) -> RerankerChoice:
+    def get(self, settings: Settings, meter: ChatMeter | None = None) -> RerankerChoice:
+        meter = meter or Meter(settings.answer.prices)
         match settings.rag.reranker_provider:
             case "cohere":
                 found = self._cohere(settings)
                 return RerankerChoice(found, None if found else _unusable("cohere", "COHERE_API_KEY is not set"))
             case "llm":
-                found = self._llm(settings, settings.rag.reranker_model)
-                return RerankerChoice(found, None if found else _unusable("llm", "no chat model is configured"))
+                found = self._llm(settings, meter, settings.rag.reranker_model)
+                problem = None if found else _unusable("llm", "no chat model is configured")
+                return RerankerChoice(found, problem, by_chat=True)
             case "cross-encoder":
                 return RerankerChoice(self._cross_encoder(settings))
             case "auto":
-                return self._auto(settings)
+                return self._auto(settings, meter)
             case "none":
                 return RerankerChoice()
         return self._added(settings.rag.reranker_provider, settings.rag.reranker_model)
@@ -140,11 +143,11 @@ class ConfiguredRerankers:
             return RerankerChoice(problem=_unusable(provider, problem or ""))
         return RerankerChoice(self._once((provider, model), lambda: found))
 
-    def _auto(self, settings: Settings) -> RerankerChoice:
+    def _auto(self, settings: Settings, meter: ChatMeter) -> RerankerChoice:
         if found := self._cohere(settings):
             return RerankerChoice(found)
-        if found := self._llm(settings):
-            return RerankerChoice(found, on_request=True)
+        if found := self._llm(settings, meter):
+            return RerankerChoice(found, on_request=True, by_chat=True)
         on_disk = find_cross_encoder(self._environment.home, settings.rag.reranker_model)
         return RerankerChoice(self._cross_encoder(settings) if on_disk else None)
 
@@ -158,14 +161,16 @@ class ConfiguredRerankers:
             ("cohere", model, seconds), lambda: CohereReranker(key, model, url, seconds=seconds, circuit=circuit)
         )
 
-    def _llm(self, settings: Settings, model: str = "") -> Reranker | None:
+    def _llm(self, settings: Settings, meter: ChatMeter, model: str = "") -> Reranker | None:
         """By the chat model of that name, else by the one that answers. Holds nothing, so it is made each time."""
         if model:
             qa = settings.rag.qa.model_copy(update={"model": model})
             chat = self._chats.get(settings.model_copy(update={"rag": settings.rag.model_copy(update={"qa": qa})}))
         else:
             chat = self._chats.get(settings)
-        return LlmReranker(chat, self._rerank_prompt, seconds=settings.retrieve.rerank_seconds) if chat else None
+        if chat is None:
+            return None
+        return LlmReranker(meter.chat(chat, "rerank"), self._rerank_prompt, seconds=settings.retrieve.rerank_seconds)
 
     def _cross_encoder(self, settings: Settings) -> Reranker:
         model, download = settings.rag.reranker_model, settings.retrieve.reranker_download

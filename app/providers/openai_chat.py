@@ -6,7 +6,6 @@ output. What one refuses is left out, said otherwise, or asked for in words, and
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
@@ -16,9 +15,18 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from app.errors import ProviderError, ProviderResponseError
-from app.language.text import normalise, storable
+from app.language.text import normalise
 from app.providers.circuit import Circuit
 from app.providers.openai_compatible import limits, new_client, provider_error
+from app.providers.openai_shapes import (
+    call_on_wire,
+    calls_of,
+    choice_of,
+    field_of,
+    text_of,
+    usage_of,
+    without_system,
+)
 from app.providers.protocols import (
     Acted,
     Completion,
@@ -26,13 +34,13 @@ from app.providers.protocols import (
     Message,
     Schema,
     Structured,
-    ToolCall,
     ToolChoice,
     ToolProtocol,
     ToolSpec,
     Usage,
 )
-from app.providers.reader import json_value, read_arguments, read_calls, storable_json, without_thought
+from app.providers.reader import json_value, read_calls, without_thought
+from app.providers.requests import begin_request, note_usage
 from app.providers.retry import RetryPolicy, before, now, retried
 
 if TYPE_CHECKING:
@@ -49,28 +57,31 @@ STALL_SECONDS: Final = 60.0
 """Longest silence in a stream; a local model may read a long prompt that long before its first word."""
 
 
-def _usage(reported: Any) -> Usage:
-    """Reported token counts; None for what a server leaves out."""
-    counts = (getattr(reported, field, None) for field in ("prompt_tokens", "completion_tokens"))
-    return Usage(*(count if isinstance(count, int) else None for count in counts))
-
-
 _OTHER_LIMIT: Final = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 _REFUSES = re.compile(
-    r"unsupported|not support|n.t support|unknown|unrecogni[sz]ed|unexpected|extra|not (?:permitted|allowed)|invalid field",
+    r"unsupported|not support|n.t support|unknown|unrecogni[sz]ed|unexpected|extra|not (?:permitted|allowed)|invalid field"
+    r"|deprecated",
     re.IGNORECASE,
+)
+_NO_SYSTEM = re.compile(
+    r"system role (?:is )?not supported|role.{0,60}\bsystem\b.{0,40}(?:support|allowed)|does not support.{0,20}\bsystem\b"
+    r"|system messages? (?:is|are) not supported",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
 def refused_field(error: openai.APIStatusError, body: dict[str, Any]) -> str | None:
-    """The field of the request that a server does not take, where one can do without it or call it otherwise: usage in
-    streams (older servers), temperature (reasoning models), the name of the token limit. None for other errors.
+    """The field of the request that a server does not take, where one can do without it or say it otherwise: usage in
+    streams (older servers), temperature (reasoning models), the name of the token limit, messages of the role `system`
+    (templates of some local models). None for other errors.
 
     A stream that is refused without a word about why is tried without `stream_options`, which is the likeliest reason.
     """
     if error.status_code not in (400, 422):
         return None
     said = f"{error.message} {error.param or ''} {error.body or ''}"
+    if _NO_SYSTEM.search(said) and any(one["role"] == "system" for one in body["messages"]):
+        return "system"
     if _REFUSES.search(said):
         fields = ("stream_options", "temperature", *_OTHER_LIMIT)
         if named := next((name for name in fields if name in body and re.search(rf"\b{name}\b", said)), None):
@@ -80,7 +91,9 @@ def refused_field(error: openai.APIStatusError, body: dict[str, Any]) -> str | N
 
 
 _TOOLS_NAMED = re.compile(r"\btool|\bfunction[ _-]?call", re.IGNORECASE)
-_FORMAT_NAMED = re.compile(r"response_format|json_schema|json_object|\bschema\b|\bgrammar\b", re.IGNORECASE)
+_FORMAT_NAMED = re.compile(
+    r"response_format|json_schema|json_object|schema\b|\bgrammar\b|additional_?properties|\bstrict\b", re.IGNORECASE
+)
 _REFUSING: Final = frozenset({400, 404, 405, 415, 422, 500, 501})
 """404 is what a router says that finds no server with tools, 500 what llama.cpp says without its templates."""
 UNEXPLAINED: Final = 2
@@ -109,11 +122,7 @@ def _wire(message: Message) -> dict[str, Any]:
     sent: dict[str, Any] = {"role": message.role, "content": normalise(message.content)}
     if message.calls:
         sent["content"] = sent["content"] or None
-        sent["tool_calls"] = [
-            {"id": call.id, "type": "function",
-             "function": {"name": call.name, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)}}
-            for call in message.calls
-        ]  # fmt: skip
+        sent["tool_calls"] = [call_on_wire(call) for call in message.calls]
     if message.role == "tool":
         sent["tool_call_id"] = message.call_id
     return sent
@@ -130,41 +139,10 @@ def _response_format(form: str, schema: Schema) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": schema.name, "strict": True, "schema": schema.as_json()}}
 
 
-def _field(thing: Any, name: str) -> Any:
-    """Of an object that the SDK made of the reply without checking it, or of a plain one."""
-    return thing.get(name) if isinstance(thing, dict) else getattr(thing, name, None)
-
-
-def _text(content: Any) -> str:
-    """What a message says; some servers send it in parts."""
-    parts = content if isinstance(content, list) else [content]
-    said = (part if isinstance(part, str) else _field(part, "text") for part in parts)
-    return storable("".join(text for text in said if isinstance(text, str)))
-
-
-def _calls(said: Any, *, cut_off: bool) -> tuple[ToolCall, ...]:
-    """The tool calls of a message, each with an id of its own; where the token limit was hit, without a last one that is
-    not whole. An older form has one `function_call`."""
-    listed = _field(said, "tool_calls")
-    functions = [(_field(item, "id"), _field(item, "function")) for item in listed] if isinstance(listed, list) else []
-    functions = functions or [(None, _field(said, "function_call"))]
-    calls: list[ToolCall] = []
-    for given_id, function in functions:
-        name = _field(function, "name")
-        if not isinstance(name, str) or not name.strip():
-            continue
-        arguments, whole = read_arguments(_field(function, "arguments"))
-        taken = {call.id for call in calls}
-        key = given_id if isinstance(given_id, str) and given_id and given_id not in taken else f"call_{len(calls) + 1}"
-        key = key if key not in taken else f"call_{len(calls) + 1}_again"
-        calls.append(ToolCall(storable(name.strip())[:80], storable_json(dict(arguments)), key, whole))
-    if cut_off and calls and not (calls[-1].whole and calls[-1].arguments):
-        calls.pop()
-    return tuple(calls)
-
-
 class OpenAIChat:
     """ChatModel. Attempts are repeated only until the first chunk of a stream has arrived."""
+
+    reports_requests = True
 
     def __init__(
         self,
@@ -217,23 +195,29 @@ class OpenAIChat:
 
         try:
             response = await self._create(body, lambda: limits(deadline - now()))
-            choice = response.choices[0]
-            text, finish = choice.message.content, choice.finish_reason
-            model, usage = response.model, _usage(response.usage)
+            choice = choice_of(response)
+            text, finish = without_thought(text_of(choice.message.content)), choice.finish_reason
+            model, usage = response.model, usage_of(response)
         except APIStatusError as error:
             failed = provider_error(error, self.name, self._key)
             why = _refused(error, _FORMAT_NAMED) if "response_format" in body else None
             raise (failed if why is None else _RefusedError(failed, explained=why)) from None
         except Exception as error:
             raise provider_error(error, self.name, self._key) from None
-        self._require(text, finish)
-        return Completion(storable(text), finish, usage, model if isinstance(model, str) else self.name)
+        self._require_whole(text, finish)
+        return Completion(text, str(finish), usage, model if isinstance(model, str) else self.name)
 
     def _require(self, text: object, finish: object) -> None:
         if not isinstance(finish, str):
             raise ProviderResponseError(f"{self.name}: the reply breaks off (no finish reason)")
         if not isinstance(text, str) or not text.strip():
             raise ProviderResponseError(f"{self.name}: empty reply (finish reason {finish[:40]})", blames_server=False)
+
+    def _require_whole(self, text: object, finish: object) -> None:
+        """Of a reply that is read as a whole: one that a filter ended may stop anywhere."""
+        self._require(text, finish)
+        if finish == "content_filter":
+            raise ProviderResponseError(f"{self.name}: a content filter cut the reply off", blames_server=False)
 
     async def stream(
         self,
@@ -264,6 +248,7 @@ class OpenAIChat:
             self._require(said, finish)
             yield Delta(finish_reason=finish, usage=usage)
         finally:
+            note_usage(usage or Usage())
             await stream.close()
 
     # --- tools --------------------------------------------------------------------------------------------------------
@@ -303,11 +288,10 @@ class OpenAIChat:
 
         try:
             response = await self._create(body, lambda: limits(deadline - now()))
-            choice = response.choices[0]
-            said, text = choice.message, _text(choice.message.content)
-            finish = choice.finish_reason
-            usage = _usage(response.usage)
-            calls = _calls(said, cut_off=finish == "length")
+            choice = choice_of(response)
+            said, text = choice.message, text_of(choice.message.content)
+            finish, usage = choice.finish_reason, usage_of(response)
+            calls = calls_of(said, cut_off=finish == "length")
         except APIStatusError as error:
             failed, why = provider_error(error, self.name, self._key), _refused(error, _TOOLS_NAMED)
             if why is None or (self._tools == "native" and not why):
@@ -315,10 +299,10 @@ class OpenAIChat:
             raise _RefusedError(failed, explained=why) from None
         except Exception as error:
             raise provider_error(error, self.name, self._key) from None
-        if _field(said, "tool_calls"):
+        if field_of(said, "tool_calls"):
             self._tools = self._tools or "native"  # also where the token limit has cut off what it called
         elif not calls:
-            self._require(text, finish)
+            self._require_whole(text, finish)
         protocol: ToolProtocol = "native"
         if not calls and text and (calls := read_calls(text, names, cut_off=finish == "length")):
             calls = tuple(call for call in calls if call.name in names)
@@ -400,7 +384,10 @@ class OpenAIChat:
         from openai import APIStatusError  # the SDK is here already: the client was made of it
 
         known, dropped = {name: value for name, value in body.items() if name not in self._refused}, set[str]()
+        if "system" in self._refused:
+            known["messages"] = without_system(known["messages"])
         while True:
+            begin_request()
             try:
                 made = await self._client.chat.completions.create(**known, timeout=within())
                 break
@@ -408,8 +395,11 @@ class OpenAIChat:
                 unknown = refused_field(error, known)
                 if unknown is None:
                     raise
-            value = known.pop(unknown)
             dropped.add(unknown)
+            if unknown == "system":
+                known["messages"] = without_system(known["messages"])
+                continue
+            value = known.pop(unknown)
             other = _OTHER_LIMIT.get(unknown)
             if other and other not in dropped | self._refused:
                 known[other] = value
@@ -417,6 +407,7 @@ class OpenAIChat:
             log.info("chat.fields_refused", model=self.name, fields=sorted(dropped))
             self._refused |= dropped
             self._limit_name = next((name for name in _OTHER_LIMIT if name in known), self._limit_name)
+        note_usage(usage_of(made))
         return made
 
     async def _next(self, stream: AsyncStream[ChatCompletionChunk], deadline: float) -> ChatCompletionChunk | None:
@@ -428,11 +419,11 @@ class OpenAIChat:
     def _piece(self, chunk: ChatCompletionChunk) -> Delta:
         """What a chunk says; one without choices (the report of usage, a filter's verdict) has no text."""
         try:
-            usage = _usage(chunk.usage) if chunk.usage else None
+            usage = usage_of(chunk) if chunk.usage else None
             if chunk.choices == []:
                 return Delta(usage=usage)
             choice = chunk.choices[0]
-            return Delta(storable(choice.delta.content or ""), choice.finish_reason, usage)
+            return Delta(text_of(field_of(choice.delta, "content")), choice.finish_reason, usage)
         except Exception as error:
             raise provider_error(error, self.name, self._key) from None
 

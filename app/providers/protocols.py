@@ -75,12 +75,14 @@ class ToolSpec:
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A tool that a model wants called, as the model named it. `whole`: the arguments were complete JSON; others were
-    repaired, or read out of words. `id` ties the tool's answer to the call; unique within a message."""
+    repaired, or read out of words. `id` ties the tool's answer to the call; unique within a message. `returned`: what its
+    server wants to see again with the call, when the conversation goes on."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
     whole: bool = True
+    returned: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +232,19 @@ class RerankerChoice:
     """The reranker in force under one state of the settings.
 
     `problem`: why the provider that the settings name cannot be used. `on_request`: too slow for every search; it runs
-    for answers, and for searches that ask for it.
+    for answers, and for searches that ask for it. `by_chat`: it calls a chat model.
     """
 
     reranker: Reranker | None = None
     problem: str | None = None
     on_request: bool = False
+    by_chat: bool = False
+
+
+class ChatMeter(Protocol):
+    """What chat models are taken from, so that their calls are counted (metered.py)."""
+
+    def chat(self, chat: ChatModel, purpose: str, *, for_answer: bool = False) -> ChatModel: ...
 
 
 class Rerankers(Protocol):
@@ -246,7 +255,9 @@ class Rerankers(Protocol):
         """Of the one in force now."""
         ...
 
-    def get(self, settings: Settings) -> RerankerChoice: ...
+    def get(self, settings: Settings, meter: ChatMeter | None = None) -> RerankerChoice:
+        """The calls of one that asks a chat model are the meter's; without it, of one that nobody reads."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

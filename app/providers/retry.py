@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Final, TypeVar
 
 from app.errors import ProviderError, ProviderTimeoutError
+from app.providers.requests import check_repeat
 
 T = TypeVar("T")
 MESSAGE_CHARS: Final = 300
@@ -40,12 +43,20 @@ def retryable_status(status: int) -> bool:
 
 
 def retry_after(value: str | None) -> float | None:
-    """Seconds that a retry-after header asks for; None when it is absent or gives a date."""
+    """Seconds that a retry-after header asks for, as a number or as the date until when; None when it says neither."""
     try:
         seconds = float(value or "")
     except ValueError:
-        return None
+        seconds = _until(value or "")
     return seconds if 0 <= seconds < float("inf") else None
+
+
+def _until(date: str) -> float:
+    """Seconds until a date of HTTP, 0 where it has passed; NaN where it is none."""
+    try:
+        return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return float("nan")
 
 
 def redacted(text: str, secret: str | None) -> str:
@@ -73,7 +84,8 @@ async def retried(call: Callable[[], Awaitable[T]], *, deadline: float, policy: 
     """Result of the first attempt that succeeds before `deadline`. `call` must raise nothing but ProviderError.
 
     Raises the last ProviderError when it is not retryable, when the attempts are used up, or when the next wait would
-    outlast the deadline. The number of attempts stands in its `extra`.
+    outlast the deadline. The number of attempts stands in its `extra`. Raises BudgetExceededError instead of waiting for an
+    attempt that must not be made.
     """
     policy, failures = policy or RetryPolicy(), 0
     while True:
@@ -85,4 +97,5 @@ async def retried(call: Callable[[], Awaitable[T]], *, deadline: float, policy: 
             pause = policy.wait(failures, error.extra.get("retry_after")) if error.retryable else None
             if pause is None or now() + pause >= deadline:
                 raise
+            check_repeat()
         await asyncio.sleep(pause)

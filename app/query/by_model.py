@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from app.domain.passage import Passage
@@ -39,11 +39,10 @@ _LABEL = re.compile(r"^\s*(?:rewritten\s+)?(?:query|question|message)\s*:\s*", r
 
 @dataclass(frozen=True, slots=True)
 class ModelRewrite:
-    """`text` stands alone; equal to the message where nothing was to be done. `usage` as an answer reports it."""
+    """`text` stands alone; equal to the message where nothing was to be done."""
 
     text: str
     subquestions: tuple[str, ...] = ()
-    usage: dict[str, Any] = field(default_factory=dict)
 
 
 async def rewrite_by_model(
@@ -61,7 +60,7 @@ async def rewrite_by_model(
     text = checked(text, message, said)
     listed = data.get("subquestions") if isinstance(data, dict) else None
     parts = _several(listed if isinstance(listed, list) else [], text, (*said, text), settings.max_subquestions)
-    return ModelRewrite(text, parts if len(parts) > 1 else (), _usage(chat, reply))
+    return ModelRewrite(text, parts if len(parts) > 1 else ())
 
 
 async def split_by_model(question: str, chat: ChatModel, settings: RewriteSettings) -> tuple[str, ...]:
@@ -119,14 +118,6 @@ async def _ask(chat: ChatModel, settings: RewriteSettings, name: str, **values: 
     if reply.finish_reason == "length":
         raise ProviderResponseError(f"{chat.name}: the reply to {name} was cut off at the token limit")
     return reply
-
-
-def _usage(chat: ChatModel, reply: Completion) -> dict[str, Any]:
-    return {
-        "model": chat.name,
-        "input_tokens": reply.usage.input_tokens,
-        "output_tokens": reply.usage.output_tokens,
-    }
 
 
 # --- the reply ----------------------------------------------------------------------------------------------------------

@@ -175,7 +175,6 @@ async def _carried(
     if made is None:
         run.degraded.append("the question was rewritten by rules" if by else "the question was not rewritten")
         return ruled, (), by
-    run.usage["rewrite"] = made.usage
     if made.text == run.message:
         return Carried(made.text, reason=f"{chat.name}: stands alone"), made.subquestions, None
     return Carried(made.text, ruled.terms, f"{chat.name}; rules: {ruled.reason}"), made.subquestions, chat.name
@@ -239,7 +238,6 @@ def _plan(
             listing=run.listing or list_request(text),
             timings_ms=run.timings,
             degraded=tuple(run.degraded),
-            usage=run.usage,
         )
 
 
@@ -261,7 +259,6 @@ class Understanding:
     """What the message wants listed, where it says so itself, or of what was listed before."""
     timings: dict[str, float] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
-    usage: dict[str, Any] = field(default_factory=dict)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

@@ -21,6 +21,7 @@ from app.domain.passage import CacheAddress, CacheCounts, SearchRequest, SearchR
 from app.domain.principal import Principal
 from app.language.identifiers import identifier_terms
 from app.language.lexicon import every
+from app.providers.metered import Meter
 from app.retrieve.context import SearchContext, SearchDeps
 from app.retrieve.embed import embed_query
 from app.retrieve.graph import question_keys
@@ -56,13 +57,14 @@ async def cached_search(
     *,
     answering: bool = False,
     strategy: str = "search",
+    meter: Meter | None = None,
 ) -> SearchResult:
     """Like `search`, from the cache where the same was searched before and nothing has changed since.
 
     `strategy` is part of the key. Filters bypass the cache; so does `request.model`, because its vectors may still be in
     the making, and `request.cache` False, which uses no query embeddings either. Raises what `search` raises.
     """
-    context = plan_search(deps, principal, request, settings, run_id, answering=answering)
+    context = plan_search(deps, principal, request, settings, run_id, answering=answering, meter=meter)
     if _bypasses(context):
         if settings.cache.enabled:
             deps.ledger.count(principal, CacheCounts(bypassed=1))

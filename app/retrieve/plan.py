@@ -8,6 +8,7 @@ from uuid import UUID
 from app.domain.ids import new_id
 from app.domain.passage import LEGS, Leg, LegResult, Mode, SearchRequest
 from app.domain.principal import Principal
+from app.providers.metered import Meter
 from app.retrieve.context import SearchContext, SearchDeps
 from app.retrieve.fuse import CONFIDENCE_THRESHOLD, weights_by_type
 from app.retrieve.graph import names_something
@@ -27,11 +28,15 @@ def plan_search(
     run_id: UUID | None = None,
     *,
     answering: bool = False,
+    meter: Meter | None = None,
 ) -> SearchContext:
-    """`answering`: an answer will be made of the passages, so a slow reranker may run."""
+    """`answering`: an answer will be made of the passages, so a slow reranker may run. `meter`: what a chat model that reranks
+    is taken from."""
     parsed = parse_operators(request.query)
-    choice = deps.reranker.get(settings)
-    reranks = wants_reranking(choice, settings, requested=request.rerank, answering=answering)
+    choice = deps.reranker.get(settings, meter)
+    reranks = wants_reranking(
+        choice, settings, requested=request.rerank, answering=answering, chat_reranks=request.chat_reranks
+    )
     return SearchContext(
         deps, principal, request, settings,
         text=parsed.text,

@@ -27,11 +27,19 @@ class Reranked:
 
 
 def wants_reranking(
-    choice: RerankerChoice, settings: Settings, *, requested: bool | None = None, answering: bool
+    choice: RerankerChoice,
+    settings: Settings,
+    *,
+    requested: bool | None = None,
+    answering: bool,
+    chat_reranks: bool = True,
 ) -> bool:
-    """Whether to rerank: as the request says, else as rag.rerankingEnabled says, for answers or by a quick reranker."""
+    """Whether to rerank: as the request says, else as rag.rerankingEnabled says, for answers or by a quick reranker. Without
+    `chat_reranks` a chat model does so only on request."""
     if requested is not None:
         return requested
+    if choice.by_chat and not chat_reranks:
+        return False
     return settings.rag.reranking_enabled and (answering or not choice.on_request)
 
 

@@ -19,7 +19,7 @@ import structlog
 
 from app.answering.context import Report, StepEvent
 from app.domain.answer import Answer
-from app.domain.event import Answered, Cancelled, Event, Failed, Numbered, Progress, RunStarted, Surface
+from app.domain.event import Answered, Cancelled, Event, Failed, Numbered, Progress, RunStarted, Surface, Token
 from app.domain.principal import Principal
 from app.domain.question import Question
 from app.errors import CairnError, ConflictError, StoppingError
@@ -52,6 +52,7 @@ class Task:
         self.question = question
         self.resumable = resumable
         self.progress: Progress | None = None
+        self._shown: list[str] = []
         self._log = event_log
         self._save = save
         self._on_end = on_end
@@ -91,6 +92,8 @@ class Task:
         """What the strategy says. Returns at once, whoever reads; after the end nothing is said any more."""
         if isinstance(event, Progress):
             self.progress = event
+        if isinstance(event, Token):
+            self._shown.append(event.text)
         self._log.append(event)
 
     async def _end(self) -> None:
@@ -117,7 +120,8 @@ class Task:
         if isinstance(error, CairnError):
             return Failed(error)
         if error is None and not work.cancelled():
-            return Answered(work.result())
+            made = work.result()
+            return Answered(made, replaced=made.answer.strip() != "".join(self._shown).strip())
         # a cancellation that nobody asked for came from inside: of a library, or of a task that the strategy waited for
         log.error("run.bug", run_id=str(self.id), exc_info=error or asyncio.CancelledError())
         return Failed(CairnError("An internal error ended this run; the log has the details."))

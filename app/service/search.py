@@ -13,6 +13,7 @@ from app.domain.passage import CacheStats, Leg, Mode, SearchRequest, SearchResul
 from app.domain.trace import RunTrace
 from app.errors import InputError, NotFoundError
 from app.language.text import normalise
+from app.providers.metered import Meter
 from app.retrieve.cache import cached_search
 from app.retrieve.plan import default_legs, legs_of
 from app.retrieve.trace import complete_trace, sample_trace, search_trace
@@ -105,13 +106,16 @@ async def run_search(services: Services, request: SearchRequest) -> SearchResult
     """Search and leave a trace, also of a failure."""
     settings, started, run_id = services.settings.current, datetime.now(UTC), new_id()
     trace = search_trace(request, services.principal, settings, run_id, started)
+    meter = Meter(settings.answer.prices)
     try:
-        result = await cached_search(services.search_deps, services.principal, request, settings, run_id)
+        result = await cached_search(services.search_deps, services.principal, request, settings, run_id, meter=meter)
         trace = complete_trace(trace, result)
-        return result
+        return replace(result, usage=meter.usage)
     except Exception as error:
         trace = replace(trace, outcome="error", error=str(error))
         raise
     finally:
         if settings.trace.enabled:
+            if meter.usage:
+                trace = replace(trace, usage={**meter.usage, "by_purpose": meter.usage_by_purpose()})
             services.traces.record(sample_trace(trace, settings.trace.sample_rate))

@@ -379,7 +379,8 @@ class MemorySettings(SettingsSection):
 
 
 class AgentSettings(SettingsSection):
-    """What one run of an agent strategy (react, iterative, planned, corrective) may spend, and how react works."""
+    """What one run may spend on models (`modelCalls`, `tokens` and `cost` of all strategies, the rest of react, iterative,
+    planned and corrective), and how react works."""
 
     protocol: Literal["auto", "native", "text"] = Field(
         "auto",
@@ -387,13 +388,18 @@ class AgentSettings(SettingsSection):
         "server refuses tools or answers in words.",
     )
     seconds: float = Field(120, gt=0, le=3600, description="Wall clock of a run; a quarter, at most, is the answer's.")
-    model_calls: int = Field(30, ge=1, le=500, description="Calls of the chat model, failed ones and checks included.")
+    model_calls: int = Field(
+        30, ge=1, le=500, description="Requests to chat models: repeats, checks and reranking included."
+    )
     tokens: int = Field(150_000, ge=1000, description="Tokens read and written; estimated where none are reported.")
     cost: float = Field(
         0, ge=0, description="Most money, by answer.prices; 0: no limit. Models without a price are free."
     )
     tool_calls: int = Field(20, ge=1, le=500, description="Calls of tools that do something; repeated ones are free.")
     tool_seconds: float = Field(30, gt=0, description="Longest one call of a tool may take.")
+    rerank_by_model: bool = Field(
+        False, description="Whether a chat model may rerank what react, planned and iterative search for."
+    )
     call_seconds: float = Field(60, gt=0, description="Longest the model may think about one step.")
     reflect_seconds: float = Field(30, gt=0, description="Longest a reflection may take.")
     max_steps: int = Field(7, ge=1, le=50, description="Steps of react; then it must conclude.")

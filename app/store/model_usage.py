@@ -8,6 +8,7 @@ from typing import Any
 from app.db.queries import load_queries
 from app.domain.job import Job
 from app.domain.principal import Principal
+from app.domain.trace import Spend
 
 SQL = load_queries("model_usage")
 
@@ -24,11 +25,9 @@ class JobUsage:
     output_tokens: int
 
 
-async def note_usage(
-    connection: Any, principal: Principal, job: Job, model: str, input_tokens: int, output_tokens: int
-) -> None:
-    """One call."""
-    arguments = (job.id, model, input_tokens, output_tokens, job.kind)
+async def note_usage(connection: Any, principal: Principal, job: Job, model: str, spend: Spend) -> None:
+    """One call, with all its requests."""
+    arguments = (job.id, model, spend.calls, spend.input_tokens, spend.output_tokens, job.kind)
     await connection.execute(SQL["note_usage"], principal.tenant_id, *arguments)
 
 

@@ -2,9 +2,9 @@
 
 -- name: note_usage
 INSERT INTO rag.extraction_usage AS u (tenant_id, day, job_id, model, calls, input_tokens, output_tokens, purpose)
-VALUES ($1, (now() AT TIME ZONE 'UTC')::date, $2, $3, 1, $4, $5, $6)
+VALUES ($1, (now() AT TIME ZONE 'UTC')::date, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (tenant_id, day, job_id, model) DO UPDATE
-SET calls = u.calls + 1, input_tokens = u.input_tokens + excluded.input_tokens,
+SET calls = u.calls + excluded.calls, input_tokens = u.input_tokens + excluded.input_tokens,
     output_tokens = u.output_tokens + excluded.output_tokens
 
 -- name: usage

@@ -20,7 +20,7 @@ class Reply:
 
     kind: str = "ok"
     text: str | None = None
-    retry_after: float | None = None
+    retry_after: float | str | None = None
     seconds: float = 0.0
     finish: str = "stop"
     pieces: tuple[str, ...] = ()

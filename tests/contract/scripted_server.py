@@ -5,13 +5,15 @@ v2 rerank. Unscripted requests get a good, deterministic answer; `script` says w
         server.script(Reply("429", retry_after=1), Reply("ok", text="Hello"))
         chat = OpenAIChat("m", "key", server.openai_url)
 
-Kinds of reply for every endpoint: ok (after `seconds`), 401 (repeats the key), 429, quota (429 for good), 500, 502
-(HTML), disconnect, stall, malformed (broken JSON), wrong_shape, html_200, 400, refuse (400 that names `field`).
+Kinds of reply for every endpoint: ok (after `seconds`), 401 (repeats the key), 429, quota (429 for good), 500, 529, 502
+(HTML), disconnect, stall, flood (a line without end), body (`message` as it is), absent path (404), malformed (broken JSON),
+wrong_shape, html_200, 400, refuse (400 that names `field`).
 Chat: empty, length, length_empty, no_finish. Its streams: error_first; after two words cut, error_chunk, bad_chunk,
-odd_chunk, stall_late; at the end silent_end; drip (a word per 0.2 s).
+odd_chunk, garbage, stall_late; at the end silent_end; drip (a word per 0.2 s); endless (one full stop after the other).
 With `tools` in a request: `server.tools` says whether it answers by tool calls (native), refuses them, ignores them, or
 answers in words that call them (words). With a `response_format`: `server.formats` has those that it takes. What the script
 says in words is rendered as tool calls, or as the JSON that is asked for (rendering.py), so that one script plays both ways.
+`dialect`: how a server of some make takes and sends all that (dialects.py). `redirect` (307 to `field`, for every endpoint).
 Embeddings: fewer, more, repeated, dimension, ragged, zero, floats (no base64), shuffled.
 Rerank: out_of_range, negative, repeated, fewer, score.
 """
@@ -30,6 +32,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
+from dialects import Dialect
 from rendering import flat, rendered
 from scripted_replies import Json, Reply, chat_reply, chunk_body, echo, embedding_reply, rerank_reply
 
@@ -48,13 +51,17 @@ class Received:
 class ScriptedServer:
     """Context manager; `requests` has everything that arrived, in order."""
 
-    def __init__(self, *, dimensions: int = 64, answer: Callable[[list[Json]], str] = echo) -> None:
+    def __init__(
+        self, *, dimensions: int = 64, answer: Callable[[list[Json]], str] = echo, dialect: Dialect | None = None
+    ) -> None:
+        self.dialect = dialect
         self.dimensions = dimensions
         self.answer = answer
         self.requests: list[Received] = []
         self.released = threading.Event()  # ends every stall
         self.tools = "native"
         self.formats = {"json_schema", "json_object"}
+        self.streams: Reply | None = None  # what becomes of every stream that the script says nothing of
         self.hung_up = 0  # clients that closed their connection before the end of a reply
         self._script: deque[Reply] = deque()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -74,8 +81,10 @@ class ScriptedServer:
         """Say what becomes of the next requests, in order."""
         self._script.extend(Reply(reply) if isinstance(reply, str) else reply for reply in replies)
 
-    def next_reply(self) -> Reply:
-        return self._script.popleft() if self._script else Reply()
+    def next_reply(self, *, stream: bool) -> Reply:
+        if self._script:
+            return self._script.popleft()
+        return self.streams if stream and self.streams else Reply()
 
     def __enter__(self) -> ScriptedServer:
         self._thread.start()
@@ -108,7 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.scripted.requests.append(Received(self.path, headers, body))
-        reply = self.scripted.next_reply()
+        reply = self.scripted.next_reply(stream=bool(body.get("stream")))
         try:
             if reply.seconds:
                 self.scripted.released.wait(reply.seconds)
@@ -138,6 +147,11 @@ class _Handler(BaseHTTPRequestHandler):
                 self._json({"error": {"message": f"Unsupported parameter: '{reply.field}'"}}, 400)
             case "too long":
                 self._json({"error": {"message": reply.text}}, int(reply.field or 400))
+            case "redirect":
+                self._send(b"", 307, headers={"location": reply.field} if reply.field else {})
+            case "529":
+                overloaded = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+                self._json(overloaded, 529, {"retry-after": "0"})
             case "500":
                 self._json({"error": {"message": "oops"}, "message": "oops"}, 500)
             case "502":
@@ -146,6 +160,14 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(b"<html>Please log in</html>", 200, "text/html")
             case "malformed":
                 self._send(b'{"choices": [{"mess', 200)
+            case "body":
+                self._json(reply.message)
+            case "absent path":
+                self._send(b"404 page not found", 404, "text/plain")
+            case "flood":
+                self._begin_stream()
+                for _ in range(200):
+                    self._chunk(b"x" * 65536)
             case "wrong_shape":
                 self._json({"foo": [1, 2]})
             case "disconnect":
@@ -175,7 +197,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self._json({"error": {"message": refused}}, 400)
                 return
             text = reply.text if reply.text is not None else self.scripted.answer(flat(body["messages"]))
-            if body.get("stream"):
+            if self.scripted.dialect and reply.kind == "ok":
+                self._answer_in(self.scripted.dialect, reply, text, body)
+            elif body.get("stream"):
                 self._stream(reply, text, body)
             else:
                 message = reply.message
@@ -185,6 +209,28 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._json({"error": {"message": f"no such path: {self.path}"}}, 404)
 
+    def _answer_in(self, dialect: Dialect, reply: Reply, text: str, body: Json) -> None:
+        if (refused := dialect.refuses(body)) is not None:
+            self._json(refused[1], refused[0])
+        elif body.get("stream"):
+            self._begin_stream()
+            asked = bool((body.get("stream_options") or {}).get("include_usage"))
+            pieces = list(reply.pieces) or [f"{word} " for word in text.split(" ")]
+            for event in dialect.events(body["model"], pieces, reply.finish, asked_usage=asked):
+                self._chunk(event)
+            self._chunk(b"")
+        else:
+            said = rendered(text, body) if "tools" in body or dialect.formats else None
+            said = reply.message or said or {"content": text}
+            calls = said.get("tool_calls") or []
+            self._json(dialect.whole(body["model"], said.get("content"), calls, reply.finish))
+
+    def _begin_stream(self) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+
     def _refuses(self, body: Json) -> str | None:
         """What of the request the server does not know."""
         if "tools" in body and self.scripted.tools == "refuse":
@@ -193,10 +239,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None if form is None or form in self.scripted.formats else f"response_format {form} is not supported"
 
     def _stream(self, reply: Reply, text: str, body: Json) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("transfer-encoding", "chunked")
-        self.end_headers()
+        self._begin_stream()
         model = body["model"]
         if reply.kind == "error_first":
             self._event({"error": {"message": "overloaded", "type": "server_error", "code": 503}})
@@ -234,8 +277,15 @@ class _Handler(BaseHTTPRequestHandler):
             case "odd_chunk":
                 self._event({"foo": 1})
                 self._chunk(b"")
+            case "garbage":
+                self._chunk(b'data: {"choices": [{"delta": {"content": "\xff\xfe\x00\xc3\n\n')
+                self._chunk(b"")
             case "stall_late":
                 self._stall()
+            case "endless":
+                until = time.monotonic() + patience(60)
+                while time.monotonic() < until:
+                    self._event(chunk_body("m", {"content": "."}))
             case _:
                 return False
         return True
@@ -247,7 +297,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         self.wfile.flush()
 
-    def _json(self, body: Json, status: int = 200, headers: dict[str, str] | None = None) -> None:
+    def _json(self, body: Any, status: int = 200, headers: dict[str, str] | None = None) -> None:
         self._send(json.dumps(body).encode(), status, "application/json", headers)
 
     def _send(

@@ -13,7 +13,7 @@ from scripted_server import ScriptedServer
 from app.domain.trace import Spend
 from app.errors import ProviderError, ProviderResponseError
 from app.providers.circuit import Circuit
-from app.providers.metered import MeteredChat
+from app.providers.metered import Meter
 from app.providers.openai_chat import OpenAIChat
 from app.providers.protocols import Acted, Message, Schema, Structured, ToolCall, ToolSpec, Usage
 
@@ -273,17 +273,19 @@ async def test_of_structured_output_that_was_cut_off_what_is_whole_is_kept(
 
 
 async def test_calls_are_metered_and_failures_are_those_of_any_call(chat: OpenAIChat, server: ScriptedServer) -> None:
-    meter = MeteredChat(chat, {"some-model": (1.0, 2.0)})
-    await act(meter)
+    meter = Meter({"some-model": (1.0, 2.0)})
+    metered = meter.chat(chat, "test")
+    await act(metered)
     server.script(Reply(text='{"steps": []}'))
-    await structured(meter)
+    await structured(metered)
     assert (meter.spend.calls, meter.spend.input_tokens, meter.spend.output_tokens) == (2, 14, 6)
     assert isinstance(meter.spend, Spend)
     assert meter.spend.cost
     server.script(*["500"] * 3)
     with pytest.raises(ProviderError):
-        await act(meter)
-    assert meter.spend.calls == 3
+        await act(metered)
+    assert meter.spend.calls == len(server.requests) == 5, "each attempt is one"
+    assert (meter.spend.input_tokens, meter.spend.estimated) == (14, False), "what a server refuses costs no tokens"
 
 
 async def test_a_refusal_does_not_count_against_the_server(server: ScriptedServer) -> None:

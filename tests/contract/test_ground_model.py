@@ -78,17 +78,21 @@ async def test_strict_and_lenient_are_told(chat: OpenAIChat, server: ScriptedSer
     assert ("stated directly" in server.requests[0].body["messages"][0]["content"]) is strict
 
 
-async def test_in_strict_mode_an_invented_number_outweighs_the_model(chat: OpenAIChat, server: ScriptedServer) -> None:
-    server.script(*[Reply(text="GROUNDED: YES\nSCORE: 1")] * 2)
-    strict, lenient = await check(chat, server, FALSE, strict=True), await check(chat, server, FALSE)
-    assert (strict.grounded, lenient.grounded) == (False, True)
-    assert any("330" in issue for issue in strict.issues)
+@pytest.mark.parametrize("strict", [True, False])
+async def test_an_invented_number_outweighs_the_model(chat: OpenAIChat, server: ScriptedServer, strict: bool) -> None:
+    server.script(Reply(text="GROUNDED: YES\nSCORE: 1"))
+    found = await check(chat, server, FALSE, strict=strict)
+    assert (found.grounded, found.layer) == (False, "model")
+    assert found.score is not None
+    assert found.score < 0.5
+    assert any("330" in issue for issue in found.issues)
 
 
 @pytest.mark.parametrize(
     "reply",
     [
         Reply("401"), Reply("malformed"), Reply("empty"), Reply("disconnect"), Reply("html_200"), Reply("no_finish"),
+        Reply(text="GROUNDED: YES\nSCORE: 1\nISSUES:\n- the height is another one"),
         Reply(text="It looks fine to me."), Reply(text="GROUNDED: YES\nSCORE: 0.1"), Reply("length", text="GROUNDED: YES"),
     ],
 )  # fmt: skip

@@ -11,10 +11,9 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from talking import Talking
 
-from app.domain.event import TERMINAL, Cancelled, Failed, Progress, Token
+from app.domain.event import TERMINAL, Cancelled, Progress, Token
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.errors import ProviderError
 from app.runs.task import held
 from app.service.ask import start
 from app.service.search import get_trace
@@ -165,18 +164,6 @@ async def test_a_model_that_fails_before_its_first_token_is_replaced_and_said(
     made = await answered(services, LEAVE)
     assert (made.route["answerer"], made.answer) == ("extractive", "Employees have 30 days of leave per year. [1]")
     assert any(note.startswith("generation failed (provider-") for note in made.degraded)
-
-
-@pytest.mark.parametrize("kind", ["cut", "error_chunk", "silent_end"])
-async def test_a_stream_that_breaks_off_fails_the_run(
-    services: Services, scripted: ScriptedServer, talking: Talking, kind: str
-) -> None:
-    talking.reset(generate=[TRUE])
-    scripted.script(Reply(kind))
-    events = await events_of(services, LEAVE)
-    assert streamed(events)
-    assert isinstance(events[-1], Failed)
-    assert isinstance(events[-1].error, ProviderError)
 
 
 async def test_a_stalled_model_is_given_up_in_time(services: Services, scripted: ScriptedServer) -> None:

@@ -195,7 +195,6 @@ async def test_a_model_rewrites_what_leans_on_the_conversation(
     scripted.script(Reply(text='{"query": "when was Siemens founded?", "subquestions": []}'))
     plan = await asking("when was it founded?", "What is Siemens?", "A company.", chat=chat)
     assert (plan.text, plan.rewritten_by) == ("when was Siemens founded?", "writer")
-    assert plan.usage["rewrite"]["output_tokens"] == 3
     await asking("What is the notice period of employees at Siemens in Berlin?", "What is it?", "A thing.", chat=chat)
     await asking("What is the notice period?", chat=chat)
     assert len(scripted.requests) == 1  # neither leans on anything

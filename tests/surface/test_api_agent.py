@@ -55,7 +55,7 @@ def stream(api: Api, **body: Any) -> list[SseEvent]:
 
 def test_the_response(agent: Api) -> None:
     made = run(agent, returnTrace=True)
-    assert set(made) == {"answer", "citations", "insufficiencies", "trace"}
+    assert set(made) == {"answer", "citations", "insufficiencies", "trace", "coverage"}
     assert made["answer"].startswith(TRUE)
     (cited,) = made["citations"]
     assert set(cited) == {"docId", "chunkId", "snippet", "filename"}
@@ -79,7 +79,7 @@ def test_the_stream(agent: Api) -> None:
     assert [event.data["type"] for event in events[:-1]] == ["plan", "tool_call", "tool_call", "final"]
     assert events[0].data["steps"]
     whole = events[-1].data
-    assert set(whole) == {"answer", "citations", "insufficiencies", "trace"}
+    assert set(whole) == {"answer", "citations", "insufficiencies", "trace", "coverage"}
     assert whole["trace"][:4] == [event.data for event in events[:-1]]
 
 

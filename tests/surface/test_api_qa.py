@@ -15,7 +15,7 @@ ASK = "What is a cairn?"
 TEXT = "Stones\n\nA cairn is a pile of stones that marks a trail.\n\nHikers add a stone when they pass."
 LAST = "ANSWER:\nA cairn is a pile of stones that marks a trail [1].\n\nMISSING:\nNONE"
 GAP = LAST.replace("NONE", "- frobnicate in app/nowhere.py")
-FIELDS = {"answer", "citations", "confidence", "disclaimer", "search_quality", "cgrag"}
+FIELDS = {"answer", "citations", "confidence", "disclaimer", "search_quality", "cgrag", "coverage"}
 CGRAG = {"passes_used", "gaps_identified", "gaps_resolved", "gaps_unresolved", "session_id", "context_from_cache"}
 
 

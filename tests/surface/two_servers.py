@@ -21,7 +21,8 @@ SENTENCE = "A cairn is a pile of stones that marks a trail for those who walk [1
 @contextlib.contextmanager
 def two_servers(dsn: str, folder: Path, model: Path, chat: ScriptedServer, **more: Any) -> Iterator[tuple[Api, Api]]:
     own = {"CAIRN_MODEL_DIR": str(model), "OPENAI_BASE_URL": chat.openai_url}
-    more.setdefault("settings", {"runs": {"leaseSeconds": 3}, "providers": {"circuitFailures": 10_000}})
+    limits = {"answer": {"maxOutputTokens": 40_000}, "providers": {"circuitFailures": 10_000}}
+    more.setdefault("settings", {"runs": {"leaseSeconds": 3}, **limits})
     with serving(dsn, folder / "one", **own, **more) as one, serving(dsn, folder / "two", **own, **more) as two:
         one.index("stones", a=TEXT)
         yield one, two

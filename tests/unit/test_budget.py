@@ -7,13 +7,16 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from app.answering.budget import Budget, estimate
+from app.answering.budget import Budget
 from app.errors import BudgetExceededError, ProviderTimeoutError
+from app.providers.metered import tokens_of
 from app.providers.protocols import Completion, Delta, Message, Usage
+from app.providers.tokens import estimate
 from app.settings import AgentSettings, AnswerSettings
 from tests.waiting import patience
 
 ASKED = [Message("user", "x" * 400)]
+READ = tokens_of(ASKED)
 
 
 class Deaf:
@@ -45,11 +48,13 @@ class Deaf:
 
 
 def budget(**limits: float) -> Budget:
-    return Budget(AgentSettings(**limits), AnswerSettings(prices={"deaf": (1e6, 1e6)}))  # type: ignore[arg-type]
+    made = Budget(AgentSettings(**limits), AnswerSettings(prices={"deaf": (1e6, 1e6)}))  # type: ignore[arg-type]
+    made.start()
+    return made
 
 
 async def asked(chat: Deaf, within: Budget, *, for_answer: bool = False, timeout: float = 5.0) -> Completion:
-    bounded = within.bounded(chat, for_answer=for_answer)
+    bounded = within.chat(chat, "test", for_answer=for_answer)
     return await bounded.complete(ASKED, temperature=0.0, max_tokens=500, timeout=timeout)
 
 
@@ -68,12 +73,13 @@ async def test_the_last_call_is_kept_for_the_answer() -> None:
 async def test_tokens_are_estimated_where_none_are_reported_and_limit_what_may_be_said() -> None:
     chat, within = Deaf(), budget(tokens=1000)
     await asked(chat, within)
-    assert within.tokens == estimate(["x" * 400]) + estimate(["said " * 20])
+    assert within.spend.tokens == READ + estimate("said " * 20)
+    assert within.usage["estimated"]
     await asked(chat, within)
-    left = 750 - within.tokens  # a quarter is the answer's
+    left = 750 - within.spend.tokens  # a quarter is the answer's
     await asked(chat, within)
-    assert [most for most, _ in chat.given] == [500, 500, left - estimate(["x" * 400])]
-    assert within.cost == pytest.approx(within.tokens), "by the table of prices"
+    assert [most for most, _ in chat.given] == [500, 500, left - READ]
+    assert within.spend.cost == pytest.approx(within.spend.tokens), "by the table of prices"
 
 
 async def test_money_ends_a_run() -> None:
@@ -85,7 +91,7 @@ async def test_money_ends_a_run() -> None:
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_time_holds_where_a_provider_keeps_no_deadline(*, streaming: bool) -> None:
     chat, within = Deaf(seconds=3600), budget(seconds=0.2)
-    bounded = within.bounded(chat, for_answer=True)
+    bounded = within.chat(chat, "test", for_answer=True)
 
     async def heard() -> list[Delta]:
         return [delta async for delta in bounded.stream(ASKED, temperature=0.0, max_tokens=500, timeout=60)]

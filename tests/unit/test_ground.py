@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.answer.ground.check import NO_CLAIM, ground, read_verdict
+from app.answer.ground.check import NO_CLAIM, ground
+from app.answer.ground.verdict import read_verdict
 from app.domain.answer import Grounding
 from app.domain.passage import Passage
 from app.errors import ProviderError

@@ -29,11 +29,13 @@ from app.answering.draft import (
     Material,
     advise,
     attempt_answer,
+    give_up_writing,
     quote_from,
     settle,
 )
 from app.answering.fast import answer_empty
 from app.answering.gather import widen
+from app.answering.progress import counted, reading
 from app.answering.web import answer_from_web
 from app.domain.answer import coverage_of
 from app.domain.event import Progress, SourcesFound, Token
@@ -83,12 +85,19 @@ class Corrective:
         would read the same passages and answer the same."""
         rounds, answers = self.rounds, self.answers
         if step > 1:
-            self.run.emit(Progress("rewrite", 60))
+            self.run.emit(Progress("rewrite", 60, f"Looking for another query because {self._why()}"))
             await rounds.rewrite()
             answers.retries += self.answered and bool(answers.issues)
             if rounds.query in rounds.tried and self.answered and not answers.issues:
                 return None
         return rounds.query
+
+    def _why(self) -> str:
+        if self.answered and self.answers.issues:
+            return "the sources do not support the answer"
+        if self.answered:
+            return "the answer says that the documents do not tell"
+        return f"of {counted(len(self.rounds.found), 'passage')} {len(self.rounds.relevant)} are relevant"
 
     async def act(self, step: int, decision: str) -> bool:
         """Search and grade; answer where that is enough, or nothing more can be done about it."""
@@ -106,7 +115,10 @@ class Corrective:
         """One more answer from what is relevant; False where nothing is."""
         if not (self.rounds.relevant or self.rounds.doubtful):
             return False
-        self.run.emit(Progress("rerank", 70))
+        relevant = len(self.rounds.relevant)
+        self.run.emit(
+            Progress("rerank", 70, f"Ordering {counted(relevant, 'relevant passage')}", {"passages": relevant})
+        )
         material = await _material(self.run, self.rounds, self.answers)
         await _answer(self.run, material, self.answers)
         return True
@@ -116,11 +128,12 @@ def _prepare(run: Run) -> None:
     """Tell the steps before the first search; filters were read when the message was understood, and apply from there on."""
     steps = run.settings.rag.agentic_retrieval
     if steps.query_expansion_enabled and run.deps.chat is not None:
-        run.emit(Progress("expand", 20))
+        run.emit(Progress("expand", 20, "Asking the model for other phrasings of the question"))
     if steps.query_decomposition_enabled:
-        run.emit(Progress("decompose", 20))
+        run.emit(Progress("decompose", 20, "Looking for parts of the question"))
     if run.settings.rewrite.filters:
-        run.emit(Progress("filters", 25))
+        named = ", ".join(f"{name} = {value}" for name, value in run.plan.filters.items())
+        run.emit(Progress("filters", 25, f"Restricted to {named}" if named else "The question restricts nothing"))
 
 
 # --- what an answer is made of ----------------------------------------------------------------------------------------
@@ -129,7 +142,7 @@ def _prepare(run: Run) -> None:
 async def _material(run: Run, rounds: Rounds, answers: Answers) -> Material:
     """The relevant passages, reranked, as many as are read."""
     relevant, began = rounds.relevant, time.perf_counter()
-    ranked = await run.deps.searcher.rerank(run.plan.text, relevant)
+    ranked = await run.deps.searcher.rerank(run.plan.text, relevant, run.record.meter(run.settings))
     run.record.spent("rerank", began)
     if ranked.problem:
         rounds.degraded.append(ranked.problem)
@@ -196,20 +209,19 @@ async def _answer(run: Run, material: Material, answers: Answers) -> None:
     context = assemble(material.passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
     answers.count += 1
     run.emit(SourcesFound(context.passages))
-    run.emit(Progress("generate", 85))
+    run.emit(reading(len(context.passages)))
     if not answers.quote and context.passages:
         try:
             checked = await attempt_answer(run, material, context, answers.count, answers.issues)
             answers.add(AnswerMade(material, context, checked))
             return
         except ProviderError as error:
-            reason = f"{error.code}: {error.detail}"
             if answers.best is not None:
                 answers.done = True
-                answers.degraded.append(f"attempt {answers.count} failed ({reason})")
+                answers.degraded.append(f"attempt {answers.count} failed ({error.code}: {error.detail})")
                 return
             answers.quote = True
-            answers.degraded.append(f"generation failed ({reason}): the answer was extracted instead")
+            answers.degraded.append(give_up_writing(run, error, "the answer was extracted instead"))
     outcome = await quote_from(run, material)
     answers.add(AnswerMade(material, context, Checked(outcome.draft, None), outcome))
 

@@ -19,17 +19,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.agents.draft_check import check_answer
+from app.agents.draft_check import check_answer, has_answer
 from app.agents.gaps import Reading, fetch_gaps, in_order, keep_session, normal, open_reading
 from app.agents.loop import work
 from app.answer.context import Context, assemble_with_graph
 from app.answer.refusal import refusal
-from app.answer.reply import complete_part
+from app.answer.reply import complete_sentences
 from app.answering.check import check_settings
 from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from, settle
 from app.answering.fast import answer_empty
 from app.answering.gather import best_confidence
+from app.answering.progress import checking, reading, searching
 from app.domain.event import Progress, SourcesFound, Token
 from app.errors import ProviderError, ProviderResponseError, QueryTimeoutError
 from app.language.fence import fenced, quoted
@@ -49,7 +50,7 @@ PASS: Final = Schema(
 
 async def iterative(run: Run) -> Outcome:
     """Raises CairnError."""
-    run.emit(Progress("retrieve", 20))
+    run.emit(searching([run.plan.text], 20))
     reading = await _open_in_time(run)
     if not reading.visible:
         return await answer_empty(run)
@@ -118,6 +119,7 @@ class Iterative:
         run, context = self.run, _context(self.reading)
         assert run.deps.chat is not None
         chat = run.record.metered("iterate", run.deps.chat, run.settings)
+        run.emit(reading(len(context.passages), self._percent(number - 1)))
         reply = await chat.structured(
             _messages(self.reading, context),
             PASS,
@@ -131,7 +133,7 @@ class Iterative:
         said = read_pass(reply.value, reply.text, cut_off=cut_off)
         if cut_off:
             run.record.degraded.append(f"pass {number} was cut off at the token limit")
-        if said.answer:
+        if has_answer(said.answer):
             return said, context
         if self.last is None:
             raise ProviderResponseError(f"{chat.name}: the reply has no answer")
@@ -143,7 +145,12 @@ class Iterative:
             "type": "pass", "pass": number, "answer": said.answer, "gaps": list(said.gaps),
             "notFound": [gap for gap in said.gaps if normal(gap) in self.reading.not_found],
         }  # fmt: skip
-        self.run.emit(Progress("pass", 20 + 60 * number // self.most_steps, "" if done else FETCHING, detail, read))
+        told = f"Answered in pass {number}" if done else FETCHING
+        self.run.emit(Progress("pass", self._percent(number), told, detail, read))
+
+    def _percent(self, number: int) -> int:
+        """After so many passes."""
+        return 20 + 60 * number // self.most_steps
 
 
 def _context(reading: Reading) -> Context:
@@ -194,7 +201,7 @@ def read_pass(value: Any, text: str, *, cut_off: bool = False) -> Pass:
         said = Pass(
             (before[label.end() :] if label else before).strip()[:ANSWER_CHARS], _gaps(after.splitlines())
         )  # fmt: skip
-    return Pass(complete_part(said.answer), said.gaps[:-1]) if cut_off else said
+    return Pass(complete_sentences(said.answer), said.gaps[:-1]) if cut_off else said
 
 
 def _gaps(lines: Iterable[str]) -> tuple[str, ...]:
@@ -217,7 +224,7 @@ async def _answer(policy: Iterative) -> Outcome:
         return await answer_from(run, _material(policy, in_order(reading)))
     material = _material(policy, context.passages)
     run.emit(SourcesFound(context.passages))
-    run.emit(Progress("hallucination", 95))
+    run.emit(checking(len(material.passages)))
     verdict = await check_answer(run, policy.last.answer, material)
     run.emit(Token(verdict.draft.text))
     return await settle(run, material, context, verdict, strict=check_settings(run.settings).strict)

@@ -33,6 +33,7 @@ from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from, settle
 from app.answering.fast import answer_empty, fast
 from app.answering.gather import best_confidence
+from app.answering.progress import checking, counted, documents_of
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.domain.plan import PromptConstraints
@@ -63,7 +64,7 @@ async def planned(run: Run) -> Outcome:
     if not (await run.deps.library.holdings(run.question.collection)).documents:
         return await answer_empty(run)
     policy = begin(run)
-    run.emit(Progress("plan", 10))
+    run.emit(Progress("plan", 10, "Planning how to answer"))
     policy.tell(await policy.make_plan())
     await work(policy)
     return await _accept(policy) if policy.verdict else await _force(policy)
@@ -260,6 +261,8 @@ class Planned:
         """Accepted, or sent back: for what the prompt demands, then for what the sources do not support."""
         self.last = final
         objections = validate(final, self.constraints, self.work_done(cut_off=cut_off))
+        if not objections:
+            self.run.emit(checking(len(self.passages), 80))
         verdict = None if objections else await check_answer(self.run, final.answer, _material(self))
         if verdict and verdict.refuted and self.reprompts < self.settings.reprompts:
             objections = tuple(Objection("UNGROUNDED_CLAIM", issue) for issue in feedback(verdict))
@@ -289,9 +292,21 @@ class Planned:
              "tools": [one.told() for one in used]}
         )  # fmt: skip
         percent = 15 + min(65, 65 * self.iterations // max(self.settings.iterations, 1))
-        message = item.get("outputSummary") or item.get("notes") or ""
-        read = tuple({passage.document_id for passage in self.seen.values()})
-        self.run.emit(Progress(item["type"], percent, str(message), item, read))
+        self.run.emit(Progress(item["type"], percent, _in_words(item), item, documents_of(self.seen.values())))
+
+
+def _in_words(item: Item) -> str:
+    """What a line of the trace says, for people."""
+    match item["type"]:
+        case "plan":
+            return f"Planned {counted(len(item['steps']), 'step')}"
+        case "tool_call":
+            asked = next(iter(item["input"].values()), "")
+            doing = f"Searching for '{asked}'" if item["tool"] == "search_docs" else item["tool"]
+            return f"{doing}: {item['outputSummary']}"
+        case "reprompt":
+            return f"Asking again because of {item['notes']}"
+    return str(item.get("notes") or "")
 
 
 def _item(call: ToolCall, result: ToolResult) -> Item:

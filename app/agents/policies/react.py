@@ -19,6 +19,7 @@ from typing import Final
 
 import structlog
 
+from app.agents.draft_check import has_answer
 from app.agents.endings import ask_back, conclude, give_answer, run_fast
 from app.agents.loop import call_tools, work
 from app.agents.protocol import Decision, Patience, ask_for_calls
@@ -37,6 +38,7 @@ from app.answer.cite import marks
 from app.answer.refusal import is_refusal, refusal
 from app.answer.reply import tidy
 from app.answering.context import Outcome, Run
+from app.answering.progress import counted
 from app.domain.event import Progress
 from app.errors import CairnError, ProviderError
 from app.language.fence import fenced, quoted
@@ -62,7 +64,7 @@ async def react(run: Run) -> Outcome:
         outcome = await _work(notebook)
         if outcome is not None:
             if not outcome.needs_clarification:
-                run.emit(Progress("finished", 98))
+                run.emit(Progress("finished", 98, f"Finished after {counted(notebook.taken, 'step')}"))
             return outcome
         why = "the agent found nothing"
     except CairnError as error:
@@ -160,13 +162,15 @@ class React:
             self.hint = prompt_part("react", "failed", failure=failure)
             return True
         found = sum(len(one.passages) for one in results)
-        run.emit(Progress("observing", self._percent(step), f"{found} passages"))
+        run.emit(Progress("observing", self._percent(step), f"Found {counted(found, 'passage')}", {"passages": found}))
         notebook.gather(decision.calls, results)
         if toolbox.repeated >= MOST_REPEATED:
             run.record.degraded.append("react: the agent repeated itself and was stopped")
             return False
         if step < self.most_steps:
-            run.emit(Progress("reflecting", self._percent(step)))
+            gathered = len(notebook.gathered)
+            said = f"Considering whether this is enough: {counted(gathered, 'passage')}"
+            run.emit(Progress("reflecting", self._percent(step), said, {"passages": gathered}))
             notebook.reflection_concluded = await self._reflect()
         return not notebook.reflection_concluded
 
@@ -176,7 +180,7 @@ class React:
         said = cut(tidy(_text_of(call, "question" if asks else "answer")), LONGEST_ANSWER)
         if said and asks:
             return ask_back(self.notebook, said)
-        if said and (self.notebook.toolbox.passages or self.notebook.toolbox.facts):
+        if has_answer(said) and (self.notebook.toolbox.passages or self.notebook.toolbox.facts):
             return await give_answer(self.notebook, said)
         return None
 

@@ -1,40 +1,44 @@
 """Is an answer supported by its sources? Words first, then a model, or sentence by sentence without one.
 
-Nothing here fails open: where a layer fails, the next one decides and `degraded` says so; where nothing can decide, the
-verdict is None, never True.
+What a sentence says against its sources (a number, unit, date, name or negation that is not theirs, an echo of an order to
+the model) outweighs whatever a model says, in every mode. Nothing here fails open: where a layer fails, the next one decides
+and `degraded` says so; where nothing can decide, the verdict is None, never True. A verdict, its score, its reasons and its
+sentences never contradict each other.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
-from app.answer.cite import Quotation, missing_quotations, without_marks
+from app.answer.cite import Quotation, missing_quotations, quotations, without_marks
 from app.answer.ground.evidence import SentenceEvidence, Sources, gather_evidence, read_sources
 from app.answer.ground.score import combined, fast_score, foreign_logits, languages_differ, logit, probability
+from app.answer.ground.verdict import Verdict, ask_model
 from app.answer.refusal import is_refusal
-from app.answer.reply import tidy
 from app.domain.answer import Grounding, SentenceSupport
 from app.domain.passage import Passage
-from app.errors import ProviderError, ProviderResponseError
-from app.language.fence import quoted
+from app.errors import ProviderError
 from app.language.identify import certain_language
-from app.language.names import nouns_of
+from app.language.instructions import is_instruction, without_instructions
+from app.language.names import QUOTED, nouns_of
 from app.language.sentences import Span, split_sentences
-from app.prompts import prompt, prompt_part
-from app.providers.protocols import ChatModel, Embedder, Message
-from app.providers.reader import storable_json, whole_values, without_thought
+from app.language.tokens import terms
+from app.providers.protocols import ChatModel, Embedder
 from app.settings import GroundSettings
 
 SUPPORTED: Final = 0.5
 """Probability from which a sentence counts as supported; the model was fitted with both classes equally frequent."""
-NOT_SUPPORTED: Final = 0.49
-"""Highest score of an answer that is not."""
+CLEARLY_NOT: Final = 0.2
+"""Score of the sentences below which few shared words settle that an answer is not supported; what a sentence with an
+invented number has at most."""
+BELOW: Final = 0.01
+"""By how much the score of an answer that is not grounded stays below the threshold."""
 NO_CLAIM: Final = "the answer makes no claim that can be checked"
+UNSTATED: Final = "not supported by the sources"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +67,17 @@ class _Checked:
     @property
     def objections(self) -> bool:
         """Whether something in it is in no source, or the other way round there, however many words are shared."""
-        return bool(self.misquoted) or any(
-            e.numbers or e.names or e.turned or e.commands for e in (claim.evidence for claim in self.claims)
-        )
+        return any(_problems(claim.evidence, foreign=self.foreign) for claim in self.claims)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """What a layer came to. `reasons`: what a model said against the answer."""
+
+    grounded: bool
+    score: float
+    layer: Literal["fast", "model", "sentences"]
+    reasons: tuple[str, ...] = ()
 
 
 async def ground(
@@ -79,90 +91,85 @@ async def ground(
 ) -> Grounding:
     """The verdict on `answer`, whose citation marks `[n]` do not count; `sources[0]` is number 1 in `sentences`.
 
-    Fast layer: a score of `settings.grounded_from` and more is grounded, unless a number, name, quotation,
-    command or negation in the answer is not the sources'; below `settings.not_grounded_below` it is not grounded. It is
-    skipped where answer and sources differ in language. Between the two the chat model decides; without one, with
-    `skip_model`, or where it fails (which `degraded` tells), the sentences do. Each layer has `sentences`: those that
-    claim something. Never raises for what a model does.
+    Fast layer: a score of `settings.grounded_from` and more is grounded where every sentence is supported and nothing
+    speaks against one; below `settings.not_grounded_below` it is not grounded, unless its sentences are near to being
+    supported. It is skipped where answer and sources differ in language. Between the two the chat model decides, but for
+    what the sources themselves refute; without one, with `skip_model`, or where it fails (which `degraded` tells), the
+    sentences do. What a source orders a model to say is no evidence. Each layer has `sentences`: those that claim
+    something. Never raises for what a model does.
     """
     texts = [passage.content for passage in sources]
     if not any(text.strip() for text in texts):
         return Grounding(False, 0.0, "fast", 0.0, ("There are no sources.",))
-    checked = await _check(answer, sources, texts, embedder)
+    checked, evident = await _check(answer, sources, texts, embedder)
     if not checked.claims:
         return Grounding(None, None, None, degraded=(NO_CLAIM,))
-    if decided := _fast(checked, answer, settings):
-        return decided
-    degraded = checked.degraded
-    if chat is not None and settings.model_enabled and not skip_model:
+    degraded, decided = checked.degraded, _fast(checked, settings)
+    if decided is None and chat is not None and settings.model_enabled and not skip_model:
         try:
-            return await _by_model(checked, answer, texts, chat, settings)
+            decided = _by_model(checked, await ask_model(answer, evident, chat, settings), settings)
         except ProviderError as error:
             degraded = (
                 *degraded, f"groundedness by model failed ({error.code}: {error.detail}): sentences were compared instead",
             )  # fmt: skip
-    return _by_sentences(checked, answer, settings, degraded)
+    if decided is None and checked.degraded:  # words say nothing here, and vectors were not to be had
+        return Grounding(None, None, None, degraded=degraded)
+    return _grounding(checked, answer, decided or _by_sentences(checked, settings), settings, degraded)
 
 
 # --- layers ---------------------------------------------------------------------------------------------------------
 
 
-def _fast(checked: _Checked, answer: str, settings: GroundSettings) -> Grounding | None:
+def _fast(checked: _Checked, settings: GroundSettings) -> _Decision | None:
     """The rule decides; the score is the sentences', which orders answers better, on the side of the verdict."""
     if checked.fast is None:
         return None
-    if checked.fast < settings.not_grounded_below:
-        return _grounding(checked, answer, False, min(checked.score, NOT_SUPPORTED), "fast", settings)
+    if checked.fast < settings.not_grounded_below and checked.score < CLEARLY_NOT:
+        return _Decision(False, checked.score, "fast")
     all_supported = all(probability(claim.logit) >= SUPPORTED for claim in checked.claims)
-    if checked.fast >= settings.grounded_from and not checked.objections and all_supported:
-        return _grounding(checked, answer, True, max(checked.score, SUPPORTED), "fast", settings)
+    if checked.fast >= settings.grounded_from and all_supported and not _refuted(checked, settings):
+        return _Decision(True, checked.score, "fast")
     return None
 
 
-async def _by_model(
-    checked: _Checked, answer: str, texts: Sequence[str], chat: ChatModel, settings: GroundSettings
-) -> Grounding:
-    """The model's verdict; in strict mode an invented number or quotation outweighs it."""
-    verdict = await ask_model(answer, texts, chat, settings)
-    invented = bool(checked.misquoted) or any(claim.evidence.numbers for claim in checked.claims)
-    grounded = verdict.grounded and not (settings.strict and invented)
-    score = min(verdict.score, NOT_SUPPORTED) if verdict.grounded and not grounded else verdict.score
-    return _grounding(checked, answer, grounded, score, "model", settings, said=verdict.issues)
+def _by_model(checked: _Checked, verdict: Verdict, settings: GroundSettings) -> _Decision:
+    """The model's verdict; what the sources refute outweighs its yes."""
+    if verdict.grounded and _refuted(checked, settings):
+        return _Decision(False, min(verdict.score, checked.score), "model", verdict.issues)
+    return _Decision(verdict.grounded, verdict.score, "model", verdict.issues)
 
 
-def _by_sentences(checked: _Checked, answer: str, settings: GroundSettings, degraded: tuple[str, ...]) -> Grounding:
+def _by_sentences(checked: _Checked, settings: GroundSettings) -> _Decision:
     """Strict: every single sentence must be supported."""
-    if checked.degraded:  # words say nothing here, and vectors were not to be had
-        return Grounding(None, None, None, degraded=degraded)
-    score = checked.score
-    grounded = score >= settings.threshold
+    grounded = checked.score >= settings.threshold and not _refuted(checked, settings)
     if settings.strict:
-        grounded &= not checked.misquoted and all(probability(c.logit) >= SUPPORTED for c in checked.claims)
-        score = score if grounded else min(score, NOT_SUPPORTED)
-    return _grounding(checked, answer, grounded, score, "sentences", settings, degraded=degraded)
+        grounded &= all(probability(c.logit) >= SUPPORTED for c in checked.claims)
+    return _Decision(grounded, checked.score, "sentences")
+
+
+def _refuted(checked: _Checked, settings: GroundSettings) -> bool:
+    return checked.objections or (settings.strict and bool(checked.misquoted))
 
 
 def _grounding(
-    checked: _Checked,
-    answer: str,
-    grounded: bool,
-    score: float,
-    layer: str,
-    settings: GroundSettings,
-    *,
-    said: tuple[str, ...] = (),
-    degraded: tuple[str, ...] | None = None,
+    checked: _Checked, answer: str, decided: _Decision, settings: GroundSettings, degraded: tuple[str, ...]
 ) -> Grounding:
-    issues = () if grounded and not said and not checked.misquoted else _issues(checked, answer, settings)
+    """The verdict with sentences, score and reasons that agree with it: of a grounded answer every sentence is supported and
+    no reason speaks against it, of one that is not, one sentence at least is not and a reason says why."""
+    sentences = _judged(checked, answer, decided)
     return Grounding(
-        grounded,
-        round(score, 4),
-        layer,  # type: ignore[arg-type]
+        decided.grounded,
+        _on_side(decided.score, decided.grounded, settings.threshold),
+        decided.layer,
         None if checked.fast is None else round(checked.fast, 4),
-        tuple(dict.fromkeys((*said, *issues))),
-        _sentences(checked),
-        checked.degraded if degraded is None else degraded,
+        () if decided.grounded else _issues(checked, answer, sentences, decided.reasons),
+        sentences,
+        degraded,
     )
+
+
+def _on_side(score: float, grounded: bool, threshold: float) -> float:
+    return round(max(score, threshold) if grounded else max(0.0, min(score, threshold - BELOW)), 4)
 
 
 # --- the deterministic work -----------------------------------------------------------------------------------------
@@ -176,25 +183,29 @@ _FRAME = re.compile(
 )
 
 
-async def _check(answer: str, sources: Sequence[Passage], texts: Sequence[str], embedder: Embedder) -> _Checked:
+async def _check(
+    answer: str, sources: Sequence[Passage], texts: Sequence[str], embedder: Embedder
+) -> tuple[_Checked, list[str]]:
+    """With the texts that are evidence: the sources without what they order a model to say."""
     # words are counted in a thread: a long context takes tens of milliseconds, and others wait for the loop
-    checked, read = await asyncio.to_thread(_read, answer, sources, texts)
+    checked, read, evident = await asyncio.to_thread(_read, answer, sources, texts)
     if not checked.foreign or not checked.claims:
-        return checked
+        return checked, evident
     said = [answer[start:end] for start, end in (claim.span for claim in checked.claims)]
     try:
         logits = await foreign_logits(said, [claim.evidence for claim in checked.claims], read, embedder)
     except ProviderError as error:
         problem = f"answer and sources differ in language, and embedding failed ({error.code}): not checked"
-        return _Checked(checked.claims, checked.misquoted, True, None, (problem,))
+        return _Checked(checked.claims, checked.misquoted, True, None, (problem,)), evident
     claims = (_Claim(c.span, c.evidence, value) for c, value in zip(checked.claims, logits, strict=True))
-    return _Checked(tuple(claims), checked.misquoted, True, None, ())
+    return _Checked(tuple(claims), checked.misquoted, True, None, ()), evident
 
 
-def _read(answer: str, sources: Sequence[Passage], texts: Sequence[str]) -> tuple[_Checked, Sources]:
-    bare = without_marks(answer)
+def _read(answer: str, sources: Sequence[Passage], texts: Sequence[str]) -> tuple[_Checked, Sources, list[str]]:
+    bare, evident = without_marks(answer), [without_instructions(text) for text in texts]
     titles = [" ".join((p.title, p.external_id, *p.headings)) for p in sources]
-    read = read_sources(texts, titles)
+    read = read_sources(evident, titles)
+    ordered = read_sources(texts, titles) if evident != list(texts) else None
     nouns, foreign = nouns_of(certain_language(bare)), languages_differ(bare, texts)
     claims, said = [], []
     for start, end in split_sentences(bare):
@@ -203,25 +214,65 @@ def _read(answer: str, sources: Sequence[Passage], texts: Sequence[str]) -> tupl
             continue
         sentence = _FRAME.sub("", sentence)
         evidence = gather_evidence(sentence, read, capitals=nouns is None)
+        if ordered and evidence.words:
+            evidence = _without_echo(sentence, evidence, gather_evidence(sentence, ordered, capitals=nouns is None))
         if evidence.words:
             claims.append(_Claim((start, end), evidence, logit(evidence)))
             said.append(sentence)
     misquoted = () if foreign else tuple(missing_quotations(bare, texts))
-    fast = None if foreign else fast_score("\n".join(said), texts)
-    return _Checked(tuple(claims), misquoted, foreign, fast, ()), read
+    fast = None if foreign else fast_score("\n".join(said), evident)
+    return _Checked(tuple(claims), misquoted, foreign, fast, ()), read, evident
 
 
-def _sentences(checked: _Checked) -> tuple[SentenceSupport, ...]:
+def _without_echo(sentence: str, evidence: SentenceEvidence, ordered: SentenceEvidence) -> SentenceEvidence:
+    """`ordered`: what speaks for the sentence where orders to a model count as text. Of one that reports such an order in
+    quotation marks they do; one that says itself what was ordered is an echo."""
+    if quotations(sentence) or QUOTED.search(sentence):
+        return ordered
+    if is_instruction(sentence) or (ordered.exact >= ECHOED and ordered.exact > evidence.exact):
+        return replace(evidence, echo=True)
+    return evidence
+
+
+def _judged(checked: _Checked, answer: str, decided: _Decision) -> tuple[SentenceSupport, ...]:
+    problems = [_problems(claim.evidence, foreign=checked.foreign) for claim in checked.claims]
+    for reason in decided.reasons if not decided.grounded else ():
+        if (at := _meant(reason, checked.claims, answer)) is not None and reason not in problems[at]:
+            problems[at] = (*problems[at], reason)
+    supported = [
+        decided.grounded or (probability(claim.logit) >= SUPPORTED and not found)
+        for claim, found in zip(checked.claims, problems, strict=True)
+    ]
+    if not decided.grounded and all(supported):
+        supported[min(range(len(supported)), key=lambda at: checked.claims[at].logit)] = False
     return tuple(
         SentenceSupport(
             *claim.span,
-            score=round(probability(claim.logit), 4),
-            supported=probability(claim.logit) >= SUPPORTED,
+            score=_on_side(probability(claim.logit), fine, SUPPORTED),
+            supported=fine,
             sources=claim.evidence.supporters,
-            issues=_problems(claim.evidence, foreign=checked.foreign),
+            issues=() if fine else found or (UNSTATED,),
+            computed=claim.evidence.computed,
         )
-        for claim in checked.claims
+        for claim, fine, found in zip(checked.claims, supported, problems, strict=True)
     )
+
+
+ECHOED: Final = 0.75
+"""Share of a sentence's words that stand in an order, from which it is an echo."""
+MEANT: Final = 0.5
+"""Share of a reason's words that the sentence which it speaks of has at least."""
+
+
+def _meant(reason: str, claims: Sequence[_Claim], answer: str) -> int | None:
+    """The sentence that a model's reason is about: that which shares most words with it."""
+    wanted = set(terms(reason))
+    shares = [
+        len(wanted & set(terms(answer[claim.span[0] : claim.span[1]]))) / len(wanted) if wanted else 0.0
+        for claim in claims
+    ]
+    best = max(range(len(shares)), key=lambda at: shares[at])
+    return best if shares[best] >= MEANT or len(claims) == 1 else None
 
 
 MOST_ISSUES: Final = 10
@@ -229,16 +280,17 @@ SHOWN: Final = 160
 """Characters of a sentence in an issue."""
 
 
-def _issues(checked: _Checked, answer: str, settings: GroundSettings) -> tuple[str, ...]:
-    """What to tell the model that answers again, weakest sentence first."""
-    found = [f"Not a quotation from the sources: “{quotation.text}”" for quotation in checked.misquoted]
-    for claim in sorted(checked.claims, key=lambda claim: claim.logit):
-        problems = _problems(claim.evidence, foreign=checked.foreign)
-        if problems or probability(claim.logit) < SUPPORTED:
-            sentence = " ".join(answer[claim.span[0] : claim.span[1]].split())
-            shown = sentence if len(sentence) <= SHOWN else sentence[:SHOWN] + "…"
-            found.append(f"“{shown}”: {'; '.join(problems) or 'not supported by the sources'}")
-    return tuple(found[:MOST_ISSUES])
+def _issues(
+    checked: _Checked, answer: str, sentences: Sequence[SentenceSupport], reasons: Sequence[str]
+) -> tuple[str, ...]:
+    """What to tell the model that answers again: what it was told against, then sentences, the weakest first."""
+    found = [*reasons, *(f"Not a quotation from the sources: “{quotation.text}”" for quotation in checked.misquoted)]
+    for item in sorted((one for one in sentences if not one.supported), key=lambda one: one.score):
+        sentence = " ".join(answer[item.start : item.end].split())
+        shown = sentence if len(sentence) <= SHOWN else sentence[:SHOWN] + "…"
+        own = [issue for issue in item.issues if issue not in reasons]
+        found += [f"“{shown}”: {'; '.join(own)}"] if own else []
+    return tuple(dict.fromkeys(found))[:MOST_ISSUES]
 
 
 def _problems(evidence: SentenceEvidence, *, foreign: bool) -> tuple[str, ...]:
@@ -246,117 +298,5 @@ def _problems(evidence: SentenceEvidence, *, foreign: bool) -> tuple[str, ...]:
     problems += [f"{name} is in no source" for name in evidence.names if not foreign]
     problems += [f"{command} is in no source" for command in evidence.commands]
     problems += [evidence.turned] if evidence.turned else []
+    problems += ["it repeats what a source orders a model to say"] if evidence.echo else []
     return tuple(problems)
-
-
-# --- the model's verdict: the prompt, and reading of what comes back --------------------------------------------------
-
-MODEL_ISSUES: Final = 10
-ISSUE_CHARS: Final = 500
-CERTAIN: Final = 0.5
-"""A verdict and a score on different sides of this contradict each other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    grounded: bool
-    score: float
-    issues: tuple[str, ...]
-
-
-async def ask_model(answer: str, sources: Sequence[str], chat: ChatModel, settings: GroundSettings) -> Verdict:
-    """Raises ProviderError, also for a reply that is cut off or is no verdict."""
-    filled = prompt(
-        "ground",
-        measure=prompt_part("ground", "strict" if settings.strict else "lenient"),
-        sources="\n".join(f"{number}: {quoted(text)}" for number, text in enumerate(sources, start=1)),
-        answer=quoted(answer),
-    )
-    reply = await chat.complete(
-        [Message("system", filled.system), Message("user", filled.user)],
-        temperature=0.0,
-        max_tokens=settings.max_output_tokens,
-        timeout=settings.timeout_seconds,
-    )
-    try:
-        return read_verdict(reply.text, cut_off=reply.finish_reason == "length")
-    except ValueError as error:
-        raise ProviderResponseError(f"{chat.name}: {error}") from None
-
-
-# --- the reply ------------------------------------------------------------------------------------------------------
-
-_EDGE = r"^[\s*_#>\"'`{,-]*"
-_SAYS = re.compile(_EDGE + r"(?:is_)?grounded[\s*_\"'`]*[:=]?[\s*_\"'`]*(yes|no|true|false)\b", re.I | re.M)
-_SCORE = re.compile(
-    _EDGE + r"(?:groundedness_)?score[\s*_\"'`]*[:=]?[\s*_\"'`]*(-?\d+(?:[.,]\d+)?)\s*(%|/\s*\d+)?", re.I | re.M
-)
-_ISSUES = re.compile(_EDGE + r"issues[\s*_\"'`]*[:=]?[ \t*_]*", re.I | re.M)
-_BULLET = re.compile(r"^[\s*•\-–\"'\[\],]*(?:\d+[.)]\s+)?")
-_NONE: Final = frozenset({"", "none", "n/a", "no issues", "none found", "null", "no issue", "-", "]", "[]", "}"})
-
-
-def read_verdict(reply: str, *, cut_off: bool = False) -> Verdict:
-    """Out of GROUNDED, SCORE and ISSUES lines, in any order and dress (thoughts, fences, bold, JSON). Without a score, 1
-    or 0. `cut_off`: only the issues may be incomplete.
-
-    Raises ValueError where there is no verdict, two different ones, or one that its own score contradicts: nothing that
-    is unclear counts as grounded.
-    """
-    text = tidy(without_thought(reply))
-    text = _as_lines(text)
-    said = {found[1].lower() in ("yes", "true") for found in _SAYS.finditer(text)}
-    if len(said) != 1:
-        raise ValueError("the reply has no verdict" if not said else "the reply has two verdicts")
-    grounded = said.pop()
-    score = _score(text)
-    if score is None:
-        if cut_off:
-            raise ValueError("the verdict was cut off at the token limit")
-        score = 1.0 if grounded else 0.0
-    if grounded and score < CERTAIN:
-        raise ValueError(f"the reply says grounded with a score of {score:g}")
-    return Verdict(grounded, score, _model_issues(text))
-
-
-def _as_lines(text: str) -> str:
-    """A JSON object {"grounded", "score", "issues"} as the lines that were asked for; other text as it is."""
-    objects = (value for value in whole_values(text)[0] if isinstance(value, dict))
-    data = next((value for value in objects if any("grounded" in name.lower() for name in value)), None)
-    if data is None:
-        return text
-    data = storable_json(data)
-    fields = {str(name).lower().removeprefix("is_"): value for name, value in data.items()}
-    issues = fields.pop("issues", [])
-    lines = [f"{name}: {value}" for name, value in fields.items()]
-    listed = issues if isinstance(issues, list) else [issues]
-    return "\n".join([*lines, "ISSUES:", *(f"- {issue}" for issue in listed)])
-
-
-def _score(text: str) -> float | None:
-    """0..1; also `80 %`, `8/10`. Raises ValueError for what cannot be a score."""
-    found = _SCORE.search(text)
-    if not found:
-        return None
-    value, unit = float(found[1].replace(",", ".")), found[2]
-    if unit == "%":
-        value /= 100
-    elif unit:
-        of = float(unit.strip("/ "))
-        value = value / of if of else math.nan
-    if not 0 <= value <= 1:
-        raise ValueError(f"{found[0].strip()[:60]!r} is no score")
-    return value
-
-
-def _model_issues(text: str) -> tuple[str, ...]:
-    found = _ISSUES.search(text)
-    lines = text[found.end() :].splitlines() if found else []
-    issues = []
-    for line in lines:
-        if _SAYS.match(line) or _SCORE.match(line):
-            break
-        issue = _BULLET.sub("", line).strip(" \"',]}`")
-        if issue.casefold().rstrip(".") not in _NONE:
-            issues.append(issue[:ISSUE_CHARS])
-    return tuple(issues[:MODEL_ISSUES])

@@ -124,7 +124,8 @@ class SentenceEvidence:
     best two such places together. `exact`: words in the best single sentence. `missing`: content words that stand nowhere,
     counted. `speaker`: words about speaker or listener that the sources do not have. `numbers`, `names`: what of these
     stands nowhere in the sources, as spelled. `turned`: what the best sentence says the other way round, or "".
-    `commands`: operations on machines that no source speaks of.
+    `commands`: operations on machines that no source speaks of. `computed`: numbers that stand nowhere and follow from two
+    that do. `echo`: it says what a source orders a model to say.
     `words`: content words, counted. `best`: the sentences that were read closely, best first.
     """
 
@@ -139,6 +140,8 @@ class SentenceEvidence:
     turned: str
     commands: tuple[str, ...]
     best: tuple[SourceSentence, ...]
+    computed: tuple[str, ...] = ()
+    echo: bool = False
 
     @property
     def supporters(self) -> tuple[int, ...]:

@@ -96,7 +96,7 @@ def features(evidence: SentenceEvidence) -> tuple[float, ...]:
 
 def logit(evidence: SentenceEvidence) -> float:
     raw = INTERCEPT + sum(c * f for c, f in zip(COEFFICIENTS, features(evidence), strict=True))
-    if evidence.numbers or evidence.turned or evidence.commands:
+    if evidence.numbers or evidence.turned or evidence.commands or evidence.echo:
         return min(raw, CONTRADICTED)
     return min(raw, STRANGE) if evidence.names else raw
 

