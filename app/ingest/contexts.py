@@ -19,7 +19,9 @@ from app.domain.document import PreparedChunk, PreparedDocument
 from app.ingest.embedded import ChunkTexts, text_hash
 from app.language.fence import as_json
 from app.language.identify import by_words
+from app.language.links import Known
 from app.language.names import names_and_numbers
+from app.language.outbound import without_links
 from app.language.text import fold
 from app.language.tokens import content_words
 from app.prompts import Prompt, prompt
@@ -35,8 +37,6 @@ SUPPORTED: Final = 0.4
 have words such as "section" and "describes" besides; of refusals and instructions next to none stand there."""
 STEM: Final = 5
 """Letters by which inflected forms count as the same word."""
-_FORBIDDEN: Final = re.compile(r"://|\bwww\.|\]\(|[<>{}]|`")
-"""Links, markup and code: no sentence on a chunk needs them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _refused(sentence: str, told: str, most_chars: int) -> str | None:
         return "nothing to add"
     if len(sentence) > most_chars:
         return "too long"
-    if _FORBIDDEN.search(sentence):
+    if without_links(sentence, Known()) != sentence:
         return "link or markup"
     written, spoken = by_words(sentence), by_words(told)
     if written and spoken and written != spoken:

@@ -12,6 +12,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
+from app.language.links import Known
+from app.language.outbound import without_links
 from app.language.text import normalise
 from app.providers.protocols import WebResult
 
@@ -78,8 +80,9 @@ def _refusal(status: int) -> str:
 
 
 def _result(item: dict[str, Any]) -> WebResult | None:
-    """None for one without an excerpt, or with an address that nobody should follow."""
-    url, excerpt = _line(item.get("url"), URL_CHARS + 1), _line(item.get("content"), EXCERPT_CHARS)
+    """None for one without an excerpt, or with an address that nobody should follow. Addresses in its texts are left out: its own
+    is the one that an answer may have of it."""
+    url, excerpt = _line(item.get("url"), URL_CHARS + 1), _text(item.get("content"), EXCERPT_CHARS)
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -88,7 +91,11 @@ def _result(item: dict[str, Any]) -> WebResult | None:
     plain = parts.scheme in ("http", "https") and host and not parts.username and " " not in url
     if not plain or len(url) > URL_CHARS or not excerpt:
         return None
-    return WebResult(url, _line(item.get("title"), TITLE_CHARS) or str(host), excerpt)
+    return WebResult(url, _text(item.get("title"), TITLE_CHARS) or str(host), excerpt)
+
+
+def _text(value: Any, most: int) -> str:
+    return without_links(_line(value, most), Known())
 
 
 def _line(value: Any, most: int) -> str:

@@ -15,6 +15,11 @@ from app.providers.searxng import EXCERPT_CHARS, Searxng
 from tests.waiting import patience
 
 GOOD = {"url": "https://example.org/a", "title": "A page", "content": "Basalt is\n a rock."}
+LURE = {
+    "url": "https://example.org/lure",
+    "title": "Go",
+    "content": "See ![x](https://evil.example/?q=1) or https://evil.example.",
+}
 
 
 @pytest.fixture
@@ -51,6 +56,13 @@ async def test_only_what_can_be_quoted_is_taken(web: ScriptedSearxng) -> None:
         ("https://example.org/b", "example.org"),
     ]
     assert len(found[1].excerpt) == EXCERPT_CHARS
+
+
+async def test_addresses_in_texts_are_left_out(web: ScriptedSearxng) -> None:
+    web.results = [LURE]
+    [found] = await client(web).search("q")
+    assert found.url == LURE["url"]
+    assert "evil" not in found.excerpt
 
 
 @pytest.mark.parametrize(
