@@ -123,7 +123,8 @@ class Services:
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
         name = f"{name}:{self.settings.current.vector.precision}" if name == LOCAL_MODEL else name
-        await ensure_model(self.owner_dsn, name, await _dimensions(self.search_deps.embedders.get(name)))
+        dimensions = await _dimensions(self.search_deps.embedders.get(name))
+        await ensure_model(self.owner_dsn, name, dimensions, self.settings.current.vector)
         async with self.database.connection() as connection:
             found = await vectors.model(connection, name)
         if found is None:
@@ -148,7 +149,9 @@ class Services:
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
-                self.database, lambda: vector_ddl(self.owner_dsn), lambda: self.settings.current.vector
+                self.database,
+                lambda: vector_ddl(self.owner_dsn, self.settings.current.vector),
+                lambda: self.settings.current.vector,
             ),
             COMMUNITIES: refresh_communities(self.database, lambda: self.settings.current, self.chat_for),
             vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
@@ -172,7 +175,7 @@ async def open_services(
         stack.push_async_callback(embedders.close)
         name = embedding_model_name(settings.current)
         embedder = embedders.get(name)
-        await ensure_model(owner_dsn, name, await _dimensions(embedder))
+        await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
         database = await Database.open(environment.app_database_url or owner_dsn, max_size=pool_size)
         stack.push_async_callback(database.close)
         principal, model = await _identify(database, environment.tenant, name)

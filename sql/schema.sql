@@ -2822,6 +2822,60 @@ COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
 
 COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
 
+CREATE VIEW analyst.agent_rates AS
+ SELECT t.name AS tenant,
+    ((r.started_at AT TIME ZONE 'UTC'::text))::date AS day,
+    r.strategy,
+    count(*) AS runs,
+    (avg((((r.plan -> 'cgrag'::text) ->> 'passes_used'::text))::integer))::double precision AS avg_passes,
+    (avg(jsonb_array_length(((r.plan -> 'cgrag'::text) -> 'gaps_identified'::text))))::double precision AS avg_gaps,
+    ((sum(jsonb_array_length(((r.plan -> 'cgrag'::text) -> 'gaps_resolved'::text))))::double precision / (NULLIF(sum(jsonb_array_length(((r.plan -> 'cgrag'::text) -> 'gaps_identified'::text))), 0))::double precision) AS gap_resolution_rate,
+    (avg(s.steps))::double precision AS avg_steps,
+    (avg(s.calls))::double precision AS avg_tool_calls,
+    ((sum(s.failed))::double precision / (NULLIF(sum(s.calls), (0)::numeric))::double precision) AS tool_failure_rate,
+    (avg((((r.plan ->> 'budget_exceeded'::text) IS NOT NULL))::integer))::double precision AS budget_exceeded_rate,
+    avg(((r.timings_ms ->> 'total'::text))::double precision) AS avg_ms,
+    avg(((r.usage ->> 'calls'::text))::double precision) AS avg_model_calls
+   FROM ((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL ( SELECT NULLIF(count(DISTINCT step.place), 0) AS steps,
+            count(tool.value) AS calls,
+            count(tool.value) FILTER (WHERE ((tool.value ->> 'success'::text) = 'false'::text)) AS failed
+           FROM (jsonb_array_elements((r.plan -> 'agent_steps'::text)) WITH ORDINALITY step(value, place)
+             LEFT JOIN LATERAL jsonb_array_elements((step.value -> 'tools'::text)) tool(value) ON (true))) s)
+  WHERE ((r.kind = 'query'::text) AND (r.outcome = 'ok'::text) AND ((r.plan ? 'agent_steps'::text) OR (r.plan ? 'cgrag'::text)))
+  GROUP BY t.name, (((r.started_at AT TIME ZONE 'UTC'::text))::date), r.strategy;
+
+ALTER VIEW analyst.agent_rates OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.agent_rates IS 'What agents needed for their answers, by day and strategy: passes, gaps, steps, calls of tools and of models.';
+
+COMMENT ON COLUMN analyst.agent_rates.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.agent_rates.day IS 'Day on which the runs began (UTC).';
+
+COMMENT ON COLUMN analyst.agent_rates.strategy IS 'The strategy that answered.';
+
+COMMENT ON COLUMN analyst.agent_rates.runs IS 'Answered questions that the figures of this row are of; failed and cancelled ones have none.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_passes IS 'Mean number of answers that a run of the iterative strategy made of what it had read.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_gaps IS 'Mean number of things that such answers said were missing.';
+
+COMMENT ON COLUMN analyst.agent_rates.gap_resolution_rate IS 'Share of all these gaps for which something was found, 0 to 1; null where there was none.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_steps IS 'Mean number of steps of runs that took any.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_tool_calls IS 'Mean number of tools called.';
+
+COMMENT ON COLUMN analyst.agent_rates.tool_failure_rate IS 'Share of these calls that failed, 0 to 1; finding nothing for a gap counts.';
+
+COMMENT ON COLUMN analyst.agent_rates.budget_exceeded_rate IS 'Share of runs that a limit of the budget ended early.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_ms IS 'Mean time of a run, in milliseconds.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_model_calls IS 'Mean number of calls of the chat model, of runs with any.';
+
 CREATE VIEW analyst.agent_steps AS
  SELECT t.name AS tenant,
     r.id AS run_id,
@@ -2930,6 +2984,64 @@ COMMENT ON COLUMN analyst.agentic_rates.avg_rerank_delta IS 'Mean number of plac
 COMMENT ON COLUMN analyst.agentic_rates.avg_ms IS 'Mean time of a run, in milliseconds.';
 
 COMMENT ON COLUMN analyst.agentic_rates.avg_model_calls IS 'Mean number of calls of the chat model, of runs with any.';
+
+CREATE VIEW analyst.answer_sentences AS
+ SELECT t.name AS tenant,
+    r.id AS run_id,
+    r.started_at,
+    (s.n)::integer AS n,
+    substr((r.answer ->> 'text'::text), (((s.said ->> 'start'::text))::integer + 1), (((s.said ->> 'end'::text))::integer - ((s.said ->> 'start'::text))::integer)) AS sentence,
+    ((s.said ->> 'supported'::text))::boolean AS supported,
+    ((s.said ->> 'score'::text))::double precision AS score,
+    ARRAY( SELECT jsonb_array_elements_text((s.said -> 'problems'::text)) AS jsonb_array_elements_text) AS problems,
+    ((s.said ->> 'computed'::text))::integer AS computed,
+    (ARRAY( SELECT jsonb_array_elements_text((s.said -> 'passages'::text)) AS jsonb_array_elements_text))::uuid[] AS passage_ids,
+    (r.answer #>> '{grounding,layer}'::text[]) AS layer,
+    ((s.said ->> 'start'::text))::integer AS start,
+    ((s.said ->> 'end'::text))::integer AS "end",
+    (r.answer ? 'source_deleted_at'::text) AS source_deleted,
+    (EXISTS ( SELECT
+           FROM (jsonb_array_elements((r.answer -> 'citations'::text)) source(value)
+             JOIN rag.documents d ON (((d.tenant_id = r.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
+          WHERE (d.version > ((source.value ->> 'version'::text))::integer))) AS source_changed
+   FROM ((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL jsonb_array_elements((r.answer #> '{grounding,sentences}'::text[])) WITH ORDINALITY s(said, n))
+  WHERE (r.answer ? 'grounding'::text);
+
+ALTER VIEW analyst.answer_sentences OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.answer_sentences IS 'Sentences of answers that a model wrote and that claim something, one row each, with what the check found.';
+
+COMMENT ON COLUMN analyst.answer_sentences.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.answer_sentences.run_id IS 'The run (analyst.retrieval_runs).';
+
+COMMENT ON COLUMN analyst.answer_sentences.started_at IS 'When the run began. Partitions are days (UTC): a condition on this column makes queries fast.';
+
+COMMENT ON COLUMN analyst.answer_sentences.n IS 'Place among the sentences that were checked, from 1.';
+
+COMMENT ON COLUMN analyst.answer_sentences.sentence IS 'Its words; null when a document that the answer has words of was deleted since.';
+
+COMMENT ON COLUMN analyst.answer_sentences.supported IS 'Whether the sources support it; agrees with the verdict on the whole answer, at the time of the answer.';
+
+COMMENT ON COLUMN analyst.answer_sentences.score IS 'How probably they do, 0 to 1.';
+
+COMMENT ON COLUMN analyst.answer_sentences.problems IS 'What is not the sources'': number, name, turned (negated, or tied to another), command, echo (of an order in a source), reason (a model''s), unstated; empty where it is supported.';
+
+COMMENT ON COLUMN analyst.answer_sentences.computed IS 'How many of its numbers follow from two of the sources''.';
+
+COMMENT ON COLUMN analyst.answer_sentences.passage_ids IS 'Passages that support it best (analyst.passages), best first.';
+
+COMMENT ON COLUMN analyst.answer_sentences.layer IS 'Which layer decided on the whole answer: fast, model or sentences.';
+
+COMMENT ON COLUMN analyst.answer_sentences.start IS 'Where it begins in the answer, in characters from 0.';
+
+COMMENT ON COLUMN analyst.answer_sentences."end" IS 'Where it ends.';
+
+COMMENT ON COLUMN analyst.answer_sentences.source_deleted IS 'Whether a document that the answer has words of was deleted since.';
+
+COMMENT ON COLUMN analyst.answer_sentences.source_changed IS 'Whether the answer cites a document that has other content by now.';
 
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
@@ -4105,17 +4217,21 @@ CREATE VIEW analyst.messages AS
     (m.metadata -> 'sources'::text) AS sources,
     m.document_ids,
     ((m.metadata ->> 'confidence'::text))::double precision AS confidence,
-    ((m.metadata ->> 'grounded'::text))::boolean AS grounded,
+        CASE
+            WHEN ((NOT (m.metadata ? 'source_deleted_at'::text)) AND (NOT changed.source_changed)) THEN ((m.metadata ->> 'grounded'::text))::boolean
+            ELSE NULL::boolean
+        END AS grounded,
     (m.metadata ->> 'outcome'::text) AS outcome,
     (m.metadata #>> '{error,code}'::text[]) AS error,
     ((m.metadata ->> 'source_deleted_at'::text))::timestamp with time zone AS source_deleted_at,
     m.created_at,
-    (EXISTS ( SELECT
-           FROM (jsonb_array_elements((m.metadata -> 'sources'::text)) source(value)
-             JOIN rag.documents d ON (((d.tenant_id = m.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
-          WHERE (((source.value -> 'cited'::text))::boolean AND (d.version > ((source.value ->> 'version'::text))::integer)))) AS source_changed
-   FROM (rag.messages m
-     JOIN rag.tenants t ON ((t.id = m.tenant_id)));
+    changed.source_changed
+   FROM ((rag.messages m
+     JOIN rag.tenants t ON ((t.id = m.tenant_id)))
+     CROSS JOIN LATERAL ( SELECT (EXISTS ( SELECT
+                   FROM (jsonb_array_elements((m.metadata -> 'sources'::text)) source(value)
+                     JOIN rag.documents d ON (((d.tenant_id = m.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
+                  WHERE (((source.value -> 'cited'::text))::boolean AND (d.version > ((source.value ->> 'version'::text))::integer)))) AS source_changed) changed);
 
 ALTER VIEW analyst.messages OWNER TO cairn_views;
 
@@ -4141,7 +4257,7 @@ COMMENT ON COLUMN analyst.messages.document_ids IS 'Documents of the sources; so
 
 COMMENT ON COLUMN analyst.messages.confidence IS 'Confidence in an answer, 0 to 1; null for a question.';
 
-COMMENT ON COLUMN analyst.messages.grounded IS 'Whether the sources support an answer; null for a question and where that was not checked.';
+COMMENT ON COLUMN analyst.messages.grounded IS 'Whether the sources support an answer; null for a question, where that was not checked, and where a source is another or gone by now.';
 
 COMMENT ON COLUMN analyst.messages.outcome IS 'Of a question that got no answer: error or cancelled; null otherwise.';
 
@@ -4526,7 +4642,10 @@ CREATE VIEW analyst.retrieval_runs AS
     r.degraded,
     (r.answer ->> 'text'::text) AS answer,
     ((r.answer ->> 'confidence'::text))::double precision AS confidence,
-    ((r.answer ->> 'grounded'::text))::boolean AS grounded,
+        CASE
+            WHEN ((NOT (r.answer ? 'source_deleted_at'::text)) AND (NOT changed.source_changed)) THEN ((r.answer ->> 'grounded'::text))::boolean
+            ELSE NULL::boolean
+        END AS grounded,
     ((r.answer ->> 'groundedness_score'::text))::double precision AS groundedness_score,
     ((r.answer ->> 'source_deleted_at'::text))::timestamp with time zone AS source_deleted_at,
     r.document_ids,
@@ -4535,12 +4654,13 @@ CREATE VIEW analyst.retrieval_runs AS
     r.settings_revision,
     r.epochs,
     r.session_id,
-    (EXISTS ( SELECT
-           FROM (jsonb_array_elements((r.answer -> 'citations'::text)) source(value)
-             JOIN rag.documents d ON (((d.tenant_id = r.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
-          WHERE (d.version > ((source.value ->> 'version'::text))::integer))) AS source_changed
-   FROM (rag.runs r
-     JOIN rag.tenants t ON ((t.id = r.tenant_id)));
+    changed.source_changed
+   FROM ((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL ( SELECT (EXISTS ( SELECT
+                   FROM (jsonb_array_elements((r.answer -> 'citations'::text)) source(value)
+                     JOIN rag.documents d ON (((d.tenant_id = r.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
+                  WHERE (d.version > ((source.value ->> 'version'::text))::integer))) AS source_changed) changed);
 
 ALTER VIEW analyst.retrieval_runs OWNER TO cairn_views;
 
@@ -4560,7 +4680,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.question IS 'What was asked.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.strategy IS 'How the question was answered; null for a plain search.';
 
-COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error or cancelled.';
+COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error, cancelled; running while it is under way, and of a process that died until the next upkeep.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.error IS 'Why it failed; null otherwise.';
 
@@ -4578,7 +4698,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.answer IS 'Text of the answer; null for
 
 COMMENT ON COLUMN analyst.retrieval_runs.confidence IS 'Confidence in the answer, 0 to 1; null for a search.';
 
-COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources support the answer; null where that was not checked.';
+COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources support the answer; null where that was not checked, or a source is another or gone by now.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.groundedness_score IS 'How far the sources support the answer, 0 to 1; null where that was not checked.';
 
@@ -6926,9 +7046,13 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenants TO cairn_definer;
 GRANT SELECT ON TABLE rag.tenants TO cairn_views;
 GRANT SELECT ON TABLE rag.tenants TO cairn_app;
 
+GRANT SELECT ON TABLE analyst.agent_rates TO cairn_analyst;
+
 GRANT SELECT ON TABLE analyst.agent_steps TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.agentic_rates TO cairn_analyst;
+
+GRANT SELECT ON TABLE analyst.answer_sentences TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;

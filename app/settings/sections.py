@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from app.extensions import Group, declared
@@ -167,10 +167,20 @@ class VectorSettings(SettingsSection):
     )
     candidates: int = Field(150, ge=20, le=1000, description="Chunks that the vector leg fetches at least.")
     ef_search: int = Field(80, ge=10, le=1000, description="HNSW search breadth (hnsw.ef_search).")
+    m: int = Field(16, ge=2, le=100, description="HNSW neighbours of a vector, of indexes built from now on.")
+    ef_construction: int = Field(
+        128, ge=4, le=1000, description="HNSW breadth while building, at least 2 m; of indexes built from now on."
+    )
     max_scan_tuples: int = Field(20000, ge=1000, description="Bound of the iterative scan (hnsw.max_scan_tuples).")
     precision: Literal["int8", "fp32"] = Field("int8", description="Arithmetic of the local ONNX model.")
     recall_sample: int = Field(50, ge=1, le=1000, description="Stored vectors that a recall check looks for.")
     min_recall: float = Field(0.95, ge=0, le=1, description="A recall check below it is a warning in the log.")
+
+    @model_validator(mode="after")
+    def _build_broadly(self) -> Self:
+        if self.ef_construction < 2 * self.m:
+            raise ValueError(f"efConstruction is at least 2 m, here {2 * self.m}: pgvector builds no index otherwise")
+        return self
 
 
 class LexicalSettings(SettingsSection):

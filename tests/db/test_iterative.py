@@ -13,6 +13,7 @@ from app.domain.event import Event, Progress
 from app.errors import NotFoundError
 from app.service.documents import delete_document, list_documents
 from app.service.qa import delete_session
+from app.service.search import get_trace
 from app.wiring import Services
 from tests.db.runs import answer, change, events_of, fill
 
@@ -92,6 +93,28 @@ async def test_what_is_missing_is_fetched_for_the_next_pass(
     assert passes[0].message == "Retrieving additional context…"
     assert made.grounded is not None
     assert made.route["protocol"] == protocol
+
+
+async def test_analysts_see_passes_and_the_share_of_gaps_that_was_resolved(
+    services: Services, talking: Talking, owner: Any
+) -> None:
+    change(services, "answer", retrieved=1)
+    change(services, "rag", top_k=1)
+    talking.reset(iterate=["ANSWER:\nUnclear [1].\n\nMISSING:\n- query_users in app/store.py", LAST])
+    await iterative(services, "What colour are bananas?")
+    talking.reset(iterate=["ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- frobnicate in app/nowhere.py"])
+    await iterative(services)
+    talking.reset(iterate=[LAST])
+    made, _, _ = await iterative(services)
+    await get_trace(services, made.run_id)
+    row = dict(await owner.fetchrow("SELECT * FROM analyst.agent_rates"))
+    assert (row["strategy"], row["runs"]) == ("iterative", 3)
+    assert row["avg_passes"] == pytest.approx((2 + 2 + 1) / 3)
+    assert row["avg_gaps"] == pytest.approx(2 / 3)
+    assert row["gap_resolution_rate"] == pytest.approx(1 / 2)
+    assert (row["avg_steps"], row["avg_tool_calls"]) == (1, pytest.approx(2 / 3))
+    assert row["tool_failure_rate"] == pytest.approx(1 / 2)
+    assert row["avg_model_calls"] >= 1
 
 
 async def test_a_gap_that_does_not_exist_is_looked_for_once(services: Services, talking: Talking) -> None:
