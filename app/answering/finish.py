@@ -341,9 +341,9 @@ def _grounding(answer: Answer, grounding: Grounding) -> dict[str, Any]:
 
 
 def _citation(citation: Citation) -> dict[str, Any]:
-    if citation.url is not None:
-        return {"n": citation.n, "url": citation.url}
+    web = {} if citation.url is None else {"url": citation.url}
     return {
+        **web,
         "n": citation.n,
         "document_id": str(citation.document_id),
         "passage_id": str(citation.passage_id),

@@ -65,9 +65,11 @@ class Searxng:
         """Results that can be quoted, each address once."""
         try:
             listed = json.loads(body)["results"]
-            found = [_result(item) for item in listed if isinstance(item, dict)]
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise ProviderResponseError("SearXNG: the reply is no list of results in JSON") from None
+            listed = None
+        if not isinstance(listed, list):
+            raise ProviderResponseError("SearXNG: the reply is no list of results in JSON")
+        found = [_result(item) for item in listed if isinstance(item, dict)]
         unique = {one.url: one for one in reversed([one for one in found if one is not None])}
         return list(reversed(unique.values()))[: self._results]
 

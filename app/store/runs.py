@@ -112,7 +112,7 @@ async def source_changed(connection: Any, principal: Principal, run_id: UUID) ->
     """Whether the answer of the run cites text of an earlier version of a document; by its trace or its last event."""
     traced = await connection.fetchval(SQL["citations"], principal.tenant_id, run_id)
     if traced is not None:
-        cited = {UUID(one["document_id"]): int(one["version"]) for one in traced if "document_id" in one}
+        cited = {UUID(one["document_id"]): int(one["version"]) for one in traced}
     else:
         data = await connection.fetchval(SQL["last_answer"], principal.tenant_id, run_id)
         event = data and event_from_text("Answered", data, terminal=True)
