@@ -2920,6 +2920,64 @@ COMMENT ON COLUMN analyst.agentic_rates.avg_ms IS 'Mean time of a run, in millis
 
 COMMENT ON COLUMN analyst.agentic_rates.avg_model_calls IS 'Mean number of calls of the chat model, of runs with any.';
 
+CREATE VIEW analyst.answer_sentences AS
+ SELECT t.name AS tenant,
+    r.id AS run_id,
+    r.started_at,
+    (s.n)::integer AS n,
+    substr((r.answer ->> 'text'::text), (((s.said ->> 'start'::text))::integer + 1), (((s.said ->> 'end'::text))::integer - ((s.said ->> 'start'::text))::integer)) AS sentence,
+    ((s.said ->> 'supported'::text))::boolean AS supported,
+    ((s.said ->> 'score'::text))::double precision AS score,
+    ARRAY( SELECT jsonb_array_elements_text((s.said -> 'problems'::text)) AS jsonb_array_elements_text) AS problems,
+    ((s.said ->> 'computed'::text))::integer AS computed,
+    (ARRAY( SELECT jsonb_array_elements_text((s.said -> 'passages'::text)) AS jsonb_array_elements_text))::uuid[] AS passage_ids,
+    (r.answer #>> '{grounding,layer}'::text[]) AS layer,
+    ((s.said ->> 'start'::text))::integer AS start,
+    ((s.said ->> 'end'::text))::integer AS "end",
+    (r.answer ? 'source_deleted_at'::text) AS source_deleted,
+    (EXISTS ( SELECT
+           FROM (jsonb_array_elements((r.answer -> 'citations'::text)) source(value)
+             JOIN rag.documents d ON (((d.tenant_id = r.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
+          WHERE (d.version > ((source.value ->> 'version'::text))::integer))) AS source_changed
+   FROM ((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL jsonb_array_elements((r.answer #> '{grounding,sentences}'::text[])) WITH ORDINALITY s(said, n))
+  WHERE (r.answer ? 'grounding'::text);
+
+ALTER VIEW analyst.answer_sentences OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.answer_sentences IS 'Sentences of answers that a model wrote and that claim something, one row each, with what the check found.';
+
+COMMENT ON COLUMN analyst.answer_sentences.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.answer_sentences.run_id IS 'The run (analyst.retrieval_runs).';
+
+COMMENT ON COLUMN analyst.answer_sentences.started_at IS 'When the run began. Partitions are days (UTC): a condition on this column makes queries fast.';
+
+COMMENT ON COLUMN analyst.answer_sentences.n IS 'Place among the sentences that were checked, from 1.';
+
+COMMENT ON COLUMN analyst.answer_sentences.sentence IS 'Its words; null when a document that the answer has words of was deleted since.';
+
+COMMENT ON COLUMN analyst.answer_sentences.supported IS 'Whether the sources support it; agrees with the verdict on the whole answer, at the time of the answer.';
+
+COMMENT ON COLUMN analyst.answer_sentences.score IS 'How probably they do, 0 to 1.';
+
+COMMENT ON COLUMN analyst.answer_sentences.problems IS 'What is not the sources'': number, name, turned (negated, or tied to another), command, echo (of an order in a source), reason (a model''s), unstated; empty where it is supported.';
+
+COMMENT ON COLUMN analyst.answer_sentences.computed IS 'How many of its numbers follow from two of the sources''.';
+
+COMMENT ON COLUMN analyst.answer_sentences.passage_ids IS 'Passages that support it best (analyst.passages), best first.';
+
+COMMENT ON COLUMN analyst.answer_sentences.layer IS 'Which layer decided on the whole answer: fast, model or sentences.';
+
+COMMENT ON COLUMN analyst.answer_sentences.start IS 'Where it begins in the answer, in characters from 0.';
+
+COMMENT ON COLUMN analyst.answer_sentences."end" IS 'Where it ends.';
+
+COMMENT ON COLUMN analyst.answer_sentences.source_deleted IS 'Whether a document that the answer has words of was deleted since.';
+
+COMMENT ON COLUMN analyst.answer_sentences.source_changed IS 'Whether the answer cites a document that has other content by now.';
+
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -4094,17 +4152,21 @@ CREATE VIEW analyst.messages AS
     (m.metadata -> 'sources'::text) AS sources,
     m.document_ids,
     ((m.metadata ->> 'confidence'::text))::double precision AS confidence,
-    ((m.metadata ->> 'grounded'::text))::boolean AS grounded,
+        CASE
+            WHEN ((NOT (m.metadata ? 'source_deleted_at'::text)) AND (NOT changed.source_changed)) THEN ((m.metadata ->> 'grounded'::text))::boolean
+            ELSE NULL::boolean
+        END AS grounded,
     (m.metadata ->> 'outcome'::text) AS outcome,
     (m.metadata #>> '{error,code}'::text[]) AS error,
     ((m.metadata ->> 'source_deleted_at'::text))::timestamp with time zone AS source_deleted_at,
     m.created_at,
-    (EXISTS ( SELECT
-           FROM (jsonb_array_elements((m.metadata -> 'sources'::text)) source(value)
-             JOIN rag.documents d ON (((d.tenant_id = m.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
-          WHERE (((source.value -> 'cited'::text))::boolean AND (d.version > ((source.value ->> 'version'::text))::integer)))) AS source_changed
-   FROM (rag.messages m
-     JOIN rag.tenants t ON ((t.id = m.tenant_id)));
+    changed.source_changed
+   FROM ((rag.messages m
+     JOIN rag.tenants t ON ((t.id = m.tenant_id)))
+     CROSS JOIN LATERAL ( SELECT (EXISTS ( SELECT
+                   FROM (jsonb_array_elements((m.metadata -> 'sources'::text)) source(value)
+                     JOIN rag.documents d ON (((d.tenant_id = m.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
+                  WHERE (((source.value -> 'cited'::text))::boolean AND (d.version > ((source.value ->> 'version'::text))::integer)))) AS source_changed) changed);
 
 ALTER VIEW analyst.messages OWNER TO cairn_views;
 
@@ -4130,7 +4192,7 @@ COMMENT ON COLUMN analyst.messages.document_ids IS 'Documents of the sources; so
 
 COMMENT ON COLUMN analyst.messages.confidence IS 'Confidence in an answer, 0 to 1; null for a question.';
 
-COMMENT ON COLUMN analyst.messages.grounded IS 'Whether the sources support an answer; null for a question and where that was not checked.';
+COMMENT ON COLUMN analyst.messages.grounded IS 'Whether the sources support an answer; null for a question, where that was not checked, and where a source is another or gone by now.';
 
 COMMENT ON COLUMN analyst.messages.outcome IS 'Of a question that got no answer: error or cancelled; null otherwise.';
 
@@ -4515,7 +4577,10 @@ CREATE VIEW analyst.retrieval_runs AS
     r.degraded,
     (r.answer ->> 'text'::text) AS answer,
     ((r.answer ->> 'confidence'::text))::double precision AS confidence,
-    ((r.answer ->> 'grounded'::text))::boolean AS grounded,
+        CASE
+            WHEN ((NOT (r.answer ? 'source_deleted_at'::text)) AND (NOT changed.source_changed)) THEN ((r.answer ->> 'grounded'::text))::boolean
+            ELSE NULL::boolean
+        END AS grounded,
     ((r.answer ->> 'groundedness_score'::text))::double precision AS groundedness_score,
     ((r.answer ->> 'source_deleted_at'::text))::timestamp with time zone AS source_deleted_at,
     r.document_ids,
@@ -4524,12 +4589,13 @@ CREATE VIEW analyst.retrieval_runs AS
     r.settings_revision,
     r.epochs,
     r.session_id,
-    (EXISTS ( SELECT
-           FROM (jsonb_array_elements((r.answer -> 'citations'::text)) source(value)
-             JOIN rag.documents d ON (((d.tenant_id = r.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
-          WHERE (d.version > ((source.value ->> 'version'::text))::integer))) AS source_changed
-   FROM (rag.runs r
-     JOIN rag.tenants t ON ((t.id = r.tenant_id)));
+    changed.source_changed
+   FROM ((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL ( SELECT (EXISTS ( SELECT
+                   FROM (jsonb_array_elements((r.answer -> 'citations'::text)) source(value)
+                     JOIN rag.documents d ON (((d.tenant_id = r.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
+                  WHERE (d.version > ((source.value ->> 'version'::text))::integer))) AS source_changed) changed);
 
 ALTER VIEW analyst.retrieval_runs OWNER TO cairn_views;
 
@@ -4549,7 +4615,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.question IS 'What was asked.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.strategy IS 'How the question was answered; null for a plain search.';
 
-COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error or cancelled.';
+COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error, cancelled; running while it is under way, and of a process that died until the next upkeep.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.error IS 'Why it failed; null otherwise.';
 
@@ -4567,7 +4633,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.answer IS 'Text of the answer; null for
 
 COMMENT ON COLUMN analyst.retrieval_runs.confidence IS 'Confidence in the answer, 0 to 1; null for a search.';
 
-COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources support the answer; null where that was not checked.';
+COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources support the answer; null where that was not checked, or a source is another or gone by now.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.groundedness_score IS 'How far the sources support the answer, 0 to 1; null where that was not checked.';
 
@@ -6845,6 +6911,8 @@ GRANT SELECT ON TABLE analyst.agent_rates TO cairn_analyst;
 GRANT SELECT ON TABLE analyst.agent_steps TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.agentic_rates TO cairn_analyst;
+
+GRANT SELECT ON TABLE analyst.answer_sentences TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;

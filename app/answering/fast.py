@@ -18,7 +18,7 @@ async def fast(run: Run) -> Outcome:
     """Raises CairnError."""
     if run.route.strategy == "enhanced" and run.plan.subquestions:
         parts = len(run.plan.subquestions)
-        run.emit(Progress("decompose", 20, f"The question has {counted(parts, 'part')}", {"parts": parts}))
+        run.emit(Progress("decompose", 20, f"The question has {counted(parts, 'part')}", numbers={"parts": parts}))
     run.emit(searching([run.plan.text]))
     found = await gather(run)
     if found.visible == 0:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from app.answer.confidence import decide
+from app.answering.check import CHECKED_WHOLE
 from app.answering.choose import Route
 from app.answering.context import DoneSearch, Outcome, Record, Run
 from app.answering.drawn import drawn_on
@@ -168,9 +169,9 @@ def _understood(plan: QueryPlan) -> Mapping[str, Any]:
 
 
 def run_trace(
-    record: Record, terminal: Event, *, tenant_id: int, started_at: datetime, settings_revision: str
+    record: Record, terminal: Event | None, *, tenant_id: int, started_at: datetime, settings_revision: str
 ) -> RunTrace:
-    """The trace of a run, however far it got, with its terminal event.
+    """The trace of a run, however far it got, with its terminal event; None: it is under way.
 
     A run may search several times. Its first search has the legs vector, lexical and fused; those of the n-th are named
     vector#n, lexical#n and fused#n, and `plan.searches[n - 1]` says what was searched and why. `merged` is the list that was
@@ -191,7 +192,7 @@ def run_trace(
         collections=(question.collection,),
         question=question.text,
         settings_revision=settings_revision,
-        outcome="ok" if answer else "error" if isinstance(terminal, Failed) else "cancelled",
+        outcome=_outcome(terminal),
         strategy=record.route.strategy if record.route else None,
         plan=_shown_plan(record, answer),
         timings_ms=answer.timings_ms if answer else stage_timings(record),
@@ -206,6 +207,17 @@ def run_trace(
         legs=_legs(searches, record.merged),
         session_id=question.session_id,
     )
+
+
+def _outcome(terminal: Event | None) -> Literal["ok", "error", "cancelled", "running"]:
+    match terminal:
+        case None:
+            return "running"
+        case Answered():
+            return "ok"
+        case Failed():
+            return "error"
+    return "cancelled"
 
 
 def _usage(record: Record) -> dict[str, Any]:
@@ -302,6 +314,28 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "groundedness_score": answer.groundedness_score,
         "insufficiencies": list(answer.insufficiencies),
         "coverage": asdict(answer.coverage),
+        **({"grounding": _grounding(answer, answer.grounding)} if answer.grounding else {}),
+    }
+
+
+def _grounding(answer: Answer, grounding: Grounding) -> dict[str, Any]:
+    """The check sentence by sentence, without words: those of an issue may be a document's. Sources are passages by id, where the
+    answer was held against all that it names."""
+    ids = [str(one.passage_id) for one in answer.sources] if len(answer.sources) <= CHECKED_WHOLE else []
+    return {
+        "layer": grounding.layer,
+        "sentences": [
+            {
+                "start": one.start,
+                "end": one.end,
+                "score": one.score,
+                "supported": one.supported,
+                "problems": list(one.kinds),
+                "computed": len(one.computed),
+                "passages": [ids[n - 1] for n in one.sources if n <= len(ids)],
+            }
+            for one in grounding.sentences
+        ],
     }
 
 

@@ -226,7 +226,7 @@ def _frame(request: HTTPConnection, event: Event) -> Frame:
         case RunStarted():
             return Frame("run", {"run_id": str(event.run_id), "strategy": event.strategy})
         case Progress():
-            said = {"message": event.message, "detail": dict(event.detail)}
+            said = {"message": event.message, "numbers": dict(event.numbers), "detail": dict(event.detail)}
             told = {name: value for name, value in said.items() if value}
             return Frame("progress", {"step": event.step, "percent": event.percent, **told})
         case SourcesFound():

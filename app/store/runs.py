@@ -29,7 +29,7 @@ from app.domain.event import (
 from app.domain.principal import Principal
 from app.domain.question import Question
 from app.errors import CairnError, RunLostError, TextDeletedError
-from app.store import documents
+from app.store import documents, traces
 
 SQL = load_queries("runs")
 PAGE = 200
@@ -126,7 +126,7 @@ async def request_cancel(connection: Any, principal: Principal, run_id: UUID) ->
 
 async def bury(connection: Any, principal: Principal, run_id: UUID | None = None) -> None:
     """End a run, or all of the tenant, whose process died: as failed, with a last event that says so."""
-    await connection.execute(SQL["bury"], principal.tenant_id, run_id, *event_to_text(LOST))
+    await connection.execute(SQL["bury"], principal.tenant_id, run_id, *event_to_text(LOST), traces.LOST)
 
 
 async def find_run(

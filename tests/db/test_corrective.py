@@ -267,6 +267,10 @@ async def test_strict_and_lenient_are_different_measures(
 # --- toggles ------------------------------------------------------------------------------------------------------------
 
 
+OWN_WORDS = "Employees may take thirty days of leave in the course of a year [1]."
+"""True, and not so near to the source that words alone decide."""
+
+
 @pytest.mark.parametrize(
     ("key", "purposes", "steps"),
     [
@@ -279,7 +283,7 @@ async def test_strict_and_lenient_are_different_measures(
 async def test_each_step_is_a_toggle(
     services: Services, talking: Talking, key: str, purposes: list[str], steps: set[str]
 ) -> None:
-    said: dict[str, Any] = {"generate": [FALSE], "ground": [GROUNDED]}
+    said: dict[str, Any] = {"generate": [OWN_WORDS], "ground": [GROUNDED]}
     talking.reset(**said)
     _, before, _ = await corrected(services)
     assert steps <= set(before)
@@ -289,7 +293,7 @@ async def test_each_step_is_a_toggle(
     made, after, _ = await corrected(services)
     assert set(before) - set(after) == steps
     assert not any(talking.heard[purpose] for purpose in purposes)
-    assert made.answer == FALSE
+    assert made.answer == OWN_WORDS
     assert made.degraded == ()
 
 

@@ -113,7 +113,7 @@ class Corrective:
             return False
         relevant = len(self.rounds.relevant)
         self.run.emit(
-            Progress("rerank", 70, f"Ordering {counted(relevant, 'relevant passage')}", {"passages": relevant})
+            Progress("rerank", 70, f"Ordering {counted(relevant, 'relevant passage')}", numbers={"passages": relevant})
         )
         material = await _material(self.run, self.rounds, self.answers)
         await _answer(self.run, material, self.answers)

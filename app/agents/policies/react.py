@@ -162,7 +162,11 @@ class React:
             self.hint = prompt_part("react", "failed", failure=failure)
             return True
         found = sum(len(one.passages) for one in results)
-        run.emit(Progress("observing", self._percent(step), f"Found {counted(found, 'passage')}", {"passages": found}))
+        run.emit(
+            Progress(
+                "observing", self._percent(step), f"Found {counted(found, 'passage')}", numbers={"passages": found}
+            )
+        )
         notebook.gather(decision.calls, results)
         if toolbox.repeated >= MOST_REPEATED:
             run.record.degraded.append("react: the agent repeated itself and was stopped")
@@ -170,7 +174,7 @@ class React:
         if step < self.most_steps:
             gathered = len(notebook.gathered)
             said = f"Considering whether this is enough: {counted(gathered, 'passage')}"
-            run.emit(Progress("reflecting", self._percent(step), said, {"passages": gathered}))
+            run.emit(Progress("reflecting", self._percent(step), said, numbers={"passages": gathered}))
             notebook.reflection_concluded = await self._reflect()
         return not notebook.reflection_concluded
 
