@@ -27,7 +27,7 @@ from app.domain.question import Question, Turn
 from app.domain.trace import LegTrace
 from app.memory.recall import window
 from app.providers.metered import MeteredChat
-from app.providers.protocols import ChatModel, Embedder
+from app.providers.protocols import ChatModel, Embedder, WebSearch
 from app.query.exemplars import Exemplars
 from app.retrieve.plan import default_legs
 from app.settings import Settings
@@ -45,7 +45,7 @@ Report = Callable[[StepEvent], None]
 @dataclass(frozen=True, slots=True)
 class Deps:
     """What runs are made with, for one caller and one state of the settings. Without `chat` answers are extracted;
-    `router` recognises intents that rules do not, None where no model is to."""
+    `router` recognises intents that rules do not, `web` is asked where the documents have nothing; None where that is off."""
 
     searcher: Searcher
     library: Library
@@ -55,6 +55,7 @@ class Deps:
     settings: Settings
     strategies: Mapping[str, Strategy]
     router: ChatModel | None = None
+    web: WebSearch | None = None
 
 
 @dataclass(frozen=True, slots=True)

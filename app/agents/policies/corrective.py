@@ -9,7 +9,8 @@ good enough, another query is made of what was found, and it is looked for again
 
 Each step is a toggle in `rag.agenticRetrieval`. Without a chat model the parts are those that rules find, passages are graded
 by scores, queries are rewritten by rules, and the answer is quoted. Of several answers only the first is streamed; the best
-one is given, with what its sources do not support.
+one is given, with what its sources do not support. Where nothing is relevant to the end, a web search may be asked
+(app/answering/web.py), if the settings name one.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from app.answering.draft import (
 from app.answering.fast import answer_empty
 from app.answering.gather import widen
 from app.answering.progress import counted, reading
+from app.answering.web import answer_from_web
 from app.domain.answer import coverage_of
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
@@ -57,6 +59,8 @@ async def corrective(run: Run) -> Outcome:
     if not policy.answers.count:  # the budget ended before there was enough
         await policy.answer()
     outcome = await _outcome(run, policy.rounds, policy.answers)
+    if run.deps.web is not None and not policy.rounds.relevant and not outcome.draft.found:
+        outcome = await answer_from_web(run, outcome)
     if not run.record.streamed:
         run.emit(Token(outcome.draft.text))
     return outcome
