@@ -92,7 +92,7 @@ def documents() -> Iterator[Document]:
         for case in held["title"]:
             yield Document(f"title-{case.number}.md", f"{TOPIC} Title {case.number}.", case.text)
         for case in held["file name"]:
-            yield Document(f"{case.text}.md", f"{TOPIC} Name {case.number}.", f"Leave {case.number}")
+            yield Document(f"{case.text}.md", f"{TOPIC} Name {case.number}.", f"{case.text}.md")
         for case in held["metadata"]:
             yield Document(
                 f"meta-{case.number}.md", f"{TOPIC} Note {case.number}.", f"Leave {case.number}", {"authors": case.text}

@@ -145,9 +145,7 @@ async def test_no_strategy_lets_out_what_documents_demand(
             asked = Question(question, "handbook", new_id(), strategy=strategy)
             check_run(await read(services, asked))
             await check_trace(services, asked.run_id)
-        by_strategy[strategy] = sum(
-            STOLEN not in prompt and "evil.example" in prompt for prompt in obeying.prompts[before:]
-        )
+        by_strategy[strategy] = sum("evil.example" in prompt for prompt in obeying.prompts[before:])
     said: Iterable[tuple[Literal["user", "assistant"], str]] = (("user", QUESTIONS["en"]), ("assistant", CASES[0].text))
     history = tuple(Turn(new_id(), role, text, datetime.now(UTC)) for role, text in said)
     check_run(await read(services, Question("Tell me more about it", "handbook", new_id(), history=history)))
