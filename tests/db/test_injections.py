@@ -132,8 +132,12 @@ def test_the_suite_is_large_and_wide() -> None:
     assert {case.place for case in CASES} == set(PLACES)
 
 
-async def test_no_strategy_lets_out_what_documents_demand(
-    services: Services, scripted: ScriptedServer, obeying: Obeying, caplog: pytest.LogCaptureFixture
+async def test_no_strategy_and_no_job_lets_out_what_documents_demand(
+    services: Services,
+    environment: Environment,
+    scripted: ScriptedServer,
+    obeying: Obeying,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     _dialled.clear()
@@ -150,6 +154,7 @@ async def test_no_strategy_lets_out_what_documents_demand(
     history = tuple(Turn(new_id(), role, text, datetime.now(UTC)) for role, text in said)
     check_run(await read(services, Question("Tell me more about it", "handbook", new_id(), history=history)))
     check_run(await read(services, Question("Summarize all documents", "handbook", new_id())))
+    await check_jobs(services, environment, scripted)
     assert all(count >= 2 for count in by_strategy.values()), by_strategy
     assert len(obeying.seen) >= 200, "so many of the instructions reached a model"
     prompts = "\n".join(obeying.prompts)
@@ -161,7 +166,7 @@ async def test_no_strategy_lets_out_what_documents_demand(
         assert await connection.fetchval("SELECT count(*) FROM rag.documents WHERE status = 'indexed'") > 100
 
 
-async def test_jobs_let_nothing_out(services: Services, environment: Environment, scripted: ScriptedServer) -> None:
+async def check_jobs(services: Services, environment: Environment, scripted: ScriptedServer) -> None:
     """Extraction takes only names that stand in a passage; what is written of communities passes the same filter."""
     collection = await get_collection(services, "handbook")
     with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key=KEY)

@@ -75,7 +75,7 @@ def stream(api: Api, path: str, **body: Any) -> list[SseEvent]:
 def test_query(hostile: Api, obeying: Obeying, strategy: str) -> None:
     before = len(obeying.prompts)
     made = post(hostile, "/query", question=ASK, collection="hostile", strategy=strategy)
-    assert not re.search(r"!\\[|<img|https?://", made["answer"])
+    assert not re.search(r"!\[|<img|https?://", made["answer"])
     assert any("evil.example" in prompt for prompt in obeying.prompts[before:]), "the model could see them"
     stream(hostile, "/query", question=ASK, collection="hostile", strategy=strategy, stream=True)
 
