@@ -18,7 +18,7 @@ from app.memory.sources import sources_of
 
 SOURCE_EXAMPLE = {
     "filename": "guides/leave.md", "chunk_id": ID_EXAMPLE, "relevance_score": 0.89,
-    "content_preview": "Employees have 30 days of leave per year.", "page": None,
+    "content_preview": "Employees have 30 days of leave per year.", "page": None, "url": None,
 }  # fmt: skip
 
 
@@ -32,6 +32,7 @@ class ChatSource(BaseModel):
     relevance_score: float
     content_preview: str = Field(description="At most 200 characters, from the cited sentence on.")
     page: int | None
+    url: str | None = Field(None, description="Of a web page, outside the documents; `filename` is the same then.")
 
 
 def chat_source(source: SourceRef) -> ChatSource:
@@ -42,6 +43,7 @@ def chat_source(source: SourceRef) -> ChatSource:
         relevance_score=source.score,
         content_preview=source.preview,
         page=source.page,
+        url=source.url,
     )
 
 

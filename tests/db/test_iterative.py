@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
+import asyncpg
 import pytest
 from scripted_server import Reply, ScriptedServer
 from talking import Talking
@@ -37,6 +39,13 @@ FILES = {"app/auth.py": AUTH, "app/store.py": STORE, "notes.md": "# Bananas\n\nB
 ASK = "How does verify_user in app/auth.py find the user?"
 FIRST = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- load_user in app/store.py"
 LAST = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\nNONE"
+
+
+@pytest.fixture
+async def owner(database: str) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(database)
+    yield connection
+    await connection.close()
 
 
 @pytest.fixture
@@ -255,6 +264,7 @@ async def test_not_found_dies_with_the_epoch(services: Services, talking: Talkin
     _, cgrag, _ = await iterative(services, context_session="s1")
     assert cgrag["passes_used"] == 1, "all that is missing is known to be missing"
     await fill(services, {"app/new.py": "def frobnicate(x):\n    return x\n"}, "code")
+    talking.reset(iterate=[gap, LAST])
     _, cgrag, _ = await iterative(services, context_session="s1")
     assert cgrag["gaps_resolved"] == ["frobnicate in app/new.py"]
 
