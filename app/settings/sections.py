@@ -338,6 +338,13 @@ class AnswerSettings(SettingsSection):
         le=100,
         description="Passages retrieved for a question, of which rag.topK are read; enhanced x 1.5.",
     )
+    simple_share: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Of a simple question that nothing reranks a model reads what scores at least this share of the best "
+        "passage, and the best two in any case; 0: all of rag.topK, 1: two.",
+    )
     max_context_tokens: int = Field(6000, ge=200, description="Token budget of the context (4K to 8K).")
     summary_tokens: int = Field(
         48_000, ge=1000, description="Tokens of passages that a summary reads; of more, an even selection."
@@ -410,7 +417,9 @@ class AgentSettings(SettingsSection):
     rerank_by_model: bool = Field(
         False, description="Whether a chat model may rerank what react, planned and iterative search for."
     )
-    call_seconds: float = Field(60, gt=0, description="Longest the model may think about one step.")
+    call_seconds: float = Field(
+        60, gt=0, description="Longest the model may think about one step, or plan, within agents.seconds."
+    )
     reflect_seconds: float = Field(30, gt=0, description="Longest a reflection may take.")
     max_steps: int = Field(7, ge=1, le=50, description="Steps of react; then it must conclude.")
     temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature of a step.")
@@ -431,8 +440,6 @@ class PlannedSettings(SettingsSection):
     )
     citation_chars: int = Field(2000, ge=200, description="Characters of each (MAX_CITATION_TEXT_FOR_LLM).")
     question_chars: int = Field(1000, ge=1, description="Longest question of /api/agent (MAX_QUESTION_LENGTH).")
-    plan_seconds: float = Field(300, gt=0, description="Longest the model may plan; agents.seconds limits the run.")
-    call_seconds: float = Field(600, gt=0, description="Longest it may think about one action.")
 
 
 class IterativeSettings(SettingsSection):

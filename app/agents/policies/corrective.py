@@ -21,7 +21,7 @@ from typing import Final
 
 from app.agents.loop import work
 from app.agents.rounds import Rounds
-from app.answer.context import Context, assemble
+from app.answer.context import Context, assemble_with_graph
 from app.answer.extract import not_found
 from app.answering.check import Checked, check_settings, feedback
 from app.answering.context import Outcome, Run, half_up
@@ -157,6 +157,7 @@ async def _material(run: Run, rounds: Rounds, answers: Answers) -> Material:
         confidence=rounds.sure,
         visible=rounds.visible,
         parts=rounds.subquestions(),
+        graph=run.record.graph,
     )
 
 
@@ -206,7 +207,8 @@ class Answers:
 async def _answer(run: Run, material: Material, answers: Answers) -> None:
     """One more answer. A model that fails is replaced by quotations, also where it has begun to write; later, the best
     answer that there is stays."""
-    context = assemble(material.passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
+    count, most = run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
+    context = assemble_with_graph(material.passages, material.graph, count, most)
     answers.count += 1
     run.emit(SourcesFound(context.passages))
     run.emit(reading(len(context.passages)))
