@@ -19,6 +19,8 @@ from app.settings import GroundSettings, Settings
 
 SURE_ENOUGH: Final = 0.7
 """Retrieval confidence from which a simple question's answer is checked without a model."""
+CHECKED_WHOLE: Final = 20
+"""Sources; of more, as summaries have them, only those that are cited are compared with the answer."""
 DISCLOSED: Final = 5
 """Unsupported sentences that an answer names."""
 

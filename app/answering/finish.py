@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from app.answer.confidence import decide
+from app.answering.check import CHECKED_WHOLE
 from app.answering.choose import Route
 from app.answering.context import DoneSearch, Outcome, Record, Run
 from app.answering.drawn import drawn_on
@@ -102,7 +103,21 @@ def _route(run: Run, outcome: Outcome) -> dict[str, Any]:
         "from_cache": bool(searches) and all(item.result.from_cache for item in searches),
         "iterations": outcome.iterations,
         "needs_clarification": outcome.needs_clarification,
+        **_state(run, outcome),
         **({"budget_exceeded": budget.exceeded, "budget": budget.describe()} if budget and budget.used else {}),
+    }
+
+
+def _state(run: Run, outcome: Outcome) -> dict[str, Any]:
+    """Whether there was anything to search, and how often the query was written anew: before the first search, and after
+    ones that were not good enough. `should_rewrite`: the last one was not either, and no more were allowed or possible."""
+    searches, refuted = run.record.searches, outcome.grounding is not None and outcome.grounding.grounded is False
+    rewritten = int(run.plan.rewritten_by is not None)
+    return {
+        "collection_empty": bool(searches) and not any(item.result.visible_passages for item in searches),
+        "skip_rewrite": not rewritten,
+        "should_rewrite": bool(searches) and (refuted or not outcome.draft.found),
+        "rewrite_count": rewritten + outcome.more.get("agentic", {}).get("rewrites", 0),
     }
 
 
@@ -154,9 +169,9 @@ def _understood(plan: QueryPlan) -> Mapping[str, Any]:
 
 
 def run_trace(
-    record: Record, terminal: Event, *, tenant_id: int, started_at: datetime, settings_revision: str
+    record: Record, terminal: Event | None, *, tenant_id: int, started_at: datetime, settings_revision: str
 ) -> RunTrace:
-    """The trace of a run, however far it got, with its terminal event.
+    """The trace of a run, however far it got, with its terminal event; None: it is under way.
 
     A run may search several times. Its first search has the legs vector, lexical and fused; those of the n-th are named
     vector#n, lexical#n and fused#n, and `plan.searches[n - 1]` says what was searched and why. `merged` is the list that was
@@ -177,7 +192,7 @@ def run_trace(
         collections=(question.collection,),
         question=question.text,
         settings_revision=settings_revision,
-        outcome="ok" if answer else "error" if isinstance(terminal, Failed) else "cancelled",
+        outcome=_outcome(terminal),
         strategy=record.route.strategy if record.route else None,
         plan=_shown_plan(record, answer),
         timings_ms=answer.timings_ms if answer else stage_timings(record),
@@ -194,6 +209,17 @@ def run_trace(
     )
 
 
+def _outcome(terminal: Event | None) -> Literal["ok", "error", "cancelled", "running"]:
+    match terminal:
+        case None:
+            return "running"
+        case Answered():
+            return "ok"
+        case Failed():
+            return "error"
+    return "cancelled"
+
+
 def _usage(record: Record) -> dict[str, Any]:
     """Of all calls of models, and for each purpose; empty where there was none."""
     if record.budget is None or not record.budget.usage:
@@ -204,7 +230,8 @@ def _usage(record: Record) -> dict[str, Any]:
 def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
     """Those that are cited, named or drawn on; of an agent, or where there is no answer, all that was found, since thoughts,
     queries and errors may have words of them."""
-    told = [citation.document_id for citation in answer.citations] + list(answer.drew_on) if answer else []
+    told = list(answer.drew_on) if answer else []
+    told += [citation.document_id for citation in answer.citations if citation.url is None] if answer else []
     if record.steps or answer is None:
         told += [p.document_id for item in record.searches for p in item.result.passages]
         told += record.read
@@ -288,11 +315,35 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "groundedness_score": answer.groundedness_score,
         "insufficiencies": list(answer.insufficiencies),
         "coverage": asdict(answer.coverage),
+        **({"grounding": _grounding(answer, answer.grounding)} if answer.grounding else {}),
+    }
+
+
+def _grounding(answer: Answer, grounding: Grounding) -> dict[str, Any]:
+    """The check sentence by sentence, without words: those of an issue may be a document's. Sources are passages by id, where the
+    answer was held against all that it names."""
+    ids = [str(one.passage_id) for one in answer.sources] if len(answer.sources) <= CHECKED_WHOLE else []
+    return {
+        "layer": grounding.layer,
+        "sentences": [
+            {
+                "start": one.start,
+                "end": one.end,
+                "score": one.score,
+                "supported": one.supported,
+                "problems": list(one.kinds),
+                "computed": len(one.computed),
+                "passages": [ids[n - 1] for n in one.sources if n <= len(ids)],
+            }
+            for one in grounding.sentences
+        ],
     }
 
 
 def _citation(citation: Citation) -> dict[str, Any]:
+    web = {} if citation.url is None else {"url": citation.url}
     return {
+        **web,
         "n": citation.n,
         "document_id": str(citation.document_id),
         "passage_id": str(citation.passage_id),
