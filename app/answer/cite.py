@@ -41,6 +41,7 @@ def citation(n: int, passage: Passage, span: Span) -> Citation:
         start=start,
         end=end,
         version=passage.version,
+        url=passage.url,
     )
 
 

@@ -166,7 +166,6 @@ def passages_to_check(draft: Draft, context: Context) -> tuple[Passage, ...]:
 
 async def _generate(run: Run, material: Material, context: Context, attempt: int, issues: tuple[str, ...]) -> Draft:
     assert run.deps.chat is not None
-    memory = run.settings.memory.generation
     began = time.perf_counter()
     try:
         return await generate(
@@ -178,7 +177,7 @@ async def _generate(run: Run, material: Material, context: Context, attempt: int
             confidence=material.confidence,
             on_text=lambda text: run.emit(Token(text)),
             feedback=issues,
-            history=run.question.history[-memory:] if memory else (),
+            history=run.history,
             task=material.task,
         )
     finally:

@@ -230,7 +230,8 @@ def _usage(record: Record) -> dict[str, Any]:
 def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
     """Those that are cited, named or drawn on; of an agent, or where there is no answer, all that was found, since thoughts,
     queries and errors may have words of them."""
-    told = [citation.document_id for citation in answer.citations] + list(answer.drew_on) if answer else []
+    told = list(answer.drew_on) if answer else []
+    told += [citation.document_id for citation in answer.citations if citation.url is None] if answer else []
     if record.steps or answer is None:
         told += [p.document_id for item in record.searches for p in item.result.passages]
         told += record.read
@@ -340,7 +341,9 @@ def _grounding(answer: Answer, grounding: Grounding) -> dict[str, Any]:
 
 
 def _citation(citation: Citation) -> dict[str, Any]:
+    web = {} if citation.url is None else {"url": citation.url}
     return {
+        **web,
         "n": citation.n,
         "document_id": str(citation.document_id),
         "passage_id": str(citation.passage_id),

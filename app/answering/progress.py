@@ -51,7 +51,7 @@ def grading(passages: int, percent: int = 55) -> Progress:
 
 
 def documents_of(passages: Iterable[Passage]) -> tuple[UUID, ...]:
-    return tuple({passage.document_id for passage in passages})
+    return tuple({passage.document_id for passage in passages if passage.url is None})
 
 
 def _cut(text: str) -> str:

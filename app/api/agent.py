@@ -153,14 +153,14 @@ class AgentView:
 
     def see(self, event: Event) -> None:
         """Keep a step of the agent for the answer."""
-        if isinstance(event, Progress) and event.detail:
+        if isinstance(event, Progress) and "type" in event.detail:
             self._trace.append(_item(event))
 
     def frames(self, event: Event) -> list[Frame]:
         """What is streamed of an event."""
         self.see(event)
         match event:
-            case Progress() if event.detail:
+            case Progress() if "type" in event.detail:
                 return [Frame("trace", dict(self._trace[-1]))]
             case Answered(answer):
                 body = self.response(answer).model_dump(mode="json", by_alias=True)

@@ -15,7 +15,8 @@ AnswerStatus = Literal["yes", "no", "unsure"]
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """`[n]` in the answer. `quote` stands verbatim at start..end (code points) of the document's text, `version` of it."""
+    """`[n]` in the answer. `quote` stands verbatim at start..end (code points) of the document's text, `version` of it. `url`:
+    of a web page instead, whose ids no document has."""
 
     n: int
     document_id: UUID
@@ -29,6 +30,7 @@ class Citation:
     start: int
     end: int
     version: int
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,8 @@ class Fused(NamedTuple):
 class Passage:
     """A result: text with where it stands. Spans are half-open ranges of code points in the document's text.
 
-    `page` and `headings` are those of its beginning, `landmarks` tell where they change within it.
+    `page` and `headings` are those of its beginning, `landmarks` tell where they change within it. `url`: of a web page, which is
+    outside the documents: its ids are made of the address, and no document has them.
     `matched` is the span of the chunk that the vector leg found, `chunk_id` its id.
     """
 
@@ -83,6 +84,7 @@ class Passage:
     score: float = 0.0
     ranks: Mapping[Leg, int] = field(default_factory=dict)
     rerank_score: float | None = None
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,5 +92,6 @@ def deps_for(services: Services, settings: Settings) -> Deps:
         chat=services.chat_for(settings),
         settings=settings,
         strategies=all_strategies(),
+        web=services.web_search(settings),
         router=services.routing_chat(settings) if settings.rag.adaptive_routing_enabled else None,
     )

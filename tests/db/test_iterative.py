@@ -267,6 +267,7 @@ async def test_not_found_dies_with_the_epoch(services: Services, talking: Talkin
     _, cgrag, _ = await iterative(services, context_session="s1")
     assert cgrag["passes_used"] == 1, "all that is missing is known to be missing"
     await fill(services, {"app/new.py": "def frobnicate(x):\n    return x\n"}, "code")
+    talking.reset(iterate=[gap, LAST])
     _, cgrag, _ = await iterative(services, context_session="s1")
     assert cgrag["gaps_resolved"] == ["frobnicate in app/new.py"]
 

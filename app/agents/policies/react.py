@@ -35,6 +35,7 @@ from app.agents.steps import (
 from app.agents.tools.registry import open_toolbox
 from app.agents.tools.tool import LONGEST_ANSWER
 from app.answer.cite import marks
+from app.answer.generate import told_conversation
 from app.answer.refusal import is_refusal, refusal
 from app.answer.reply import tidy
 from app.answering.context import Outcome, Run
@@ -135,7 +136,7 @@ class React:
             refusal=refusal(run.plan.text),
             language=run.plan.language or "as it is",
             question=quoted(run.plan.text),
-            before="".join(f"{part}\n\n" for part in (history, self.hint) if part),
+            before="".join(f"{part}\n\n" for part in (told_conversation(run.history), history, self.hint) if part),
             step=str(step),
             steps=str(self.most_steps),
         )
