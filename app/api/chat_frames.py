@@ -18,7 +18,7 @@ from app.memory.sources import sources_of
 
 SOURCE_EXAMPLE = {
     "filename": "guides/leave.md", "chunk_id": ID_EXAMPLE, "relevance_score": 0.89,
-    "content_preview": "Employees have 30 days of leave per year.", "page": None, "url": None,
+    "content_preview": "Employees have 30 days of leave per year.", "page": None,
 }  # fmt: skip
 
 
@@ -27,12 +27,11 @@ class ChatSource(BaseModel):
 
     model_config = example(SOURCE_EXAMPLE)
 
-    filename: str = Field(description="Name of the file; empty once the document is deleted.")
+    filename: str = Field(description="Name of the file, or address of a web page; empty once the document is deleted.")
     chunk_id: str = Field(description="Id of the chunk, or of the passage where no chunk of it was found.")
     relevance_score: float
     content_preview: str = Field(description="At most 200 characters, from the cited sentence on.")
     page: int | None
-    url: str | None = Field(None, description="Of a web page, outside the documents; `filename` is the same then.")
 
 
 def chat_source(source: SourceRef) -> ChatSource:
@@ -43,7 +42,6 @@ def chat_source(source: SourceRef) -> ChatSource:
         relevance_score=source.score,
         content_preview=source.preview,
         page=source.page,
-        url=source.url,
     )
 
 
