@@ -24,12 +24,14 @@ from app.graph.refresh import KIND as COMMUNITIES
 from app.ingest.chunkers import find_chunkers
 from app.ingest.chunkers import warm as warm_splitters
 from app.ingest.embed import Target
+from app.ingest.enrichment import ENRICH
 from app.ingest.loaders import find_loaders
 from app.ingest.reweight import KIND as REWEIGHT
 from app.jobs import graph_model, reindex, vector_indexes
 from app.jobs.communities import refresh_communities
 from app.jobs.context import JobContext
 from app.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
+from app.jobs.enrich import enrich
 from app.jobs.worker import Worker
 from app.language import identify
 from app.prompts import prompt
@@ -45,7 +47,8 @@ from app.providers.configured import (
 from app.providers.kept import KeptEmbedder
 from app.providers.minilm import MiniLM
 from app.providers.openai_embeddings import OpenAIEmbedder
-from app.providers.protocols import ChatModel, Embedder
+from app.providers.protocols import ChatModel, Embedder, WebSearch
+from app.providers.searxng import Searxng
 from app.query.exemplars import Exemplars
 from app.retrieve.context import SearchDeps
 from app.runs.task import Runs
@@ -79,15 +82,28 @@ class Services:
         found = self.search_deps
         now = self.settings.current
         has_chat = now.graph.model.enabled and self.extracting_chat(now) is not None
-        return Target(principal, collection_id, found.embedder, found.model, now, found.embedders, has_chat)
+        has_enricher = now.rag.contextual_enrichment_enabled and self.enriching_chat(now) is not None
+        return Target(
+            principal, collection_id, found.embedder, found.model, now, found.embedders, has_chat, has_enricher
+        )
 
     def extracting_chat(self, settings: Settings) -> ChatModel | None:
         """The chat model that extracts for the graph: graph.model.model, else the one that answers."""
         return self._chat_named(settings.graph.model.model, settings)
 
+    def enriching_chat(self, settings: Settings) -> ChatModel | None:
+        """The one that writes contexts for chunks: rag.contextualEnrichmentModel, else the one that answers."""
+        return self._chat_named(settings.rag.contextual_enrichment_model, settings)
+
     def routing_chat(self, settings: Settings) -> ChatModel | None:
         """The one that recognises intents: rag.adaptiveRoutingModel, else the one that answers."""
         return self._chat_named(settings.rag.adaptive_routing_model, settings)
+
+    def web_search(self, settings: Settings) -> WebSearch | None:
+        """Where the fallback to the web is on, the server that it asks."""
+        if not settings.rag.agentic_retrieval.web_search_fallback_enabled:
+            return None
+        return Searxng(settings.web.searxng_url, results=settings.web.results, seconds=settings.web.seconds)
 
     def _chat_named(self, name: str, settings: Settings) -> ChatModel | None:
         if not name:
@@ -109,7 +125,8 @@ class Services:
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
         name = f"{name}:{self.settings.current.vector.precision}" if name == LOCAL_MODEL else name
-        await ensure_model(self.owner_dsn, name, await _dimensions(self.search_deps.embedders.get(name)))
+        dimensions = await _dimensions(self.search_deps.embedders.get(name))
+        await ensure_model(self.owner_dsn, name, dimensions, self.settings.current.vector)
         async with self.database.connection() as connection:
             found = await vectors.model(connection, name)
         if found is None:
@@ -130,10 +147,13 @@ class Services:
             graph_model.KIND: graph_model.extract_with_model(
                 self.database, lambda: self.settings.current, self.extracting_chat
             ),
+            ENRICH: enrich(self.database, lambda: self.settings.current, self.enriching_chat, target),
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
-                self.database, lambda: vector_ddl(self.owner_dsn), lambda: self.settings.current.vector
+                self.database,
+                lambda: vector_ddl(self.owner_dsn, self.settings.current.vector),
+                lambda: self.settings.current.vector,
             ),
             COMMUNITIES: refresh_communities(self.database, lambda: self.settings.current, self.chat_for),
             vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
@@ -158,7 +178,7 @@ async def open_services(
         stack.push_async_callback(embedders.close)
         name = embedding_model_name(started_with)
         embedder = embedders.get(name)
-        await ensure_model(owner_dsn, name, await _dimensions(embedder))
+        await ensure_model(owner_dsn, name, await _dimensions(embedder), started_with.vector)
         database = await Database.open(environment.app_database_url or owner_dsn, max_size=pool_size)
         stack.push_async_callback(database.close)
         principal, model = await _identify(database, environment.tenant, name)

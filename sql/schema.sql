@@ -392,6 +392,7 @@ CREATE TABLE rag.documents (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     extractor text,
     origin text,
+    enrichment jsonb,
     CONSTRAINT documents_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'parsing'::text, 'embedding'::text, 'indexed'::text, 'failed'::text])))
 );
 
@@ -440,6 +441,8 @@ COMMENT ON COLUMN rag.documents.updated_at IS 'When its row last changed.';
 COMMENT ON COLUMN rag.documents.extractor IS 'Model and prompt whose extraction is in its graph (rag.extractions); null: rules alone.';
 
 COMMENT ON COLUMN rag.documents.origin IS 'Path of the file it was read from; null where it was handed over otherwise.';
+
+COMMENT ON COLUMN rag.documents.enrichment IS 'Who wrote the contexts that its chunks are embedded with, for how many of them, and why not for the others; null: embedded without.';
 
 CREATE TABLE rag.passages (
     tenant_id bigint NOT NULL,
@@ -570,6 +573,23 @@ $$;
 ALTER FUNCTION rag.canonical_entity(collection uuid, entity uuid) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) IS 'Entity of the current tenant that stands for this one after merges; null when neither exists.';
+
+CREATE FUNCTION rag.chunk_context_keys(document uuid) RETURNS TABLE(chunk_id uuid, content_hash bytea)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+  SELECT c.id, sha256(convert_to(concat_ws(chr(31), d.title, left(t.text, 1500), array_to_string(c.headings, chr(30)),
+    p.content, c.content), 'UTF8'))
+  FROM documents d
+  JOIN document_texts t ON t.tenant_id = d.tenant_id AND t.document_id = d.id
+  JOIN chunks c ON c.tenant_id = d.tenant_id AND c.document_id = d.id
+  JOIN passages p ON p.tenant_id = d.tenant_id AND p.id = c.passage_id
+  WHERE d.tenant_id = current_tenant() AND d.id = document
+$$;
+
+ALTER FUNCTION rag.chunk_context_keys(document uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.chunk_context_keys(document uuid) IS 'Chunks of a document of the current tenant, with the key of all that a model is told when it writes their contexts.';
 
 CREATE FUNCTION rag.claim_job(worker text, kinds text[], lease interval) RETURNS TABLE(tenant_id bigint, id uuid)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1400,6 +1420,31 @@ ALTER FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every bool
 
 COMMENT ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) IS 'Words and phrases of conditions as one tsquery: all of them, or any.';
 
+CREATE FUNCTION rag.keep_contexts(document uuid, collection uuid, written_by text, hashes bytea[], contexts text[], reasons text[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  kept integer;
+BEGIN
+  PERFORM FROM documents d WHERE d.tenant_id = tenant AND d.id = document FOR SHARE;
+  IF NOT FOUND THEN RETURN 0; END IF;
+  INSERT INTO chunk_contexts AS x (tenant_id, collection_id, document_id, content_hash, writer, context, reason)
+  SELECT tenant, collection, document, made.hash, written_by, made.context, made.reason
+  FROM unnest(hashes, contexts, reasons) AS made (hash, context, reason)
+  WHERE made.hash IN (SELECT k.content_hash FROM chunk_context_keys(document) AS k)
+  ORDER BY made.hash
+  ON CONFLICT (tenant_id, document_id, content_hash, writer) DO NOTHING;
+  GET DIAGNOSTICS kept = ROW_COUNT;
+  RETURN kept;
+END
+$$;
+
+ALTER FUNCTION rag.keep_contexts(document uuid, collection uuid, written_by text, hashes bytea[], contexts text[], reasons text[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.keep_contexts(document uuid, collection uuid, written_by text, hashes bytea[], contexts text[], reasons text[]) IS 'Keeps contexts that a model wrote for chunks of a document of the current tenant; returns how many are new.';
+
 CREATE FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -1938,7 +1983,7 @@ BEGIN
   SET title = $4, version = d.version + 1, status = 'indexed', content_hash = $5, media_type = $6, language = $7,
       metadata = $8, error = NULL, byte_size = $9, passage_count = new_passages, chunk_count = new_chunks,
       token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), updated_at = now(),
-      extractor = NULL
+      extractor = NULL, enrichment = NULL
   WHERE d.tenant_id = tenant AND d.id = document
   RETURNING d.version INTO published;
   INSERT INTO document_texts AS t (tenant_id, document_id, version, text) VALUES (tenant, document, published, body)
@@ -1958,6 +2003,7 @@ BEGIN
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM require_models(collection, model);
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
+  PERFORM weed_contexts(document);
 
   -- The reference length may have been set or renewed while this writer was weighting with another.
   PERFORM reweight_passages(collection, ARRAY(
@@ -2107,7 +2153,7 @@ BEGIN
   PERFORM insert_staged(document, collection, model);
   UPDATE documents d
   SET language = $5, passage_count = new_passages, chunk_count = new_chunks, updated_at = now(),
-      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), extractor = NULL
+      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), extractor = NULL, enrichment = NULL
   WHERE d.tenant_id = tenant AND d.id = document;
   UPDATE collections c
   SET epoch = c.epoch + 1, passage_count = c.passage_count + new_passages - old.passage_count,
@@ -2115,6 +2161,7 @@ BEGIN
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM require_models(collection, model);
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
+  PERFORM weed_contexts(document);
   -- The reference length may have been set or renewed while this writer was weighting with another.
   PERFORM reweight_passages(collection, ARRAY(
     SELECT l.passage_id FROM lexical_index l
@@ -2712,6 +2759,24 @@ ALTER FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, m
 
 COMMENT ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) IS 'Passages of a collection of the current tenant by the cosine of their best chunk; see sql/functions/search.sql.';
 
+CREATE FUNCTION rag.weed_contexts(document uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  IF EXISTS (SELECT FROM chunk_contexts x WHERE x.tenant_id = tenant AND x.document_id = document) THEN
+    DELETE FROM chunk_contexts x WHERE x.tenant_id = tenant AND x.document_id = document
+      AND x.content_hash <> ALL (ARRAY(SELECT k.content_hash FROM chunk_context_keys(document) AS k));
+  END IF;
+END
+$$;
+
+ALTER FUNCTION rag.weed_contexts(document uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.weed_contexts(document uuid) IS 'Deletes contexts of chunks that a document of the current tenant no longer has.';
+
 CREATE FUNCTION rag.wordless_event(kind text, data text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2756,6 +2821,60 @@ COMMENT ON COLUMN rag.tenants.id IS 'Tenant id, first part of every key.';
 COMMENT ON COLUMN rag.tenants.name IS 'Name given as CAIRN_TENANT.';
 
 COMMENT ON COLUMN rag.tenants.created_at IS 'When the tenant was first seen.';
+
+CREATE VIEW analyst.agent_rates AS
+ SELECT t.name AS tenant,
+    ((r.started_at AT TIME ZONE 'UTC'::text))::date AS day,
+    r.strategy,
+    count(*) AS runs,
+    (avg((((r.plan -> 'cgrag'::text) ->> 'passes_used'::text))::integer))::double precision AS avg_passes,
+    (avg(jsonb_array_length(((r.plan -> 'cgrag'::text) -> 'gaps_identified'::text))))::double precision AS avg_gaps,
+    ((sum(jsonb_array_length(((r.plan -> 'cgrag'::text) -> 'gaps_resolved'::text))))::double precision / (NULLIF(sum(jsonb_array_length(((r.plan -> 'cgrag'::text) -> 'gaps_identified'::text))), 0))::double precision) AS gap_resolution_rate,
+    (avg(s.steps))::double precision AS avg_steps,
+    (avg(s.calls))::double precision AS avg_tool_calls,
+    ((sum(s.failed))::double precision / (NULLIF(sum(s.calls), (0)::numeric))::double precision) AS tool_failure_rate,
+    (avg((((r.plan ->> 'budget_exceeded'::text) IS NOT NULL))::integer))::double precision AS budget_exceeded_rate,
+    avg(((r.timings_ms ->> 'total'::text))::double precision) AS avg_ms,
+    avg(((r.usage ->> 'calls'::text))::double precision) AS avg_model_calls
+   FROM ((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL ( SELECT NULLIF(count(DISTINCT step.place), 0) AS steps,
+            count(tool.value) AS calls,
+            count(tool.value) FILTER (WHERE ((tool.value ->> 'success'::text) = 'false'::text)) AS failed
+           FROM (jsonb_array_elements((r.plan -> 'agent_steps'::text)) WITH ORDINALITY step(value, place)
+             LEFT JOIN LATERAL jsonb_array_elements((step.value -> 'tools'::text)) tool(value) ON (true))) s)
+  WHERE ((r.kind = 'query'::text) AND (r.outcome = 'ok'::text) AND ((r.plan ? 'agent_steps'::text) OR (r.plan ? 'cgrag'::text)))
+  GROUP BY t.name, (((r.started_at AT TIME ZONE 'UTC'::text))::date), r.strategy;
+
+ALTER VIEW analyst.agent_rates OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.agent_rates IS 'What agents needed for their answers, by day and strategy: passes, gaps, steps, calls of tools and of models.';
+
+COMMENT ON COLUMN analyst.agent_rates.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.agent_rates.day IS 'Day on which the runs began (UTC).';
+
+COMMENT ON COLUMN analyst.agent_rates.strategy IS 'The strategy that answered.';
+
+COMMENT ON COLUMN analyst.agent_rates.runs IS 'Answered questions that the figures of this row are of; failed and cancelled ones have none.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_passes IS 'Mean number of answers that a run of the iterative strategy made of what it had read.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_gaps IS 'Mean number of things that such answers said were missing.';
+
+COMMENT ON COLUMN analyst.agent_rates.gap_resolution_rate IS 'Share of all these gaps for which something was found, 0 to 1; null where there was none.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_steps IS 'Mean number of steps of runs that took any.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_tool_calls IS 'Mean number of tools called.';
+
+COMMENT ON COLUMN analyst.agent_rates.tool_failure_rate IS 'Share of these calls that failed, 0 to 1; finding nothing for a gap counts.';
+
+COMMENT ON COLUMN analyst.agent_rates.budget_exceeded_rate IS 'Share of runs that a limit of the budget ended early.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_ms IS 'Mean time of a run, in milliseconds.';
+
+COMMENT ON COLUMN analyst.agent_rates.avg_model_calls IS 'Mean number of calls of the chat model, of runs with any.';
 
 CREATE VIEW analyst.agent_steps AS
  SELECT t.name AS tenant,
@@ -2865,6 +2984,64 @@ COMMENT ON COLUMN analyst.agentic_rates.avg_rerank_delta IS 'Mean number of plac
 COMMENT ON COLUMN analyst.agentic_rates.avg_ms IS 'Mean time of a run, in milliseconds.';
 
 COMMENT ON COLUMN analyst.agentic_rates.avg_model_calls IS 'Mean number of calls of the chat model, of runs with any.';
+
+CREATE VIEW analyst.answer_sentences AS
+ SELECT t.name AS tenant,
+    r.id AS run_id,
+    r.started_at,
+    (s.n)::integer AS n,
+    substr((r.answer ->> 'text'::text), (((s.said ->> 'start'::text))::integer + 1), (((s.said ->> 'end'::text))::integer - ((s.said ->> 'start'::text))::integer)) AS sentence,
+    ((s.said ->> 'supported'::text))::boolean AS supported,
+    ((s.said ->> 'score'::text))::double precision AS score,
+    ARRAY( SELECT jsonb_array_elements_text((s.said -> 'problems'::text)) AS jsonb_array_elements_text) AS problems,
+    ((s.said ->> 'computed'::text))::integer AS computed,
+    (ARRAY( SELECT jsonb_array_elements_text((s.said -> 'passages'::text)) AS jsonb_array_elements_text))::uuid[] AS passage_ids,
+    (r.answer #>> '{grounding,layer}'::text[]) AS layer,
+    ((s.said ->> 'start'::text))::integer AS start,
+    ((s.said ->> 'end'::text))::integer AS "end",
+    (r.answer ? 'source_deleted_at'::text) AS source_deleted,
+    (EXISTS ( SELECT
+           FROM (jsonb_array_elements((r.answer -> 'citations'::text)) source(value)
+             JOIN rag.documents d ON (((d.tenant_id = r.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
+          WHERE (d.version > ((source.value ->> 'version'::text))::integer))) AS source_changed
+   FROM ((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL jsonb_array_elements((r.answer #> '{grounding,sentences}'::text[])) WITH ORDINALITY s(said, n))
+  WHERE (r.answer ? 'grounding'::text);
+
+ALTER VIEW analyst.answer_sentences OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.answer_sentences IS 'Sentences of answers that a model wrote and that claim something, one row each, with what the check found.';
+
+COMMENT ON COLUMN analyst.answer_sentences.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.answer_sentences.run_id IS 'The run (analyst.retrieval_runs).';
+
+COMMENT ON COLUMN analyst.answer_sentences.started_at IS 'When the run began. Partitions are days (UTC): a condition on this column makes queries fast.';
+
+COMMENT ON COLUMN analyst.answer_sentences.n IS 'Place among the sentences that were checked, from 1.';
+
+COMMENT ON COLUMN analyst.answer_sentences.sentence IS 'Its words; null when a document that the answer has words of was deleted since.';
+
+COMMENT ON COLUMN analyst.answer_sentences.supported IS 'Whether the sources support it; agrees with the verdict on the whole answer, at the time of the answer.';
+
+COMMENT ON COLUMN analyst.answer_sentences.score IS 'How probably they do, 0 to 1.';
+
+COMMENT ON COLUMN analyst.answer_sentences.problems IS 'What is not the sources'': number, name, turned (negated, or tied to another), command, echo (of an order in a source), reason (a model''s), unstated; empty where it is supported.';
+
+COMMENT ON COLUMN analyst.answer_sentences.computed IS 'How many of its numbers follow from two of the sources''.';
+
+COMMENT ON COLUMN analyst.answer_sentences.passage_ids IS 'Passages that support it best (analyst.passages), best first.';
+
+COMMENT ON COLUMN analyst.answer_sentences.layer IS 'Which layer decided on the whole answer: fast, model or sentences.';
+
+COMMENT ON COLUMN analyst.answer_sentences.start IS 'Where it begins in the answer, in characters from 0.';
+
+COMMENT ON COLUMN analyst.answer_sentences."end" IS 'Where it ends.';
+
+COMMENT ON COLUMN analyst.answer_sentences.source_deleted IS 'Whether a document that the answer has words of was deleted since.';
+
+COMMENT ON COLUMN analyst.answer_sentences.source_changed IS 'Whether the answer cites a document that has other content by now.';
 
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
@@ -4040,17 +4217,21 @@ CREATE VIEW analyst.messages AS
     (m.metadata -> 'sources'::text) AS sources,
     m.document_ids,
     ((m.metadata ->> 'confidence'::text))::double precision AS confidence,
-    ((m.metadata ->> 'grounded'::text))::boolean AS grounded,
+        CASE
+            WHEN ((NOT (m.metadata ? 'source_deleted_at'::text)) AND (NOT changed.source_changed)) THEN ((m.metadata ->> 'grounded'::text))::boolean
+            ELSE NULL::boolean
+        END AS grounded,
     (m.metadata ->> 'outcome'::text) AS outcome,
     (m.metadata #>> '{error,code}'::text[]) AS error,
     ((m.metadata ->> 'source_deleted_at'::text))::timestamp with time zone AS source_deleted_at,
     m.created_at,
-    (EXISTS ( SELECT
-           FROM (jsonb_array_elements((m.metadata -> 'sources'::text)) source(value)
-             JOIN rag.documents d ON (((d.tenant_id = m.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
-          WHERE (((source.value -> 'cited'::text))::boolean AND (d.version > ((source.value ->> 'version'::text))::integer)))) AS source_changed
-   FROM (rag.messages m
-     JOIN rag.tenants t ON ((t.id = m.tenant_id)));
+    changed.source_changed
+   FROM ((rag.messages m
+     JOIN rag.tenants t ON ((t.id = m.tenant_id)))
+     CROSS JOIN LATERAL ( SELECT (EXISTS ( SELECT
+                   FROM (jsonb_array_elements((m.metadata -> 'sources'::text)) source(value)
+                     JOIN rag.documents d ON (((d.tenant_id = m.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
+                  WHERE (((source.value -> 'cited'::text))::boolean AND (d.version > ((source.value ->> 'version'::text))::integer)))) AS source_changed) changed);
 
 ALTER VIEW analyst.messages OWNER TO cairn_views;
 
@@ -4076,7 +4257,7 @@ COMMENT ON COLUMN analyst.messages.document_ids IS 'Documents of the sources; so
 
 COMMENT ON COLUMN analyst.messages.confidence IS 'Confidence in an answer, 0 to 1; null for a question.';
 
-COMMENT ON COLUMN analyst.messages.grounded IS 'Whether the sources support an answer; null for a question and where that was not checked.';
+COMMENT ON COLUMN analyst.messages.grounded IS 'Whether the sources support an answer; null for a question, where that was not checked, and where a source is another or gone by now.';
 
 COMMENT ON COLUMN analyst.messages.outcome IS 'Of a question that got no answer: error or cancelled; null otherwise.';
 
@@ -4461,7 +4642,10 @@ CREATE VIEW analyst.retrieval_runs AS
     r.degraded,
     (r.answer ->> 'text'::text) AS answer,
     ((r.answer ->> 'confidence'::text))::double precision AS confidence,
-    ((r.answer ->> 'grounded'::text))::boolean AS grounded,
+        CASE
+            WHEN ((NOT (r.answer ? 'source_deleted_at'::text)) AND (NOT changed.source_changed)) THEN ((r.answer ->> 'grounded'::text))::boolean
+            ELSE NULL::boolean
+        END AS grounded,
     ((r.answer ->> 'groundedness_score'::text))::double precision AS groundedness_score,
     ((r.answer ->> 'source_deleted_at'::text))::timestamp with time zone AS source_deleted_at,
     r.document_ids,
@@ -4470,12 +4654,13 @@ CREATE VIEW analyst.retrieval_runs AS
     r.settings_revision,
     r.epochs,
     r.session_id,
-    (EXISTS ( SELECT
-           FROM (jsonb_array_elements((r.answer -> 'citations'::text)) source(value)
-             JOIN rag.documents d ON (((d.tenant_id = r.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
-          WHERE (d.version > ((source.value ->> 'version'::text))::integer))) AS source_changed
-   FROM (rag.runs r
-     JOIN rag.tenants t ON ((t.id = r.tenant_id)));
+    changed.source_changed
+   FROM ((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL ( SELECT (EXISTS ( SELECT
+                   FROM (jsonb_array_elements((r.answer -> 'citations'::text)) source(value)
+                     JOIN rag.documents d ON (((d.tenant_id = r.tenant_id) AND (d.id = ((source.value ->> 'document_id'::text))::uuid))))
+                  WHERE (d.version > ((source.value ->> 'version'::text))::integer))) AS source_changed) changed);
 
 ALTER VIEW analyst.retrieval_runs OWNER TO cairn_views;
 
@@ -4495,7 +4680,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.question IS 'What was asked.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.strategy IS 'How the question was answered; null for a plain search.';
 
-COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error or cancelled.';
+COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error, cancelled; running while it is under way, and of a process that died until the next upkeep.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.error IS 'Why it failed; null otherwise.';
 
@@ -4513,7 +4698,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.answer IS 'Text of the answer; null for
 
 COMMENT ON COLUMN analyst.retrieval_runs.confidence IS 'Confidence in the answer, 0 to 1; null for a search.';
 
-COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources support the answer; null where that was not checked.';
+COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources support the answer; null where that was not checked, or a source is another or gone by now.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.groundedness_score IS 'How far the sources support the answer, 0 to 1; null where that was not checked.';
 
@@ -4591,6 +4776,39 @@ CREATE SEQUENCE rag.cache_counters_tenant_id_seq
 ALTER SEQUENCE rag.cache_counters_tenant_id_seq OWNER TO owner;
 
 ALTER SEQUENCE rag.cache_counters_tenant_id_seq OWNED BY rag.cache_counters.tenant_id;
+
+CREATE TABLE rag.chunk_contexts (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    document_id uuid NOT NULL,
+    content_hash bytea NOT NULL,
+    writer text NOT NULL,
+    context text NOT NULL,
+    reason text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY rag.chunk_contexts FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.chunk_contexts OWNER TO owner;
+
+COMMENT ON TABLE rag.chunk_contexts IS 'A sentence of context for each chunk by a model, kept so that none is paid for twice.';
+
+COMMENT ON COLUMN rag.chunk_contexts.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.chunk_contexts.collection_id IS 'The collection.';
+
+COMMENT ON COLUMN rag.chunk_contexts.document_id IS 'The document; what a model wrote of it goes with it.';
+
+COMMENT ON COLUMN rag.chunk_contexts.content_hash IS 'rag.context_key of all that the model read.';
+
+COMMENT ON COLUMN rag.chunk_contexts.writer IS 'Model, checks and prompt.';
+
+COMMENT ON COLUMN rag.chunk_contexts.context IS 'The sentence; empty where none passed the checks.';
+
+COMMENT ON COLUMN rag.chunk_contexts.reason IS 'Why there is none; null where there is one.';
+
+COMMENT ON COLUMN rag.chunk_contexts.created_at IS 'When.';
 
 CREATE TABLE rag.code_calls (
     tenant_id bigint NOT NULL,
@@ -4775,14 +4993,15 @@ CREATE TABLE rag.extraction_usage (
     model text NOT NULL,
     calls integer DEFAULT 0 NOT NULL,
     input_tokens bigint DEFAULT 0 NOT NULL,
-    output_tokens bigint DEFAULT 0 NOT NULL
+    output_tokens bigint DEFAULT 0 NOT NULL,
+    purpose text DEFAULT 'graph_model'::text NOT NULL
 );
 
 ALTER TABLE ONLY rag.extraction_usage FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.extraction_usage OWNER TO owner;
 
-COMMENT ON TABLE rag.extraction_usage IS 'What extraction with models has cost, for the caps of graph.model.';
+COMMENT ON TABLE rag.extraction_usage IS 'What jobs have cost that ask chat models, for the caps of graph.model and enrichment.';
 
 COMMENT ON COLUMN rag.extraction_usage.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
 
@@ -4797,6 +5016,8 @@ COMMENT ON COLUMN rag.extraction_usage.calls IS 'Calls that were answered.';
 COMMENT ON COLUMN rag.extraction_usage.input_tokens IS 'Tokens that it read, as reported or estimated.';
 
 COMMENT ON COLUMN rag.extraction_usage.output_tokens IS 'Tokens that it wrote, likewise.';
+
+COMMENT ON COLUMN rag.extraction_usage.purpose IS 'Kind of the job: each has caps of its own.';
 
 CREATE TABLE rag.extractions (
     tenant_id bigint NOT NULL,
@@ -5324,6 +5545,9 @@ ALTER TABLE ONLY rag.analyst_grant
 ALTER TABLE ONLY rag.cache_counters
     ADD CONSTRAINT cache_counters_pkey PRIMARY KEY (tenant_id);
 
+ALTER TABLE ONLY rag.chunk_contexts
+    ADD CONSTRAINT chunk_contexts_pkey PRIMARY KEY (tenant_id, document_id, content_hash, writer);
+
 ALTER TABLE ONLY rag.chunks
     ADD CONSTRAINT chunks_pkey PRIMARY KEY (tenant_id, id);
 
@@ -5488,6 +5712,8 @@ ALTER TABLE ONLY rag.vector_indexes
 
 CREATE INDEX adjacency_node_idx ON rag.adjacency USING btree (tenant_id, node_id, weight DESC, neighbour_id) INCLUDE (relation_id, outgoing);
 
+CREATE INDEX chunk_contexts_reuse_idx ON rag.chunk_contexts USING btree (tenant_id, content_hash, writer);
+
 CREATE INDEX chunks_tenant_id_document_id_idx ON rag.chunks USING btree (tenant_id, document_id);
 
 CREATE INDEX chunks_tenant_id_passage_id_idx ON rag.chunks USING btree (tenant_id, passage_id);
@@ -5560,6 +5786,9 @@ CREATE INDEX uploads_tenant_id_job_id_idx ON rag.uploads USING btree (tenant_id,
 
 ALTER TABLE ONLY rag.adjacency
     ADD CONSTRAINT adjacency_tenant_id_relation_id_fkey FOREIGN KEY (tenant_id, relation_id) REFERENCES rag.relations(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY rag.chunk_contexts
+    ADD CONSTRAINT chunk_contexts_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES rag.documents(tenant_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY rag.chunks
     ADD CONSTRAINT chunks_tenant_id_passage_id_fkey FOREIGN KEY (tenant_id, passage_id) REFERENCES rag.passages(tenant_id, id) ON DELETE CASCADE;
@@ -5693,6 +5922,10 @@ COMMENT ON POLICY app ON rag.analyst_grant IS 'TO cairn_app USING (tenant_id = n
 CREATE POLICY app ON rag.cache_counters TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.cache_counters IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.chunk_contexts TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.chunk_contexts IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.chunks TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -5876,6 +6109,8 @@ COMMENT ON POLICY app ON rag.vector_indexes IS 'TO cairn_app USING (tenant_id = 
 
 ALTER TABLE rag.cache_counters ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.chunk_contexts ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.chunks ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.code_calls ENABLE ROW LEVEL SECURITY;
@@ -5903,6 +6138,10 @@ COMMENT ON POLICY definer ON rag.analyst_grant IS 'TO cairn_definer USING (true)
 CREATE POLICY definer ON rag.cache_counters TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.cache_counters IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.chunk_contexts TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.chunk_contexts IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.chunks TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -6173,6 +6412,12 @@ CREATE POLICY views ON rag.cache_counters FOR SELECT TO cairn_views USING ((tena
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.cache_counters IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.chunk_contexts FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.chunk_contexts IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.chunks FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -6514,6 +6759,11 @@ GRANT ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) TO cair
 GRANT ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.chunk_context_keys(document uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.chunk_context_keys(document uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.chunk_context_keys(document uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.chunk_context_keys(document uuid) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.claim_job(worker text, kinds text[], lease interval) TO cairn_app;
 
@@ -6611,6 +6861,11 @@ REVOKE ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, ev
 GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_app;
 GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.keep_contexts(document uuid, collection uuid, written_by text, hashes bytea[], contexts text[], reasons text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.keep_contexts(document uuid, collection uuid, written_by text, hashes bytea[], contexts text[], reasons text[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.keep_contexts(document uuid, collection uuid, written_by text, hashes bytea[], contexts text[], reasons text[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.keep_contexts(document uuid, collection uuid, written_by text, hashes bytea[], contexts text[], reasons text[]) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) TO cairn_app;
@@ -6772,6 +7027,11 @@ GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible int
 GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.weed_contexts(document uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.weed_contexts(document uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.weed_contexts(document uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.weed_contexts(document uuid) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.wordless_event(kind text, data text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.wordless_event(kind text, data text) TO cairn_app;
 GRANT ALL ON FUNCTION rag.wordless_event(kind text, data text) TO cairn_definer;
@@ -6786,9 +7046,13 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenants TO cairn_definer;
 GRANT SELECT ON TABLE rag.tenants TO cairn_views;
 GRANT SELECT ON TABLE rag.tenants TO cairn_app;
 
+GRANT SELECT ON TABLE analyst.agent_rates TO cairn_analyst;
+
 GRANT SELECT ON TABLE analyst.agent_steps TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.agentic_rates TO cairn_analyst;
+
+GRANT SELECT ON TABLE analyst.answer_sentences TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;
@@ -6908,6 +7172,10 @@ GRANT SELECT ON TABLE rag.analyst_grant TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.cache_counters TO cairn_definer;
 GRANT SELECT ON TABLE rag.cache_counters TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.cache_counters TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunk_contexts TO cairn_definer;
+GRANT SELECT ON TABLE rag.chunk_contexts TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunk_contexts TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.code_calls TO cairn_definer;
 GRANT SELECT ON TABLE rag.code_calls TO cairn_views;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from app.agents.tools.tool import LONGEST_ANSWER
 from app.answer.cite import cite, unmarked
 from app.answer.refusal import is_refusal
@@ -10,6 +12,10 @@ from app.answering.check import Checked, check, note_attempt
 from app.answering.context import Run
 from app.answering.draft import Material
 from app.domain.answer import Draft
+from app.domain.event import Token
+
+WORDS_AT_ONCE: Final = 3
+"""Of an answer that is there already, in a stream."""
 
 
 def cite_draft(text: str, material: Material) -> Draft:
@@ -49,3 +55,10 @@ async def check_answer(run: Run, text: str, material: Material) -> Checked:
     found = await check(run, cite_draft(text, material), material.passages, material.confidence)
     note_attempt(run, len(run.record.attempts) + 1, found)
     return found
+
+
+def stream_text(run: Run, text: str) -> None:
+    """A text that is there already, in pieces of a few words, white space kept."""
+    words = text.split(" ")
+    for at in range(0, len(words), WORDS_AT_ONCE):
+        run.emit(Token(f"{' ' if at else ''}{' '.join(words[at : at + WORDS_AT_ONCE])}"))

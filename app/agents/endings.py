@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from app.agents.draft_check import cite_draft
+from app.agents.draft_check import cite_draft, stream_text
 from app.agents.steps import GATHERED_CHARS, Notebook, cut, windows
 from app.answer.cite import unmarked
-from app.answer.context import Context, assemble
+from app.answer.context import Context, assemble_with_graph
 from app.answering.check import (
     Checked,
     check,
@@ -39,8 +39,6 @@ from app.errors import ProviderError
 from app.language.fence import fenced, quoted
 from app.prompts import prompt_part
 
-WORDS_AT_ONCE: Final = 3
-"""Of an answer that is there already, in a stream."""
 HISTORY_CHARS: Final = 3000
 QUESTION_CHARS: Final = 1000
 
@@ -66,8 +64,7 @@ async def give_answer(notebook: Notebook, text: str) -> Outcome:
     material, context = _material(notebook), Context("", sources, 0)
     draft = cite_draft(text, replace(material, passages=sources))
     run.emit(SourcesFound(sources))
-    for piece in _by_words(draft.text):
-        run.emit(Token(piece))
+    stream_text(run, draft.text)
     against = (*passages_to_check(draft, context), *facts_as_sources(material.facts))
     run.emit(checking(len(against)))
     checked = await check(run, draft, against, material.confidence)
@@ -88,7 +85,8 @@ async def _again(run: Run, material: Material, attempts: int) -> Outcome | None:
     ground = run.settings.ground.model_copy(update={"max_retries": attempts - 1})
     settings = run.settings.model_copy(update={"ground": ground})
     fewer = replace(run, silent=True, deps=replace(run.deps, settings=settings))
-    context = assemble(material.passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
+    count, most = run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
+    context = assemble_with_graph(material.passages, material.graph, count, most)
     try:
         return await write_answer(fewer, material, context)
     except ProviderError as error:
@@ -130,6 +128,7 @@ def _material(notebook: Notebook) -> Material:
         facts=facts,
         coverage=None if passages else Coverage(True, len(facts), len(facts), "facts"),
         more=notebook.flags(),
+        graph=run.record.graph,
     )
 
 
@@ -168,10 +167,3 @@ async def run_fast(notebook: Notebook, why: str) -> Outcome:
         quoting = replace(run, silent=run.record.streamed, deps=replace(run.deps, chat=None))
         outcome = await fast(quoting)
     return replace(outcome, more={**outcome.more, **flags})
-
-
-def _by_words(text: str) -> list[str]:
-    """In pieces of a few words, white space kept."""
-    words = text.split(" ")
-    groups = [" ".join(words[at : at + WORDS_AT_ONCE]) for at in range(0, len(words), WORDS_AT_ONCE)]
-    return [f"{' ' if at else ''}{group}" for at, group in enumerate(groups)]

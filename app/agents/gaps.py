@@ -1,16 +1,22 @@
-"""What the iterative strategy has read and what it misses, in one run and over the questions of a session."""
+"""What the iterative strategy has read and what it misses, in one run and over the questions of a session.
+
+A gap is looked for once. It is resolved where that brought something new: of a gap that names a symbol the symbol itself,
+or a passage that has its name. It is unresolved where it did not, and where the model asks for it again, in these or other
+words, after it has read what was found.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, Final
 from uuid import UUID
 
 from app.agents.tools.tool import Used
-from app.answering.context import Run
+from app.answering.context import AT_ONCE, Run
 from app.answering.gather import best_confidence
 from app.domain.code import SymbolQuery
 from app.domain.graph import GraphContext, joined_contexts, relation_id
@@ -18,6 +24,7 @@ from app.domain.passage import Passage, SearchResult
 from app.errors import CairnError
 from app.graph.code.symbols import find_symbols, symbol_passages, wanted_symbols
 from app.language.text import fold
+from app.language.tokens import terms
 from app.store import qa_sessions
 from app.store.qa_sessions import StoredSession
 
@@ -26,6 +33,9 @@ LEADING = 5
 MOST_SYMBOLS = 3
 MOST_OF_A_SYMBOL = 6
 """Symbols of one gap, and passages of each look-up."""
+NOT_FOUND: Final = "not found"
+UNRESOLVED: Final = "unresolved: it was looked for before"
+"""Why a gap is not resolved, for the trace."""
 _SPECIFIC: Final = re.compile(
     r"::|\bin `[^`]+`|\bin [\w./\\-]+\.\w{1,4}\b|\b(?:function|class|method|struct|trait|interface|enum|module)\b[ `'\"]+\w|"
     r"\b\w+[ `'\"]+(?:function|class|method)\b",
@@ -36,7 +46,8 @@ _SPECIFIC: Final = re.compile(
 @dataclass(slots=True)
 class Reading:
     """Of one run. Gaps are counted in their normal form: `wanted` as they were worded first, `found` those that brought
-    something new, `not_found` those that did not, in this or an earlier question of the session."""
+    something new, `not_found` those that did not, in this or an earlier question of the session. `looked_for`: by what they
+    mean; `again`: those that were asked for again after they had been looked for."""
 
     run: Run
     held: StoredSession | None
@@ -50,13 +61,40 @@ class Reading:
     found: set[str] = field(default_factory=set)
     missed: set[str] = field(default_factory=set)
     not_found: set[str] = field(default_factory=set)
+    looked_for: dict[frozenset[str], str] = field(default_factory=dict)
+    again: set[str] = field(default_factory=set)
     passes: int = 0
 
     def note(self, gaps: Sequence[str]) -> list[str]:
-        """Gaps, noted; those that are not yet known to be missing are returned."""
+        """Gaps, noted; those that are to be looked for are returned, each once."""
+        new: dict[frozenset[str], str] = {}
         for gap in gaps:
-            self.wanted.setdefault(normal(gap), gap)
-        return [gap for gap in gaps if normal(gap) not in self.not_found]
+            key = self.key(gap)
+            self.wanted.setdefault(key, gap)
+            if meaning(gap) in self.looked_for:
+                self.found.discard(key)
+                self.again.add(key)
+            elif key not in self.not_found:
+                new.setdefault(meaning(gap), gap)
+        return list(new.values())
+
+    def key(self, gap: str) -> str:
+        """What a gap is counted as: the one that it repeats, or itself in its normal form."""
+        return self.looked_for.get(meaning(gap), normal(gap))
+
+    @property
+    def in_vain(self) -> list[str]:
+        """What need not be asked for any more."""
+        return sorted(self.not_found | self.again)
+
+    @property
+    def unresolved(self) -> Iterator[str]:
+        """What is missing in the end, in words for the reader of the answer."""
+        for key, gap in self.wanted.items():
+            if key in self.again or key in self.not_found:
+                yield f"Looked for and not found: {gap}."
+            elif key not in self.found:
+                yield f"Missing, and not looked for any more: {gap}."
 
     def metadata(self) -> dict[str, Any]:
         return {
@@ -80,29 +118,79 @@ async def open_reading(run: Run) -> Reading:
         known = {passage.passage_id for passage in reading.main}
         cached = await run.deps.library.passages(reading.held.passages)
         reading.cached = tuple(passage for passage in cached if passage.passage_id not in known)
-    await _look_up(reading, run.plan.text)
+    _keep(reading, await _look_up(reading, run.plan.text))
     return reading
 
 
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What was found for a gap. `named`: the symbols themselves, which counts even if their passages were read before."""
+
+    passages: tuple[Passage, ...] = ()
+    relations: tuple[UUID, ...] = ()
+    graph: GraphContext | None = None
+    named: bool = False
+    ms: float = 0.0
+    problem: str = ""
+
+
 async def fetch_gaps(reading: Reading, gaps: Sequence[str]) -> None:
-    """What is missing: symbols by name with one hop, else by a search; then those that brought nothing are noted."""
-    missed: list[str] = []
+    """What is missing, side by side: symbols by name with one hop, else by a search; then those that brought nothing are
+    noted. What each brought is kept in the order of the gaps. One that fails is reported, and may be asked for again."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def fetch(gap: str) -> Fetched:
+        async with gate:
+            return await _fetch(reading, gap)
+
     tools: list[dict[str, Any]] = []
-    for gap in gaps:
-        began, before, reason, new = perf_counter(), len(reading.fetched), "", False
-        try:
-            new = await _look_up(reading, gap) or await _search(reading, gap)
-            (reading.found.add if new else missed.append)(normal(gap))
-        except CairnError as error:
-            reason = f"{error.code}: {error.detail}"
-            reading.run.record.degraded.append(f"retrieval for a gap failed ({reason})")
-        ids, ms = tuple(one.passage_id for one in reading.fetched[before:]), round((perf_counter() - began) * 1000, 1)
-        tools.append(Used("gap", {"query": gap}, new, ms, ids, reason=reason).told())
-    reading.run.record.steps.append(
-        {"step": reading.passes, "thought": f"{len(gaps)} gaps of pass {reading.passes}", "tools": tools}
-    )
-    reading.not_found.update(missed)
-    reading.missed.update(missed)
+    for gap, found in zip(gaps, await asyncio.gather(*map(fetch, gaps)), strict=True):
+        key, new = normal(gap), _keep(reading, found)
+        if found.problem:
+            reading.run.record.degraded.append(f"retrieval for a gap failed ({found.problem})")
+        else:
+            reading.looked_for[meaning(gap)] = key
+            resolved = bool(new) or found.named
+            (reading.found if resolved else reading.missed).add(key)
+        reason = found.problem or ("" if key in reading.found else NOT_FOUND)
+        ids = tuple(passage.passage_id for passage in new)
+        tools.append(Used("gap", {"query": gap}, key in reading.found, found.ms, ids, reason=reason).told())
+    reading.not_found |= reading.missed
+    _note_step(reading, f"{len(gaps)} gaps of pass {reading.passes}", tools)
+
+
+def note_repeated(reading: Reading, gaps: Sequence[str]) -> None:
+    """Tell the trace of gaps that were asked for again, or are known to be nowhere, and are not looked for."""
+    asked = [gap for gap in gaps if reading.key(gap) in reading.in_vain]
+    if asked:
+        tools = [Used("gap", {"query": gap}, False, 0.0, repeated=True, reason=UNRESOLVED).told() for gap in asked]
+        _note_step(reading, f"{len(asked)} gaps of pass {reading.passes} are unresolved", tools)
+
+
+def _note_step(reading: Reading, thought: str, tools: list[dict[str, Any]]) -> None:
+    reading.run.record.steps.append({"step": reading.passes, "thought": thought, "tools": tools})
+
+
+async def _fetch(reading: Reading, gap: str) -> Fetched:
+    """Never raises for a database or a provider."""
+    began = perf_counter()
+    try:
+        found = await _look_up(reading, gap)
+        if not found.named:
+            found = await _search(reading, gap)
+    except CairnError as error:
+        found = Fetched(problem=f"{error.code}: {error.detail}")
+    return replace(found, ms=round((perf_counter() - began) * 1000, 1))
+
+
+def _keep(reading: Reading, found: Fetched) -> list[Passage]:
+    """What of it was not read yet."""
+    known = {passage.passage_id for passage in in_order(reading)}
+    new = [passage for passage in found.passages if passage.passage_id not in known]
+    reading.fetched += found.passages if found.named else new
+    reading.relations |= dict.fromkeys(found.relations)
+    reading.graph = joined_contexts([reading.graph, found.graph])
+    return new
 
 
 async def keep_session(reading: Reading) -> None:
@@ -145,39 +233,36 @@ async def _open_session(run: Run) -> StoredSession | None:
         return None
 
 
-async def _look_up(reading: Reading, text: str) -> bool:
-    """Symbols that a text names, with what they are related to; whether any was found."""
+async def _look_up(reading: Reading, text: str) -> Fetched:
+    """Symbols that a text names, with what they are related to."""
     queries, library = symbols_of(text), reading.run.deps.library
     if not queries or reading.run.question.filters or not reading.run.settings.graph.enabled:
-        return False
-    principal = library.principal
+        return Fetched()
+    principal, relations = library.principal, dict(reading.relations)
     async with library.database.transaction(principal, readonly=True) as connection:
         scope = await qa_sessions.collection(connection, principal, reading.run.question.collection)
         symbols = await find_symbols(connection, principal, [scope], queries, limit=MOST_SYMBOLS) if scope else []
         for symbol in symbols:
             for other in symbol.neighbours:
                 ends = (other.entity_id, symbol.entity_id) if other.incoming else (symbol.entity_id, other.entity_id)
-                reading.relations[relation_id(ends[0], other.relation, ends[1])] = None
-        known = await qa_sessions.relations(connection, principal, list(reading.relations))
-    reading.graph = joined_contexts([reading.graph, GraphContext(relations=tuple(known))])
+                relations[relation_id(ends[0], other.relation, ends[1])] = None
+        known = await qa_sessions.relations(connection, principal, list(relations))
     places = symbol_passages(symbols, queries[0])[:MOST_OF_A_SYMBOL]
-    found = await library.passages([place.passage_id for place in places])
-    reading.fetched += found
-    return bool(found)
+    found = tuple(await library.passages([place.passage_id for place in places]))
+    return Fetched(found, tuple(relations), GraphContext(relations=tuple(known)), bool(found))
 
 
-async def _search(reading: Reading, gap: str) -> bool:
-    """A small search; whether it brought something that is relevant and was not read yet."""
+async def _search(reading: Reading, gap: str) -> Fetched:
+    """What a small search brings that is relevant; of a named symbol what has its name."""
     settings = reading.run.settings.iterative
     result: SearchResult = await reading.run.search(
         gap, settings.targeted_top_k, purpose="gap", filters=reading.run.question.filters
     )
     if best_confidence(result) < settings.min_confidence:
-        return False
-    known = {passage.passage_id for passage in in_order(reading)}
-    new = [passage for passage in result.passages if passage.passage_id not in known]
-    reading.fetched += new
-    return bool(new)
+        return Fetched()
+    names = {name for query in symbols_of(gap) for name in re.findall(r"\w+", fold(query.name))[-1:]}
+    kept = [one for one in result.passages if not names or any(name in fold(one.content) for name in names)]
+    return Fetched(tuple(kept), graph=result.graph)
 
 
 # --- what is missing, in words -------------------------------------------------------------------------------------
@@ -186,6 +271,12 @@ async def _search(reading: Reading, gap: str) -> bool:
 def normal(gap: str) -> str:
     """The form in which a gap is remembered."""
     return " ".join(fold(gap).replace("`", " ").replace('"', " ").split()).strip(" .:;,?!'")
+
+
+def meaning(gap: str) -> frozenset[str]:
+    """What two wordings of one gap have in common: the symbols that they name, else their words but for stop words."""
+    named = {f"{query.path} {query.name}" for query in symbols_of(gap)}
+    return frozenset(named or terms(gap) or [normal(gap)])
 
 
 def symbols_of(gap: str) -> tuple[SymbolQuery, ...]:

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from app.answer.cite import marks, named_sources, plain, quotations, stands_in
 from app.answer.refusal import is_refusal
 from app.domain.plan import PromptConstraints
+from app.language.lexicon import any_of, replies
 from app.language.text import fold
 
 Code = Literal[
@@ -22,6 +23,8 @@ Code = Literal[
     "UNGROUNDED_CLAIM_NO_CONTEXT", "EXACT_QUOTE_NO_SOURCE", "NO_QUOTED_TEXT", "QUOTE_NOT_VERBATIM", "EMPTY_ANSWER",
     "UNEXPLAINED_DONT_KNOW", "TRUNCATED_ANSWER", "ANSWER_TOO_SHORT", "MISSING_SECTIONS", "MISSING_INSUFFICIENCY_DISCLOSURE",
 ]  # fmt: skip
+DISCLOSURES: Final[frozenset[Code]] = frozenset({"MISSING_INSUFFICIENCY_DISCLOSURE", "UNEXPLAINED_DONT_KNOW"})
+"""What a model is told once; where it still does not say what is missing, `disclosed` does."""
 SUSPICIOUS_TERMS: Final = (
     "pg_reindex", "reindex", "vacuum", "vacuum analyze", "kubectl", "helm", "docker compose", "systemctl", "drop table",
     "truncate", "alter table",
@@ -33,12 +36,7 @@ SHOWN: Final = 3
 """Offending pieces that an error names."""
 _CODE_SPAN: Final = re.compile(r"```[^\n]*\n(.*?)```|`([^`\n]{3,600})`", re.DOTALL)
 _BLOCK_QUOTE: Final = re.compile(r"^[ \t]*>[ \t]?(\S.*)$", re.MULTILINE)
-_DISCLOSED: Final = re.compile(
-    r"insufficient (?:documentation|information)|documentation insuffisante|documentación insuficiente|"
-    r"unzureichende dokumentation|not (?:documented|covered|mentioned|stated|specified)|"
-    r"(?:do|does) not (?:contain|cover|mention|state|say|specify|describe|document)",
-    re.IGNORECASE,
-)
+_DISCLOSED: Final = re.compile(any_of(lambda one: one.replies.discloses), re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +54,11 @@ class Insufficiency:
     section: str
     missing: str
     queries_tried: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """In words: "Rollback: the command"."""
+        return ": ".join(part for part in (self.section, self.missing) if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +257,15 @@ def insufficiency_disclosure(
             "MISSING_INSUFFICIENCY_DISCLOSURE",
             "You listed insufficiencies: say in the answer, where the missing part would stand, 'Insufficient documentation'.",
         )
+
+
+def disclosed(text: str, lacks: Sequence[Insufficiency], language: str) -> str:
+    """An answer that says that something is missing: as it is, or with a line of ours at its end."""
+    missing = "; ".join(dict.fromkeys(one.told for one in lacks if one.told))
+    if not lacks or _DISCLOSED.search(text):
+        return text
+    lacking = replies(language).lacking
+    return f"{text}\n\n{lacking}: {missing}." if missing else f"{text}\n\n{lacking}."
 
 
 def _several(items: Iterator[str] | Sequence[str] | map[str]) -> str:

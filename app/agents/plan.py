@@ -19,15 +19,18 @@ PLAN: Final = Schema("plan", {"steps": {"type": "array", "items": {"type": "stri
 _NUMBERED: Final = re.compile(r"^[ \t]*(?:step[ \t]+)?\d{1,2}[.):][ \t]+(\S.*)$", re.MULTILINE | re.IGNORECASE)
 _BULLET: Final = re.compile(r"^[ \t]*[-*•][ \t]+(\S.*)$", re.MULTILINE)
 _LAST: Final = re.compile(r"\b(?:synthesi[sz]e|answer|summari[sz]e|write|compose|combine|final)\b", re.IGNORECASE)
+_INSIDE: Final = re.compile(r"(?<!\w)[\"“«„‘'](?=\w)([^\"“”«»„‘]{2,200}?)[\"”»“’'](?!\w)")
 _OPENS: Final = re.compile(r"\b(?:open|read|retrieve the full)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """2 to 5 steps, of which the last is the synthesis. `parsed_by`: json, numbered, bullets or default."""
+    """2 to 5 steps, of which the last is the synthesis. `parsed_by`: json, numbered, bullets or default. `queries`: what the
+    steps search for that name the search themselves, each once."""
 
     steps: tuple[str, ...]
     parsed_by: str
+    queries: tuple[str, ...] = ()
 
 
 def read_plan(reply: str, question: str, topics: Sequence[str] = ()) -> Plan:
@@ -41,8 +44,21 @@ def read_plan(reply: str, question: str, topics: Sequence[str] = ()) -> Plan:
     for name, found in readings:
         steps = [cut for step in found if (cut := " ".join(step.split())[:STEP_CHARS])]
         if len(steps) >= FEWEST:
-            return Plan(_in_form(steps), name)
-    return Plan(default_plan(question, topics), "default")
+            return Plan(_in_form(steps), name, queries_of(steps))
+    steps = list(default_plan(question, topics))
+    return Plan(tuple(steps), "default", queries_of(steps))
+
+
+def queries_of(steps: Sequence[str]) -> tuple[str, ...]:
+    """What steps such as "search_docs: terms of leave" search for; of those with quotation marks what stands in them."""
+    found: dict[str, str] = {}
+    for step in steps[: MOST - 1]:
+        _, named, wanted = step.partition(SEARCH)
+        inside = _INSIDE.search(wanted)
+        query = " ".join((inside[1] if inside else wanted).strip(" \t:()-–—>`'\"").split())
+        if named and query and OPEN not in query:
+            found.setdefault(query.casefold(), query)
+    return tuple(found.values())
 
 
 def default_plan(question: str, topics: Sequence[str] = ()) -> tuple[str, ...]:
@@ -57,7 +73,9 @@ def default_plan(question: str, topics: Sequence[str] = ()) -> tuple[str, ...]:
 
 def _step(item: Any) -> str:
     if isinstance(item, Mapping):
-        said = next((item[key] for key in ("step", "description", "action", "instruction") if item.get(key)), "")
+        said = next(
+            (item[key] for key in ("step", "query", "description", "action", "instruction") if item.get(key)), ""
+        )
         tool = item.get("tool")
         return f"{tool}: {said}" if isinstance(tool, str) and tool and tool not in str(said) else str(said)
     return item if isinstance(item, str) else ""

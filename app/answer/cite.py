@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from app.answer.holders import Holders
+from app.answer.refusal import is_refusal
 from app.domain.answer import Citation
 from app.domain.document import landmark_at
 from app.domain.passage import Passage
-from app.language.sentences import Span, split_sentences
+from app.language.sentences import Span, Unit, split_sentences, split_units
 from app.language.text import normalise
 from app.language.tokens import terms
 
@@ -39,6 +41,7 @@ def citation(n: int, passage: Passage, span: Span) -> Citation:
         start=start,
         end=end,
         version=passage.version,
+        url=passage.url,
     )
 
 
@@ -73,40 +76,86 @@ class _Book:
 def cite(text: str, sources: Sequence[Passage]) -> Cited:
     """Map the source numbers in a model's text (`[1]`, `[Source 2]`, `[1, 3]`, ...) to real spans.
 
-    `sources[0]` is number 1. A number without a source is removed from the text. Each kept one becomes the sentence of
-    its source that supports the citing sentence best, or the quotation in it that stands there verbatim; the same span
-    keeps its number, and numbers run 1..m in order of first appearance. Brackets in code are left alone.
+    `sources[0]` is number 1. A number without a source is removed from the text. A sentence whose cited sources do not hold it
+    cites the one that does, where there is one; a sentence that cites none, too. Each citation becomes the sentence of its
+    source that supports the citing sentence best, or the quotation in it that stands there verbatim; the same span keeps its
+    number, and numbers run 1..m in order of first appearance. Brackets in code are left alone.
     """
     book = _Book(sources)
     pieces: list[str] = []
     done = 0
-    for mark, claim in _marks(text):
-        pieces.append(text[done : mark.start()])
-        pieces.append(_rewritten(mark, claim, book))
-        done = mark.end()
+    for edit in _edits(text, book):
+        pieces += [text[done : edit.start], _rewritten(edit, book)]
+        done = edit.end
     pieces.append(text[done:])
     made = tuple(citation(n, sources[source], span) for (source, span), n in book.numbers.items())
     return Cited("".join(pieces).strip(), made, book.stripped)
 
 
-def _marks(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Each mark with the claim it supports: the sentence around it, or the one before where the mark stands alone."""
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """What becomes of start..end of the text: `space`, and a mark for each of `cited`, places of sources."""
+
+    start: int
+    end: int
+    space: str
+    claim: str
+    cited: Sequence[int]
+
+
+def _edits(text: str, book: _Book) -> list[_Edit]:
+    """Marks as they are rewritten, and new ones, in order."""
     bare = without_marks(text)
-    sentences = split_sentences(bare)
+    units = split_units(bare)
+    holders = Holders(book.sources, bare)
+    marked: dict[Span, list[re.Match[str]]] = {}
     for mark in marks(text):
-        before = [span for span in sentences if span[0] < mark.end()]
-        span = before[-1] if before else (sentences[0] if sentences else (0, 0))
-        yield mark, bare[span[0] : span[1]]
+        before = [unit for unit in units if unit.start < mark.end()]
+        unit = before[-1] if before else (units[0] if units else Unit(0, 0, "prose"))
+        marked.setdefault((unit.start, unit.end), []).append(mark)
+    edits = [edit for span, its in marked.items() for edit in _of_sentence(bare[span[0] : span[1]], its, book, holders)]
+    if book.sources:
+        edits += [
+            edit for unit in units if (unit.start, unit.end) not in marked for edit in _added(bare, unit, holders)
+        ]
+    return sorted(edits, key=lambda edit: edit.start)
 
 
-def _rewritten(mark: re.Match[str], claim: str, book: _Book) -> str:
-    named = named_sources(mark)
-    real = [n for n in named if 1 <= n <= len(book.sources)]
-    book.stripped += len(named) - len(real)
-    if not real:
-        return ""
-    space = mark[0][: len(mark[0]) - len(mark[0].lstrip())]
-    return space + "".join(f"[{n}]" for n in dict.fromkeys(book.number(source - 1, claim) for source in real))
+def _of_sentence(claim: str, its: Sequence[re.Match[str]], book: _Book, holders: Holders) -> Iterator[_Edit]:
+    """The marks of a sentence; where another source holds it, the first mark names that one and the others go."""
+    real: list[list[int]] = []
+    for mark in its:
+        named = named_sources(mark)
+        real.append([n - 1 for n in named if 1 <= n <= len(book.sources)])
+        book.stripped += len(named) - len(real[-1])
+    cited = list(dict.fromkeys(place for places in real for place in places))
+    kept = holders.holding(claim, cited) if cited else cited
+    if kept != cited:
+        first = next(at for at, places in enumerate(real) if places)
+        real = [list(kept) if at == first else [] for at in range(len(its))]
+    for mark, places in zip(its, real, strict=True):
+        yield _Edit(mark.start(), mark.end(), mark[0][: len(mark[0]) - len(mark[0].lstrip())], claim, places)
+
+
+_ENDING: Final = " \t\n.!…"
+_OPEN_ENDS: Final = ":?"
+"""What announces something, or asks, is supported by nothing."""
+
+
+def _added(bare: str, unit: Unit, holders: Holders) -> Iterator[_Edit]:
+    """A citation for a sentence that has none, before its full stop."""
+    claim = bare[unit.start : unit.end]
+    if unit.kind not in ("prose", "item") or claim.rstrip().endswith(tuple(_OPEN_ENDS)) or is_refusal(claim):
+        return
+    place = holders.holder(claim)
+    if place is not None:
+        at = unit.start + len(claim.rstrip(_ENDING))
+        yield _Edit(at, at, " ", claim, [place])
+
+
+def _rewritten(edit: _Edit, book: _Book) -> str:
+    numbers = dict.fromkeys(book.number(place, edit.claim) for place in edit.cited)
+    return edit.space + "".join(f"[{n}]" for n in numbers) if numbers else ""
 
 
 # --- which sentence supports a claim --------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def _shortened(passage: Passage, count: Count, max_tokens: int) -> Passage:
 
 GRAPH_HEADER: Final = "=== KNOWLEDGE GRAPH CONTEXT ==="
 DOCUMENT_HEADER: Final = "=== DOCUMENT CONTEXT ==="
-HINT: Final = "Read out of the sources below, whose numbers stand behind each line; cite those sources."
+HINT: Final = "Read out of the sources whose numbers stand behind each line; cite those sources."
 MAX_SOURCE_CHUNKS_PER_ENTITY: Final = 20
 MAX_SOURCE_CHUNKS_FROM_GRAPH: Final = 100
 """Numbers of sources behind one entity or relation, and in the whole section."""
@@ -136,6 +136,12 @@ _UNTOLD: Final = frozenset({"name", "term", "topic"})
 """Kinds that say nothing about an entity."""
 
 Numbers = Mapping[UUID, int]
+Dress = Callable[[str], str]
+"""How words of documents are told, such as in a JSON string."""
+
+
+def _as_it_is(text: str) -> str:
+    return text
 
 
 def assemble_with_graph(
@@ -145,16 +151,30 @@ def assemble_with_graph(
     if not graph:
         return assemble(passages, count, max_tokens)
     context = assemble(passages, count, max_tokens - int(SHARE * max_tokens))
-    numbers = {passage.passage_id: n for n, passage in enumerate(context.passages, start=1)}
-    left = max_tokens - count(f"{GRAPH_HEADER}\n{HINT}\n\n{DOCUMENT_HEADER}\n\n{context.text}")
-    lines = list(_fitting(_lines(graph, numbers), count, left))
-    if not lines:
+    left = max_tokens - count(f"\n\n{DOCUMENT_HEADER}\n\n{context.text}")
+    section = graph_section(graph, numbers_of(context.passages), count, left)
+    if not section:
         return assemble(passages, count, max_tokens)
-    section = "\n".join((GRAPH_HEADER, HINT, *lines))
     return replace(context, text=f"{section}\n\n{DOCUMENT_HEADER}\n\n{context.text}")
 
 
-def _lines(graph: GraphContext, numbers: Numbers) -> Iterator[str]:
+def numbers_of(passages: Sequence[Passage]) -> Numbers:
+    """Passages as sources are numbered: the first is 1."""
+    return {passage.passage_id: n for n, passage in enumerate(passages, start=1)}
+
+
+def graph_section(
+    graph: GraphContext | None, numbers: Numbers, count: Count, max_tokens: int, dress: Dress = _as_it_is
+) -> str:
+    """What the graph says of the passages that have numbers, each line with those that prove it, within `max_tokens`; ""
+    where it says nothing of them, or nothing fits."""
+    if not graph:
+        return ""
+    lines = list(_fitting(_lines(graph, numbers, dress), count, max_tokens - count(f"{GRAPH_HEADER}\n{HINT}\n")))
+    return "\n".join((GRAPH_HEADER, HINT, *lines)) if lines else ""
+
+
+def _lines(graph: GraphContext, numbers: Numbers, dress: Dress) -> Iterator[str]:
     """Headings and what stands under them; a heading only where something does."""
     told = 0
     for heading, items in (("Entities:", graph.entities), ("Relations:", graph.relations)):
@@ -165,11 +185,11 @@ def _lines(graph: GraphContext, numbers: Numbers) -> Iterator[str]:
                 continue
             told += len(proofs)
             marks = "".join(f"[{n}]" for n in proofs)
-            yield f"{heading}\n- {_said(item)} {marks}" if heading else f"- {_said(item)} {marks}"
+            yield f"{heading}\n- {dress(_said(item))} {marks}" if heading else f"- {dress(_said(item))} {marks}"
             heading = ""
     heading = "Overview:\n"
     for community in graph.communities:
-        yield f"{heading}- {_plain(community.title)}: {_plain(community.summary, 2000)}"
+        yield f"{heading}- {dress(f'{_plain(community.title)}: {_plain(community.summary, 2000)}')}"
         heading = ""
 
 

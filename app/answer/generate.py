@@ -20,8 +20,6 @@ from app.prompts import Prompt, prompt, prompt_part
 from app.providers.protocols import ChatModel, Message
 from app.settings import AnswerSettings
 
-HISTORY_MESSAGES: Final = 5
-"""Messages of the conversation that generation sees."""
 MESSAGE_CHARS: Final = 2000
 """Of each of them, and of each issue of a failed check."""
 FIRST_PIECES: Final = 16
@@ -52,7 +50,7 @@ async def generate(
     text replaces them.
 
     `feedback`: what a check found unsupported in the previous answer to the same question. `history`: the
-    conversation before, of which the last HISTORY_MESSAGES are shown as data. `task`: our own instruction where more than
+    conversation before, as much of it as is to be shown, as data. `task`: our own instruction where more than
     answering is wanted. `confidence` is that of the retrieval; the
     draft has it, or 0 where the model cited nothing that exists. A model's reasoning is neither streamed nor kept.
 
@@ -86,11 +84,8 @@ async def generate(
 
 
 def _filled(question: str, context: Context, feedback: Sequence[str], history: Sequence[Turn], task: str) -> Prompt:
-    turns = "\n".join(
-        f"{turn.role}: {quoted(unmarked(turn.content), MESSAGE_CHARS)}" for turn in history[-HISTORY_MESSAGES:]
-    )
     issues = "\n".join(f"- {quoted(issue, MESSAGE_CHARS)}" for issue in feedback)
-    before = [prompt_part("generate", "history", turns=turns)] if turns else []
+    before = [told] if (told := told_conversation(history)) else []
     before += [task] if task else []
     before += [prompt_part("generate", "feedback", issues=issues)] if issues else []
     return prompt(
@@ -100,6 +95,12 @@ def _filled(question: str, context: Context, feedback: Sequence[str], history: S
         refusal=refusal(question),
         before="".join(f"{part}\n\n" for part in before),
     )
+
+
+def told_conversation(history: Sequence[Turn]) -> str:
+    """What was said before, for a prompt; "" where nothing was. Numbers of sources are taken out: they are others now."""
+    turns = "\n".join(f"{turn.role}: {quoted(unmarked(turn.content), MESSAGE_CHARS)}" for turn in history)
+    return prompt_part("generate", "history", turns=turns) if turns else ""
 
 
 def _messages(filled: Prompt) -> list[Message]:

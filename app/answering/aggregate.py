@@ -76,7 +76,7 @@ async def aggregate(run: Run) -> Outcome:
     run.record.spent("answer", began)
     run.emit(SourcesFound(told.passages))
     looked_through = f"Looked through {counted(holdings.documents, 'document')}"
-    run.emit(Progress("generate", 85, looked_through, {"documents": holdings.documents}))
+    run.emit(Progress("generate", 85, looked_through, numbers={"documents": holdings.documents}))
     run.emit(Token(told.text))
     draft = Draft(told.text, told.citations, True, 1.0, told.insufficiencies)
     more = {

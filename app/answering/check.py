@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
 from app.answer.ground.check import ground
 from app.answering.context import Run
+from app.answering.outbound import cited_texts
 from app.domain.answer import Draft, Grounding
 from app.domain.passage import Passage
 from app.errors import CairnError
+from app.language.outbound import without_links
 from app.settings import GroundSettings, Settings
 
 SURE_ENOUGH: Final = 0.7
 """Retrieval confidence from which a simple question's answer is checked without a model."""
+CHECKED_WHOLE: Final = 20
+"""Sources; of more, as summaries have them, only those that are cited are compared with the answer."""
 DISCLOSED: Final = 5
 """Unsupported sentences that an answer names."""
 
@@ -63,6 +67,9 @@ def facts_as_sources(facts: Sequence[str]) -> tuple[Passage, ...]:
 async def check(run: Run, draft: Draft, sources: Sequence[Passage], confidence: float) -> Checked:
     """Never fails: a check that does not work is reported in the grounding."""
     settings = check_settings(run.settings)
+    draft = replace(
+        draft, text=without_links(draft.text, cited_texts(draft.citations, sources))
+    )  # as it will be let out
     if not settings.enabled or not draft.found:
         return Checked(draft, None)
     simple = run.plan.complexity.level == "SIMPLE" and confidence >= SURE_ENOUGH

@@ -42,7 +42,9 @@ async def code(run: Run) -> Outcome:
     """Raises CairnError."""
     began, findings = time.perf_counter(), run.code
     asked = list(dict.fromkeys(one.query.name or one.query.path for one in findings))
-    run.emit(Progress("retrieve", 40, f"Looking up {', '.join(asked[:NAMED])} in the code", {"symbols": asked}))
+    run.emit(
+        Progress("retrieve", 40, f"Looking up {', '.join(asked[:NAMED])} in the code", numbers={"symbols": len(asked)})
+    )
     places = list(dict.fromkeys(place for finding in findings for place in _shown(finding)))
     sources = await run.deps.library.passages([place.passage_id for place in places])
     cited = _citations(places, sources, from_end=any(one.query.aspect == "returns" for one in findings))
@@ -50,7 +52,7 @@ async def code(run: Run) -> Outcome:
     sure = min(map(_sureness, findings))
     draft = Draft(text, tuple(cited.values()), any(one.subjects for one in findings), sure)
     run.record.spent("answer", began)
-    run.emit(Progress("generate", 85, f"Listing {counted(len(cited), 'place')}", {"places": len(cited)}))
+    run.emit(Progress("generate", 85, f"Listing {counted(len(cited), 'place')}", numbers={"places": len(cited)}))
     run.emit(Token(text))
     first = findings[0].query
     names = dict.fromkeys(one.name for finding in findings for one in finding.subjects)

@@ -5,7 +5,9 @@ A strategy is a coroutine: it is given a `Run`, tells how it goes by `run.emit(e
 
 from __future__ import annotations
 
+import asyncio
 import time
+from bisect import bisect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,16 +20,20 @@ from app.answering.library import Library, Searcher
 from app.domain.answer import NOTHING_TO_READ, Coverage, Draft, Grounding
 from app.domain.code import CodeFinding, Symbol
 from app.domain.event import Progress, SourcesFound, Token
+from app.domain.graph import GraphContext, joined_contexts
 from app.domain.passage import Leg, Passage, SearchRequest, SearchResult
 from app.domain.plan import QueryPlan
-from app.domain.question import Question
+from app.domain.question import Question, Turn
 from app.domain.trace import LegTrace
+from app.memory.recall import window
 from app.providers.metered import MeteredChat
-from app.providers.protocols import ChatModel, Embedder
+from app.providers.protocols import ChatModel, Embedder, WebSearch
 from app.query.exemplars import Exemplars
 from app.retrieve.plan import default_legs
 from app.settings import Settings
 
+AT_ONCE: Final = 2
+"""Searches of one run that are under way together; the pool of connections is small."""
 TOOL_STRATEGIES: Final = frozenset({"react", "planned", "iterative"})
 """Their searches are many, and a model reads what they find: a chat model reranks them only where that is asked for."""
 
@@ -39,7 +45,7 @@ Report = Callable[[StepEvent], None]
 @dataclass(frozen=True, slots=True)
 class Deps:
     """What runs are made with, for one caller and one state of the settings. Without `chat` answers are extracted;
-    `router` recognises intents that rules do not, None where no model is to."""
+    `router` recognises intents that rules do not, `web` is asked where the documents have nothing; None where that is off."""
 
     searcher: Searcher
     library: Library
@@ -49,6 +55,7 @@ class Deps:
     settings: Settings
     strategies: Mapping[str, Strategy]
     router: ChatModel | None = None
+    web: WebSearch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,9 @@ class Record:
     read: set[UUID] = field(default_factory=set)
     budget: Budget | None = None
     streamed: bool = False
+    _order: list[int] = field(default_factory=list)
+    _asked: int = 0
+    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _under_way: int = 0
     _since: float = 0.0
 
@@ -90,6 +100,11 @@ class Record:
         if self.budget is None:
             self.budget = Budget(settings.agents, settings.answer)
         return self.budget
+
+    @property
+    def graph(self) -> GraphContext | None:
+        """What the graph legs of all searches found."""
+        return joined_contexts(item.result.graph for item in self.searches)
 
     def metered(self, purpose: str, chat: ChatModel, settings: Settings) -> MeteredChat:
         """The chat model, its calls booked under a purpose, within the budget of the run, which keeps a reserve for the
@@ -102,9 +117,21 @@ class Record:
         budget.start()
         return budget
 
+    async def searched(self, purpose: str, query: str, search: Callable[[], Awaitable[SearchResult]]) -> SearchResult:
+        """What a search finds, at most AT_ONCE of the run at a time, kept in the order in which they were asked for, however
+        they end. Its time is booked as `retrieve`; of several at once, the time in which any was under way."""
+        self._asked += 1
+        number = self._asked
+        async with self._gate:
+            with self._searching():
+                result = await search()
+        place = bisect(self._order, number)
+        self._order.insert(place, number)
+        self.searches.insert(place, DoneSearch(purpose, query, result))
+        return result
+
     @contextmanager
-    def searching(self) -> Iterator[None]:
-        """Book the time of a search as `retrieve`; of several at once, the time in which any was under way."""
+    def _searching(self) -> Iterator[None]:
         self._under_way += 1
         if self._under_way == 1:
             self._since = time.perf_counter()
@@ -141,6 +168,11 @@ class Run:
     def settings(self) -> Settings:
         return self.deps.settings
 
+    @property
+    def history(self) -> tuple[Turn, ...]:
+        """What was said before, as much of it as a model sees that writes an answer (memory.generation)."""
+        return window(self.question.history, self.settings.memory.generation)
+
     def emit(self, event: StepEvent) -> None:
         """Tell whoever follows the run. Returns at once, whoever reads, and never fails."""
         if isinstance(event, Token):
@@ -161,17 +193,18 @@ class Run:
         """Search the question's collection, and keep what was found for the trace. `by_words`: the lexical leg alone, each
         document once. Raises CairnError."""
         legs: tuple[Leg, ...] = ("lexical",) if by_words else default_legs(self.settings)
+        by_type = self.settings.graph.routing == "type"
         request = SearchRequest(
             query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None,
             rerank=False if by_words or not self.reranks else None, group_by="document" if by_words else "passage",
-            weights=self.plan.weights if self.settings.graph.routing == "type" else None,
+            weights=self.plan.weights if by_type else None,
+            classification=self.plan.classification if by_type else None,
             chat_reranks=self.route.strategy not in TOOL_STRATEGIES or self.settings.agents.rerank_by_model,
         )  # fmt: skip
         meter = self.record.meter(self.settings)
-        with self.record.searching():
-            result = await self.deps.searcher.search(request, self.question, self.route.strategy, meter)
-        self.record.searches.append(DoneSearch(purpose, query, result))
-        return result
+        return await self.record.searched(
+            purpose, query, lambda: self.deps.searcher.search(request, self.question, self.route.strategy, meter)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from app.answering.choose import Exchange, last_exchange
 from app.answering.context import Outcome, Run
 from app.answering.draft import Material, answer_from
 from app.answering.fast import fast
-from app.answering.gather import best_confidence, gather
+from app.answering.gather import best_confidence, gather, search_beside
 from app.answering.progress import reading
 from app.domain.answer import Citation, coverage_of
 from app.domain.event import Progress, SourcesFound, Token
@@ -109,6 +109,7 @@ async def _material(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
         task=prompt_part("converse", intent, answer=quoted(exchange.answer.content[:SHOWN_BEFORE])),
         degraded=degraded,
         more={"continues": str(exchange.answer.id), "original_sources": len(originals)},
+        graph=run.record.graph,
     )  # fmt: skip
 
 
@@ -121,19 +122,18 @@ async def _further(
         if run.plan.intent.intent == "followup":
             found = await gather(_asking(run, asked), factor=FURTHER)
             return found.passages, found.degraded
-        return await _same_documents(run, asked, originals), ()
+        return await _same_documents(run, asked, originals)
     except CairnError as error:
         return (), (f"looking further failed ({error.code}: {error.detail})",)
 
 
-async def _same_documents(run: Run, asked: str, originals: Sequence[Passage]) -> tuple[Passage, ...]:
+async def _same_documents(
+    run: Run, asked: str, originals: Sequence[Passage]
+) -> tuple[tuple[Passage, ...], tuple[str, ...]]:
     names = list(dict.fromkeys(passage.external_id for passage in originals))[:SAME_DOCUMENTS]
     top_k = run.settings.answer.retrieved
-    found: list[Passage] = []
-    for name in names:
-        result = await run.search(scoped(asked, (name,)), top_k, purpose="document", filters=run.question.filters)
-        found += result.passages
-    return tuple(found)
+    done, failed = await search_beside(run, [("document", scoped(asked, (name,))) for name in names], top_k)
+    return tuple(passage for _, result in done for passage in result.passages), tuple(failed)
 
 
 def _asking(run: Run, text: str) -> Run:

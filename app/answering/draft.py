@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from app.answer.advice import rephrase
 from app.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH
@@ -24,6 +24,7 @@ from app.answer.generate import generate
 from app.answer.refusal import not_mentioned
 from app.answering.absent import find_absent
 from app.answering.check import (
+    CHECKED_WHOLE,
     Checked,
     check,
     check_settings,
@@ -44,9 +45,6 @@ from app.domain.passage import Passage
 from app.errors import ProviderError
 from app.language.lexicon import refusals, replies
 from app.retrieve.operators import parse_operators
-
-CHECKED_WHOLE: Final = 20
-"""Sources; of more, as summaries have them, only those that are cited are compared with the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +108,9 @@ def give_up_writing(run: Run, error: ProviderError, instead: str) -> str:
     """Tell that the model failed: `retract` where readers have seen text of it, which the last event replaces, else
     `fallback`. What `degraded` says of it."""
     if run.record.streamed:
-        run.emit(
-            Progress("retract", 90, "The model broke off: the text so far is not the answer", {"code": error.code})
-        )
+        run.emit(Progress("retract", 90, "The model broke off; this is what the sources say instead"))
     else:
-        run.emit(Progress("fallback", 90, "The model failed: quoting the sources instead", {"code": error.code}))
+        run.emit(Progress("fallback", 90, "The model failed: quoting the sources instead"))
     return f"generation failed ({error.code}: {error.detail}): {instead}"
 
 
@@ -170,7 +166,6 @@ def passages_to_check(draft: Draft, context: Context) -> tuple[Passage, ...]:
 
 async def _generate(run: Run, material: Material, context: Context, attempt: int, issues: tuple[str, ...]) -> Draft:
     assert run.deps.chat is not None
-    memory = run.settings.memory.generation
     began = time.perf_counter()
     try:
         return await generate(
@@ -182,7 +177,7 @@ async def _generate(run: Run, material: Material, context: Context, attempt: int
             confidence=material.confidence,
             on_text=lambda text: run.emit(Token(text)),
             feedback=issues,
-            history=run.question.history[-memory:] if memory else (),
+            history=run.history,
             task=material.task,
         )
     finally:

@@ -29,6 +29,7 @@ def drawn_on(run: Run, outcome: Outcome, route: Mapping[str, Any]) -> tuple[UUID
     """
     library, draft = run.deps.library, outcome.draft
     read = [*(p for item in run.record.searches for p in item.result.passages), *outcome.sources]
+    read = [passage for passage in read if passage.url is None]
     names = library.names | {p.document_id: (p.external_id, p.title) for p in read}
     told = json.dumps([draft.text, draft.insufficiencies, route], ensure_ascii=False, default=str)
     drawn = [one for one, known in names.items() if any(_stands_in(name, told) for name in known)]
@@ -54,7 +55,7 @@ def _sources_of_words(run: Run, outcome: Outcome, read: Iterable[Passage]) -> li
     drawn = [p.document_id for p in read if p.document_id not in cited and own & words(f"{p.title} {p.content}")]
     for turn in run.question.history:
         if own & words(turn.content):
-            drawn += [source.document_id for source in turn.sources]
+            drawn += [source.document_id for source in turn.sources if source.url is None]
     return drawn
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from app.answer.confidence import decide
+from app.answering.check import CHECKED_WHOLE
 from app.answering.choose import Route
 from app.answering.context import DoneSearch, Outcome, Record, Run
 from app.answering.drawn import drawn_on
@@ -22,6 +23,9 @@ from app.language.outbound import without_links_inside
 from app.language.text import fold
 from app.query.hops import query_class
 from app.retrieve.trace import cache_plan, query_plan
+
+INTENT_CLASSIFIERS: Final[Mapping[int | None, str]] = {None: "rules", 0: "rules", 1: "exemplars", 2: "model"}
+"""Who said what a message wants, by the layer that matched; where none did, a rule takes it for a question."""
 
 
 def make_answer(run: Run, outcome: Outcome) -> Answer:
@@ -96,14 +100,35 @@ def _route(run: Run, outcome: Outcome) -> dict[str, Any]:
     searches, budget = run.record.searches, run.record.budget
     return {
         **describe_plan(run.plan, run.route),
+        "weights": _weights(searches),
         **outcome.more,
         "answerer": outcome.answerer,
         "found": outcome.draft.found,
         "from_cache": bool(searches) and all(item.result.from_cache for item in searches),
         "iterations": outcome.iterations,
         "needs_clarification": outcome.needs_clarification,
+        **_state(run, outcome),
         **({"budget_exceeded": budget.exceeded, "budget": budget.describe()} if budget and budget.used else {}),
     }
+
+
+def _state(run: Run, outcome: Outcome) -> dict[str, Any]:
+    """Whether there was anything to search, and how often the query was written anew: before the first search, and after
+    ones that were not good enough. `should_rewrite`: the last one was not either, and no more were allowed or possible."""
+    searches, refuted = run.record.searches, outcome.grounding is not None and outcome.grounding.grounded is False
+    rewritten = int(run.plan.rewritten_by is not None)
+    return {
+        "collection_empty": bool(searches) and not any(item.result.visible_passages for item in searches),
+        "skip_rewrite": not rewritten,
+        "should_rewrite": bool(searches) and (refuted or not outcome.draft.found),
+        "rewrite_count": rewritten + outcome.more.get("agentic", {}).get("rewrites", 0),
+    }
+
+
+def _weights(searches: Sequence[DoneSearch]) -> dict[str, Any] | None:
+    """What was in force in the first search; the trace has them of each. None where nothing was searched."""
+    used = searches[0].result.weights if searches else None
+    return used.as_json() if used else None
 
 
 def describe_plan(plan: QueryPlan, route: Route) -> dict[str, Any]:
@@ -118,12 +143,13 @@ def describe_plan(plan: QueryPlan, route: Route) -> dict[str, Any]:
 
 
 def _understood(plan: QueryPlan) -> Mapping[str, Any]:
-    intent, kind, complexity, weights = plan.intent, plan.classification, plan.complexity, plan.weights
+    intent, kind, complexity = plan.intent, plan.classification, plan.complexity
     return {
         "intent": intent.intent,
         "intent_confidence": round(intent.confidence, 4),
         "intent_layer": intent.layer,
         "intent_reason": intent.reason,
+        "intent_by": INTENT_CLASSIFIERS[intent.layer],
         "language": plan.language,
         "query_type": kind.type,
         "query_type_confidence": round(kind.confidence, 4),
@@ -136,7 +162,6 @@ def _understood(plan: QueryPlan) -> Mapping[str, Any]:
             "override": complexity.override,
             "reasoning": complexity.reasoning,
         },
-        "weights": {"text": weights.text, "graph": weights.graph, "mode": weights.mode},
         "entities": list(plan.entities),
         "rewritten_query": plan.text if plan.rewritten_by else None,
         "rewritten_by": plan.rewritten_by,
@@ -154,9 +179,9 @@ def _understood(plan: QueryPlan) -> Mapping[str, Any]:
 
 
 def run_trace(
-    record: Record, terminal: Event, *, tenant_id: int, started_at: datetime, settings_revision: str
+    record: Record, terminal: Event | None, *, tenant_id: int, started_at: datetime, settings_revision: str
 ) -> RunTrace:
-    """The trace of a run, however far it got, with its terminal event.
+    """The trace of a run, however far it got, with its terminal event; None: it is under way.
 
     A run may search several times. Its first search has the legs vector, lexical and fused; those of the n-th are named
     vector#n, lexical#n and fused#n, and `plan.searches[n - 1]` says what was searched and why. `merged` is the list that was
@@ -177,7 +202,7 @@ def run_trace(
         collections=(question.collection,),
         question=question.text,
         settings_revision=settings_revision,
-        outcome="ok" if answer else "error" if isinstance(terminal, Failed) else "cancelled",
+        outcome=_outcome(terminal),
         strategy=record.route.strategy if record.route else None,
         plan=_shown_plan(record, answer),
         timings_ms=answer.timings_ms if answer else stage_timings(record),
@@ -194,6 +219,17 @@ def run_trace(
     )
 
 
+def _outcome(terminal: Event | None) -> Literal["ok", "error", "cancelled", "running"]:
+    match terminal:
+        case None:
+            return "running"
+        case Answered():
+            return "ok"
+        case Failed():
+            return "error"
+    return "cancelled"
+
+
 def _usage(record: Record) -> dict[str, Any]:
     """Of all calls of models, and for each purpose; empty where there was none."""
     if record.budget is None or not record.budget.usage:
@@ -204,7 +240,8 @@ def _usage(record: Record) -> dict[str, Any]:
 def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
     """Those that are cited, named or drawn on; of an agent, or where there is no answer, all that was found, since thoughts,
     queries and errors may have words of them."""
-    told = [citation.document_id for citation in answer.citations] + list(answer.drew_on) if answer else []
+    told = list(answer.drew_on) if answer else []
+    told += [citation.document_id for citation in answer.citations if citation.url is None] if answer else []
     if record.steps or answer is None:
         told += [p.document_id for item in record.searches for p in item.result.passages]
         told += record.read
@@ -227,6 +264,7 @@ def _plan(record: Record, answer: Answer | None) -> dict[str, Any]:
         "asked_strategy": question.strategy,
         "reranker": first.result.reranker if first else None,
         **decided,
+        "weights": _weights(record.searches),
         **(answer.route if answer else {}),
         "filters": asked,
         "history_messages": len(question.history),
@@ -265,6 +303,7 @@ def _search(n: int, item: DoneSearch, question: str) -> dict[str, Any]:
         "legs_used": list(result.legs_used),
         "legs_failed": {str(leg): why for leg, why in result.legs_failed.items()},
         "reranker": result.reranker,
+        "weights": result.weights and result.weights.as_json(),
         "total_ms": result.timings_ms.get("total"),
         **cache_plan(result),
     }
@@ -288,11 +327,35 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "groundedness_score": answer.groundedness_score,
         "insufficiencies": list(answer.insufficiencies),
         "coverage": asdict(answer.coverage),
+        **({"grounding": _grounding(answer, answer.grounding)} if answer.grounding else {}),
+    }
+
+
+def _grounding(answer: Answer, grounding: Grounding) -> dict[str, Any]:
+    """The check sentence by sentence, without words: those of an issue may be a document's. Sources are passages by id, where the
+    answer was held against all that it names."""
+    ids = [str(one.passage_id) for one in answer.sources] if len(answer.sources) <= CHECKED_WHOLE else []
+    return {
+        "layer": grounding.layer,
+        "sentences": [
+            {
+                "start": one.start,
+                "end": one.end,
+                "score": one.score,
+                "supported": one.supported,
+                "problems": list(one.kinds),
+                "computed": len(one.computed),
+                "passages": [ids[n - 1] for n in one.sources if n <= len(ids)],
+            }
+            for one in grounding.sentences
+        ],
     }
 
 
 def _citation(citation: Citation) -> dict[str, Any]:
+    web = {} if citation.url is None else {"url": citation.url}
     return {
+        **web,
         "n": citation.n,
         "document_id": str(citation.document_id),
         "passage_id": str(citation.passage_id),

@@ -29,8 +29,6 @@ WIDE: Final = frozenset({"enhanced", "corrective"})
 """Strategies that search for the parts and phrasings of a question too."""
 MOST_NAMED: Final = 4
 """Documents named in a message that are searched one by one."""
-AT_ONCE: Final = 2
-"""Searches of one run that are under way together; the pool of connections is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ async def gather(
         parts = tuple(SubquestionPassages(text, passages) for text in run.plan.subquestions)
         return Gathered(passages, best_confidence(main), main.visible_passages, top_k, parts, degraded, main.graph)
     run.emit(searching([text for _, text in asked], 45))
-    done, failed = await _more(run, asked, top_k)
+    done, failed = await search_beside(run, asked, top_k)
     parts = tuple(
         SubquestionPassages(parse_operators(text).text, result.passages[: run.settings.rag.top_k])
         for (purpose, text), result in done if purpose == "subquestion"
@@ -109,24 +107,18 @@ async def _main(run: Run, top_k: int, purpose: str) -> tuple[SearchResult, tuple
     return result, ()
 
 
-async def _more(
+async def search_beside(
     run: Run, asked: Sequence[tuple[str, str]], top_k: int
 ) -> tuple[list[tuple[tuple[str, str], SearchResult]], list[str]]:
-    gate = asyncio.Semaphore(AT_ONCE)
+    """Several searches, each a purpose and a query, side by side; results in the order asked, and which failed."""
 
     async def search(purpose: str, text: str) -> SearchResult | CairnError:
-        async with gate:
-            try:
-                return await run.search(text, top_k, purpose=purpose, filters=run.question.filters)
-            except CairnError as error:
-                return error
+        try:
+            return await run.search(text, top_k, purpose=purpose, filters=run.question.filters)
+        except CairnError as error:
+            return error
 
-    before = len(run.record.searches)
     results = await asyncio.gather(*(search(purpose, text) for purpose, text in asked))
-    place = {item: n for n, item in enumerate(asked)}  # the trace tells them in order, however they ended
-    run.record.searches[before:] = sorted(
-        run.record.searches[before:], key=lambda done: place.get((done.purpose, done.query), 0)
-    )
     done = [(item, result) for item, result in zip(asked, results, strict=True) if isinstance(result, SearchResult)]
     failed = [
         f"search for the {purpose} {text!r} failed: {result.detail}"

@@ -1,9 +1,9 @@
-"""What a run says in words that it is doing, with the numbers of `detail`: "Reading 8 passages", "Searching for 'leave'"."""
+"""What a run says in words that it is doing, with its numbers: "Reading 8 passages", "Searching for 'leave'"."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from app.domain.event import Progress
@@ -23,34 +23,35 @@ def searching(queries: Sequence[str], percent: int = 40, *, documents: Iterable[
     """`documents`: those whose words the queries may have."""
     named = ", ".join(f"'{_cut(text)}'" for text in queries[:NAMED])
     more = f" and {len(queries) - NAMED} more" if len(queries) > NAMED else ""
-    detail: dict[str, Any] = {"queries": list(queries)}
-    return Progress("retrieve", percent, f"Searching for {named}{more}", detail, tuple(documents))
+    said, numbers = f"Searching for {named}{more}", {"queries": len(queries)}
+    return Progress("retrieve", percent, said, documents=tuple(documents), numbers=numbers)
 
 
 def reading(passages: int, percent: int = 85, *, of_documents: int = 0) -> Progress:
     within = f" of {counted(of_documents, 'document')}" if of_documents else ""
-    return Progress("generate", percent, f"Reading {counted(passages, 'passage')}{within}", {"passages": passages})
+    return Progress(
+        "generate", percent, f"Reading {counted(passages, 'passage')}{within}", numbers={"passages": passages}
+    )
 
 
 def checking(sources: int, percent: int = 95) -> Progress:
     said = f"Checking the answer against {counted(sources, 'source')}"
-    return Progress("hallucination", percent, said, {"sources": sources})
+    return Progress("hallucination", percent, said, numbers={"sources": sources})
 
 
 def asking_again(unsupported: int, percent: int = 95) -> Progress:
     """After an answer with so many sentences that no source supports."""
     what = counted(unsupported, "sentence") if unsupported else "the answer"
-    return Progress(
-        "retry", percent, f"Asking again because the sources do not support {what}", {"unsupported": unsupported}
-    )
+    said = f"Asking again because the sources do not support {what}"
+    return Progress("retry", percent, said, numbers={"unsupported": unsupported})
 
 
 def grading(passages: int, percent: int = 55) -> Progress:
-    return Progress("grade", percent, f"Grading {counted(passages, 'passage')}", {"passages": passages})
+    return Progress("grade", percent, f"Grading {counted(passages, 'passage')}", numbers={"passages": passages})
 
 
 def documents_of(passages: Iterable[Passage]) -> tuple[UUID, ...]:
-    return tuple({passage.document_id for passage in passages})
+    return tuple({passage.document_id for passage in passages if passage.url is None})
 
 
 def _cut(text: str) -> str:

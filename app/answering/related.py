@@ -15,7 +15,7 @@ from typing import Final
 from uuid import UUID
 
 from app.answer.cite import citation, supporting_span
-from app.answer.context import assemble
+from app.answer.context import assemble_with_graph
 from app.answering.choose import Means, by_complexity
 from app.answering.context import Outcome, Run
 from app.answering.draft import Material, write_answer, write_or_quote
@@ -24,6 +24,7 @@ from app.answering.gather import can_widen, widen
 from app.answering.progress import reading
 from app.domain.answer import Citation, Coverage, Draft
 from app.domain.event import Progress, SourcesFound
+from app.domain.graph import ContextEntity, ContextRelation, GraphContext, joined_contexts
 from app.domain.graph_view import Relation, Way
 from app.domain.passage import Passage
 from app.errors import CairnError
@@ -108,8 +109,10 @@ async def _tell(run: Run, ways: Sequence[Way], known: Mapping[UUID, Passage]) ->
         visible=len(passages),
         coverage=read,
         more={"paths": told, "relations": [relation.kind for relation in ways[0].relations]},
+        graph=joined_contexts(map(_as_context, ways)),
     )
-    context = assemble(passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
+    count, most = run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
+    context = assemble_with_graph(passages, material.graph, count, most)
     run.emit(SourcesFound(context.passages if run.deps.chat else passages))
     run.emit(reading(len(context.passages if run.deps.chat else passages)))
 
@@ -119,6 +122,15 @@ async def _tell(run: Run, ways: Sequence[Way], known: Mapping[UUID, Passage]) ->
 
     write = partial(write_answer, run, material, context) if run.deps.chat else None
     return await write_or_quote(run, write, quote, "the evidence was quoted instead")
+
+
+def _as_context(way: Way) -> GraphContext:
+    """The steps of a way, each with the passage that proves it, and the entities that it joins."""
+    proofs = [(relation, (relation.proof.passage_id,)) for relation in way.relations]
+    ends = [(entity, proof) for relation, proof in proofs for entity in (relation.source, relation.target)]
+    one_by_one = (GraphContext((ContextEntity(entity.name, entity.kind, proof),)) for entity, proof in ends)
+    relations = tuple(ContextRelation(one.source.name, one.kind, one.target.name, proof) for one, proof in proofs)
+    return joined_contexts([*one_by_one, GraphContext(relations=relations)]) or GraphContext()
 
 
 def _quoted(way: Way, known: Mapping[UUID, Passage], confidence: float) -> Draft:

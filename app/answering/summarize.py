@@ -111,7 +111,7 @@ async def _write(run: Run, material: Material) -> Outcome:
         return await write_answer(run, whole, rendered(material.passages))
     noted = await take_notes(run, parts, run.plan.text)
     doing = f"Writing the summary from notes of {counted(len(parts), 'part')}"
-    run.emit(Progress("generate", 85, doing, {"parts": len(parts)}))
+    run.emit(Progress("generate", 85, doing, numbers={"parts": len(parts)}))
     told = replace(
         material,
         task=prompt_part("summarize", "notes"),
@@ -189,7 +189,9 @@ async def take_notes(run: Run, parts: Sequence[Sequence[Passage]], question: str
         for done, finished in enumerate(asyncio.as_completed(tasks), start=1):
             await finished
             told = f"Took notes of {done} of {counted(len(tasks), 'part')}"
-            run.emit(Progress("summarize", 40 + 40 * done // len(tasks), told, {"read": done, "parts": len(tasks)}))
+            run.emit(
+                Progress("summarize", 40 + 40 * done // len(tasks), told, numbers={"read": done, "parts": len(tasks)})
+            )
         return _noted([task.result() for task in tasks], parts)
     finally:
         for task in tasks:

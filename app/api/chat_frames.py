@@ -27,7 +27,7 @@ class ChatSource(BaseModel):
 
     model_config = example(SOURCE_EXAMPLE)
 
-    filename: str = Field(description="Name of the file; empty once the document is deleted.")
+    filename: str = Field(description="Name of the file, or address of a web page; empty once the document is deleted.")
     chunk_id: str = Field(description="Id of the chunk, or of the passage where no chunk of it was found.")
     relevance_score: float
     content_preview: str = Field(description="At most 200 characters, from the cited sentence on.")

@@ -89,6 +89,8 @@ def message_out(message: SavedMessage) -> MessageOut:
     if turn.role == "assistant":
         changed = [source.n for source in turn.sources if source.changed]
         shown = {"source_changed": message.source_changed, "changed_sources": changed} if changed else {}
+        if message.source_changed or "source_deleted_at" in message.notes:
+            shown["grounded"] = None  # nobody has checked it against what stands there now
         shown["sources"] = [source.model_dump() for source in sources]
     return MessageOut(
         id=turn.id,

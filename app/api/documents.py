@@ -17,12 +17,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import problems
 from app.api.collections import CollectionName
-from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, cleaned, example
+from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, JobOut, Metadata, cleaned, example, job_out
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.domain.document import Change, Document, Indexed, Rejected, Source, count_outcomes, upload_result
 from app.errors import CairnError, InputError, TooLargeError
 from app.language.text import normalise
-from app.service import documents
+from app.service import documents, jobs
 from app.service.documents import check_source, index_now
 from app.settings import Settings
 
@@ -43,7 +43,7 @@ _DOCUMENT = {
     "id": ID_EXAMPLE, "collection": COLLECTION_EXAMPLE, "external_id": "guides/leave.md", "title": "Leave",
     "version": 1, "status": "indexed", "media_type": "text/markdown", "language": "en", "metadata": {"team": "people"},
     "error": None, "byte_size": 5120, "passage_count": 3, "chunk_count": 14, "token_count": 1210,
-    "created_at": "2026-11-21T10:00:00Z", "updated_at": "2026-11-21T10:00:01Z",
+    "created_at": "2026-11-21T10:00:00Z", "updated_at": "2026-11-21T10:00:01Z", "enrichment": None,
 }  # fmt: skip
 
 
@@ -90,6 +90,15 @@ class AcceptedOut(BaseModel):
     status_url: str
 
 
+class EnrichmentOut(BaseModel):
+    """Sentences of context that a chat model wrote for chunks; they are embedded with them and never shown."""
+
+    model: str
+    chunks: int = Field(description="Chunks that are embedded with one.")
+    of: int = Field(description="All chunks of the document.")
+    without: dict[str, int] = Field(description="Why the others have none, with how many.")
+
+
 class DocumentOut(BaseModel):
     model_config = example(_DOCUMENT)
 
@@ -109,6 +118,9 @@ class DocumentOut(BaseModel):
     token_count: int
     created_at: datetime
     updated_at: datetime
+    enrichment: EnrichmentOut | None = Field(
+        None, description="Set once contexts were written (rag.contextualEnrichmentEnabled)."
+    )
 
 
 class DocumentWithText(DocumentOut):
@@ -123,7 +135,10 @@ class DocumentPage(BaseModel):
 
 
 def _fields(document: Document) -> dict[str, Any]:
-    return {name: getattr(document, name) for name in DocumentOut.model_fields}
+    found = document.enrichment
+    enrichment = EnrichmentOut(**{name: found[name] for name in EnrichmentOut.model_fields}) if found else None
+    same = {name: getattr(document, name) for name in DocumentOut.model_fields if name != "enrichment"}
+    return {**same, "enrichment": enrichment}
 
 
 # --- upload -----------------------------------------------------------------------------------------------------------
@@ -259,6 +274,15 @@ async def get_document(
 async def delete_document(name: CollectionName, document_id: DocumentId, services: ServicesDep) -> None:
     """With everything derived from it, in one transaction."""
     await documents.delete_document(services, name, document_id)
+
+
+@router.post("/collections/{name}/enrich", status_code=202, summary="Let the chat model write contexts for chunks")
+async def enrich(name: CollectionName, services: ServicesDep, response: Response) -> JobOut:
+    """By a job; what was written already costs nothing, and an order that waits or runs already is the answer then. 422 where
+    `rag.contextualEnrichmentEnabled` is off or there is no chat model."""
+    job = await jobs.enrich_collection(services, name)
+    response.headers["Location"] = f"/jobs/{job.id}"
+    return job_out(job)
 
 
 # --- texts that the caller has already: for programs, where uploads are for files ------------------------------------------

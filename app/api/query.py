@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 from uuid import UUID
 
 from fastapi import APIRouter, Response
@@ -24,7 +24,7 @@ from app.api.models import (
 )
 from app.api.running import RunningDep, ServicesDep, TypedRoute
 from app.api.sse import Frame, describe, error_frame
-from app.domain.answer import Answer, AnswerStatus, Coverage, Grounding
+from app.domain.answer import Answer, AnswerStatus, Citation, Coverage, Grounding
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
 from app.domain.question import BuiltInStrategy, Question
@@ -82,13 +82,18 @@ class QueryBody(Body):
     )
 
 
-class CitationOut(BaseModel):
-    """`[n]` in the answer; `quote` stands verbatim at start..end of the document's text."""
+Kind = Literal["document", "web"]
 
+
+class CitationOut(BaseModel):
+    """`[n]` in the answer; `quote` stands verbatim at start..end of the document's text. One of kind `web` is a page outside the
+    documents (`rag.agenticRetrieval.webSearchFallbackEnabled`): it has a `url` and no ids, and the quote is of its excerpt."""
+
+    kind: Kind = "document"
     n: int
-    document_id: UUID
+    document_id: UUID | None
     external_id: str
-    passage_id: UUID
+    passage_id: UUID | None
     chunk_id: UUID | None
     title: str
     headings: list[str]
@@ -97,21 +102,27 @@ class CitationOut(BaseModel):
     start: int
     end: int
     version: int
+    url: str | None = None
 
 
 class SourceOut(PassageOut):
+    """A passage that the answer is made of; of kind `web` an excerpt of a page, whose ids stand for its `url` alone."""
+
+    kind: Kind = "document"
     n: int = Field(description="Number of the source, from 1.")
+    url: str | None = None
 
 
 _CITATION = {
-    "n": 1, "document_id": PASSAGE_EXAMPLE["document_id"], "external_id": "guides/leave.md",
+    "kind": "document", "n": 1, "document_id": PASSAGE_EXAMPLE["document_id"], "external_id": "guides/leave.md",
     "passage_id": PASSAGE_EXAMPLE["passage_id"], "chunk_id": PASSAGE_EXAMPLE["chunk_id"], "title": "Leave",
     "headings": ["Leave", "Annual"], "page": None, "quote": "Employees have 30 days of leave per year.",
-    "start": 120, "end": 161, "version": 1,
+    "start": 120, "end": 161, "version": 1, "url": None,
 }  # fmt: skip
 _ANSWER = {
     "answer": "Employees have 30 days of leave per year [1].", "citations": [_CITATION],
-    "sources": [{**PASSAGE_EXAMPLE, "n": 1}], "confidence": 0.71, "answered": "yes", "grounded": None, "groundedness_score": None,
+    "sources": [{**PASSAGE_EXAMPLE, "n": 1, "kind": "document", "url": None}],
+    "confidence": 0.71, "answered": "yes", "grounded": None, "groundedness_score": None,
     "insufficiencies": [], "coverage": {"complete": False, "read": 5, "of": 140, "unit": "passages"},
     "route": {"strategy": "fast"}, "degraded": [],
     "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0}, "grounding": None,
@@ -202,15 +213,23 @@ OF_THE_SURFACE = ("citations", "sources", "replaced")
 def answer_out(answer: Answer, *, replaced: bool = False) -> AnswerOut:
     """`replaced`: its text is not what was streamed."""
     same = {name: getattr(answer, name) for name in AnswerOut.model_fields if name not in OF_THE_SURFACE}
-    citations = [
-        CitationOut(**{name: getattr(item, name) for name in CitationOut.model_fields}) for item in answer.citations
-    ]
+    citations = [*map(_citation, answer.citations)]
     return AnswerOut(**same, citations=citations, sources=sources_out(answer.sources), replaced=replaced)
+
+
+def _citation(item: Citation) -> CitationOut:
+    same = {name: getattr(item, name) for name in CitationOut.model_fields if name != "kind"}
+    if item.url is None:
+        return CitationOut(**same)
+    return CitationOut(**{**same, "kind": "web", "document_id": None, "passage_id": None, "chunk_id": None})
 
 
 def sources_out(passages: Any) -> list[SourceOut]:
     """Numbered from 1, as the answer cites them."""
-    return [SourceOut(**passage_fields(passage), n=n) for n, passage in enumerate(passages, 1)]
+    return [
+        SourceOut(**passage_fields(one), n=n, url=one.url, kind="document" if one.url is None else "web")
+        for n, one in enumerate(passages, 1)
+    ]
 
 
 # --- as a stream ------------------------------------------------------------------------------------------------------
@@ -226,7 +245,7 @@ def _frame(request: HTTPConnection, event: Event) -> Frame:
         case RunStarted():
             return Frame("run", {"run_id": str(event.run_id), "strategy": event.strategy})
         case Progress():
-            said = {"message": event.message, "detail": dict(event.detail)}
+            said = {"message": event.message, "numbers": dict(event.numbers), "detail": dict(event.detail)}
             told = {name: value for name, value in said.items() if value}
             return Frame("progress", {"step": event.step, "percent": event.percent, **told})
         case SourcesFound():

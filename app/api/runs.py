@@ -158,7 +158,8 @@ class FeedbackOut(BaseModel):
 
 @router.post("/feedback", tags=["feedback"], summary="Judge an answer")
 async def feedback(body: FeedbackBody, services: ServicesDep) -> FeedbackOut:
-    """One judgement per run: another one replaces it. Nothing learns from it; analysts read it in `analyst.feedback`."""
+    """One judgement per run: another one replaces it. `cairn eval replay` compares settings by them; analysts read
+    `analyst.feedback`."""
     judged = await run_service.rate_run(services, body.run_id, body.rating, body.comment)
     return FeedbackOut(**{name: getattr(judged, name) for name in FeedbackOut.model_fields})
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from app.commands.search import label_place, require_documents
+from app.commands.search import label_place, require_documents, shown_weights
 from app.commands.terminal import STDOUT, note, say, say_json, services, shorten
 from app.domain.answer import Answer
-from app.domain.event import Event, Token
+from app.domain.event import Event, Progress, Token
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.service import runs as run_service
@@ -54,26 +54,28 @@ async def answer_question(
     Raises the CairnError that ended the run.
     """
     question = Question(text, collection, new_id(), strategy=strategy, session_id=session)
-    live, shown = not silent and STDOUT.is_terminal, ""
+    live, shown, why = not silent and STDOUT.is_terminal, "", "After checking its sources"
 
     def show(event: Event) -> None:
-        nonlocal shown
+        nonlocal shown, why
+        if isinstance(event, Progress) and event.step == "retract":
+            why = event.message
         if isinstance(event, Token) and live:
             shown += event.text
             say(event.text, end="")
 
     answer = (await final(await start(opened, question), show)).answer
     if not silent:
-        _finish(answer.answer, shown)
+        _finish(answer.answer, shown, why)
     return answer
 
 
-def _finish(checked: str, shown: str) -> None:
-    """The checked text counts, so it is printed where it differs from what was shown while it was written."""
+def _finish(checked: str, shown: str, why: str) -> None:
+    """The checked text counts, so it is printed where it differs from what was shown while it was written, and why it does."""
     if shown:
         say()
     if shown.strip() != checked.strip():
-        say(f"\nAfter checking its sources:\n{checked}" if shown else checked)
+        say(f"\n{why}:\n{checked}" if shown else checked)
 
 
 def show_sources(answer: Answer) -> None:
@@ -96,7 +98,7 @@ def show_sources(answer: Answer) -> None:
 def show_route(answer: Answer) -> None:
     """How the message was understood, and what was done for it."""
     route = answer.route
-    complexity, weights = route["complexity"], route["weights"]
+    complexity = route["complexity"]
     layer = "" if route["intent_layer"] is None else f", layer {route['intent_layer']}"
     lines = {
         "strategy": f"{route['strategy']}: {route['reason']}",
@@ -104,7 +106,7 @@ def show_route(answer: Answer) -> None:
         "language": route["language"],
         "type": f"{route['query_type']} ({route['query_type_confidence']:.2f}): {route['query_type_reason']}",
         "complexity": f"{complexity['score']:.3f} {complexity['level']}: {complexity['reasoning']}",
-        "weights": f"text {weights['text']:g}, graph {weights['graph']:g} ({weights['mode']})",
+        "weights": shown_weights(route["weights"]),
         "searched for": route["rewritten_query"],
         "entities": ", ".join(route["entities"]),
         "sub-questions": "; ".join(route["subquestions"]),

@@ -36,6 +36,12 @@ def list_documents(
 
 
 @group.command()
+def enrich(collection: Collection = None) -> int:
+    """Order sentences of context for the chunks of a collection, by a chat model; a worker does it."""
+    return asyncio.run(_enrich(collection))
+
+
+@group.command()
 def delete(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="As cairn documents list shows them.")],
     collection: Collection = None,
@@ -55,9 +61,24 @@ async def _list(collection: str | None, status: str | None, title: str | None, j
         say_json([asdict(one) for one in found])
         return 0
     for one in found:
-        say("  ".join([one.external_id, f"version {one.version}", one.status, *filter(None, [one.error])]))
+        say(
+            "  ".join(
+                [one.external_id, f"version {one.version}", one.status, *filter(None, [one.error, _contexts(one)])]
+            )
+        )
     if not found:
         say(f"No {status} documents." if status else "No such documents." if title else "No documents.")
+    return 0
+
+
+async def _enrich(collection: str | None) -> int:
+    """Raises NotFoundError, InputError where no model may be asked."""
+    from app.commands.terminal import say, services
+    from app.service.jobs import enrich_collection
+
+    async with services() as opened:
+        job = await enrich_collection(opened, collection)
+    say(f"Ordered; a worker does it: cairn jobs show {job.id}")
     return 0
 
 
@@ -85,3 +106,9 @@ async def _documents(opened: Services, collection: str | None, title: str | None
         for one in page:
             yield one
         after = page[-1].external_id
+
+
+def _contexts(document: Document) -> str:
+    """How many chunks have a context, where not all of them have."""
+    found = document.enrichment
+    return f"context for {found['chunks']} of {found['of']} chunks" if found and found["without"] else ""

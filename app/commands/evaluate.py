@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-group = typer.Typer(rich_markup_mode=None, help="Measure retrieval and routing, compare runs, tune fusion.")
+group = typer.Typer(rich_markup_mode=None, help="Measure retrieval, answers and routing, compare runs, tune settings.")
 
 
 class EvalMode(StrEnum):
@@ -48,6 +48,9 @@ Where = Annotated[
     list[str] | None,
     typer.Option("--where", metavar="FIELD=VALUE,...", help="Only questions whose field is one of the values."),
 ]
+Floor = Annotated[
+    Path | None, typer.Option("--floor", metavar="FILE", help="Least means as JSON; exit code 1 where a run is below.")
+]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write JSON; - is stdout.")]
 Run = Annotated[
     str, typer.Argument(metavar="RUN", help="Id of a run, or its last characters, as cairn eval list shows.")
@@ -69,13 +72,14 @@ def retrieval(
     json: JsonFile = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a chart: FILE.svg or FILE.html.")] = None,
     name: Annotated[str, typer.Option(metavar="TEXT", help="Kept with the runs.")] = "",
+    floor: Floor = None,
 ) -> int:
     """Search the queries of data sets and judge what is found."""
     from app.commands import evaluations
     from app.service.evaluation import Corpora
 
     corpora = Corpora(paths, collection, split, limit_queries, index=not no_index, fresh=fresh)
-    return _run(evaluations.retrieval(corpora, mode.value, name, json, plot))
+    return _run(evaluations.retrieval(corpora, mode.value, name, json, plot, floor))
 
 
 @group.command()
@@ -101,6 +105,7 @@ def agents(
     by: Annotated[str, typer.Option(metavar="FIELD", help="Figures for each value of a field of the questions.")] = "",
     json: JsonFile = None,
     name: Annotated[str, typer.Option(metavar="TEXT", help="Kept with the runs.")] = "",
+    floor: Floor = None,
 ) -> int:
     """Answer questions by a strategy; judge answers."""
     from app.commands import evaluations
@@ -110,14 +115,14 @@ def agents(
         paths, collection, split, limit_queries, index=not no_index, fresh=fresh, where=_conditions(where or ()),
         sample=sample, seed=seed, withhold=withhold, template=ask,
     )  # fmt: skip
-    return _run(evaluations.agents(corpora, strategy.value, name, json, by))
+    return _run(evaluations.agents(corpora, strategy.value, name, json, by, floor))
 
 
 @group.command()
 def calibrate(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Folders with judged questions, as for agents.")
-    ],
+        list[Path] | None, typer.Argument(metavar="PATH...", help="Folders with judged questions, as for agents.")
+    ] = None,
     collection: Annotated[
         str | None,
         typer.Option("--collection", "-c", metavar="NAME", help="The collection that is asked, as it stands."),
@@ -131,14 +136,23 @@ def calibrate(
     ask: Annotated[
         str, typer.Option(metavar="TEXT", help="How questions about files are asked: 'In {file}: {question}'.")
     ] = "{question}",
+    feedback: Annotated[
+        bool, typer.Option("--feedback", help="Fit it to what users said of answers, without a PATH.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would change.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Back to the calibration as shipped.")] = False,
     json: JsonFile = None,
 ) -> int:
-    """Fit a collection's confidence to judged questions."""
+    """Fit a collection's confidence to judged questions or feedback."""
     from app.commands import evaluations
     from app.service.evaluation import Corpora
 
+    if feedback:
+        if paths or not collection or withhold or reset:
+            raise typer.BadParameter("takes --collection, and no PATH, --withhold or --reset", param_hint="--feedback")
+        return _run(evaluations.calibrate_by_feedback(collection, json, keep=not dry_run))
+    if not paths:
+        raise typer.BadParameter("give a folder with judged questions, or --feedback", param_hint="PATH")
     corpora = Corpora(
         paths, collection, index=collection is None, where=_conditions(where or ()), sample=sample, template=ask
     )
@@ -197,6 +211,34 @@ def optimize(
 
 
 @group.command()
+def replay(
+    changes: Annotated[
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE,...", help="A setting and what to try; several: all combinations."),
+    ],
+    collection: Annotated[
+        str | None, typer.Option("--collection", "-c", metavar="NAME", help="Only questions asked of it.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many judged runs, newest first.")] = 500,
+    with_model: Annotated[
+        bool, typer.Option("--with-model", help="Let the chat model take part, at its price; else answers are quoted.")
+    ] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Put the better settings into the settings file; never if they are not.")
+    ] = False,
+    json: JsonFile = None,
+) -> int:
+    """Ask rated questions again with other settings."""
+    from app.commands import evaluations
+    from app.settings.changes import read_value
+
+    tried: dict[str, list[Any]] = {}
+    for key, values in _assignments(changes, "--set").items():
+        tried[key] = list(map(read_value, values))
+    return _run(evaluations.replay(tried, collection, limit, json, with_model=with_model, keep=write))
+
+
+@group.command()
 def groundedness(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help="Files (or folders of files) *.jsonl of labelled responses.")
@@ -215,10 +257,15 @@ def groundedness(
 
 def _conditions(texts: Sequence[str]) -> dict[str, frozenset[str]]:
     """Raises BadParameter."""
+    return {name: frozenset(values) for name, values in _assignments(texts, "--where").items()}
+
+
+def _assignments(texts: Sequence[str], option: str) -> dict[str, list[str]]:
+    """Raises BadParameter."""
     pairs = [text.partition("=") for text in texts]
     if any(not name or not values for name, _, values in pairs):
-        raise typer.BadParameter("wanted FIELD=VALUE or FIELD=VALUE,VALUE", param_hint="--where")
-    return {name: frozenset(values.split(",")) for name, _, values in pairs}
+        raise typer.BadParameter("wanted NAME=VALUE or NAME=VALUE,VALUE", param_hint=option)
+    return {name: values.split(",") for name, _, values in pairs}
 
 
 def _run(work: Coroutine[Any, Any, int]) -> int:

@@ -16,6 +16,7 @@ from app.evals.answers import shown
 from app.evals.calibrate import CalibrationReport
 from app.evals.metrics import Comparison
 from app.evals.optimize import FusionGrid, SearchReport
+from app.evals.replay import ReplayReport, Tried
 from app.evals.report import HEADLINE, RunComparison, title
 
 SHORT_ID = 12
@@ -81,10 +82,10 @@ def agents(measured: Sequence[AgentsRun]) -> None:
     rated = [one for one in measured if one.rates]
     if rated:
         say()
-        rates = [name for name in rated[0].rates if name != "runs"]
+        rates = list(dict.fromkeys(name for one in rated for name in one.rates if name != "runs"))
         table = new_table("data set", "runs", *(name.replace("_", " ").replace("avg ", "") for name in rates))
         for one in rated:
-            values = [one.rates[name] for name in rates]
+            values = [one.rates.get(name) for name in rates]
             shares = ["" if value is None else _short(value, ".2f") for value in values]
             table.add_row(printable(one.run.data_set), f"{one.rates['runs']:,.0f}", *shares)
         print_table(table)
@@ -190,6 +191,66 @@ def grid(found: FusionGrid, sets: int) -> None:
         say(f"Keep the present fusion: over {count(sets, 'data set')} nothing is better beyond the noise.")
     else:
         say(f"Recommended: retrieve.fusion {best.fusion}, rag.hybridSearchWeight {best.vector_share:g}.")
+        say(
+            "What users said of answers judges it: cairn eval replay "
+            f"--set retrieve.fusion={best.fusion} --set rag.hybridSearchWeight={best.vector_share:g}",
+            style="dim",
+        )
+
+
+def replayed(found: ReplayReport, *, written: bool) -> None:
+    """What other settings do to questions that users judged."""
+    under = ", ".join(f"{name} ({number:,})" for name, number in found.rated_under.items())
+    say(
+        f"{count(found.questions, 'judged question')}, {found.rated_up:,} rated up, asked again; settings in force: "
+        f"{found.revision}; rated under: {under}."
+    )
+    for why, number in found.left_out.items():
+        say(f"Left out: {count(number, 'run')} {why}.")
+    table = new_table("changed", "settings", "helpful", "95 % interval", "better", "worse", "rated up", "cited", "")
+    rows = [(one, "chosen" if one.changes == found.chosen.changes else "") for one in found.tried]
+    for one, mark in [*rows, (found.chosen, "on held-out questions")] if found.held_out else rows[:1]:
+        table.add_row(printable(_changes(one)), one.revision, *_replayed(one.helpful), _signed(one.kept),
+                      _signed(one.cited), mark)  # fmt: skip
+    print_table(table)
+    say()
+    if found.groups:
+        table = new_table("by", "", "questions", "helpful", "95 % interval", "better", "worse")
+        for name, values in found.groups.items():
+            for value, against in values.items():
+                asked = against.wins + against.losses + against.ties
+                table.add_row(name.replace("query_", ""), printable(value), f"{asked:,}", *_replayed(against))
+        print_table(table)
+    say(_replay_verdict(found, written=written))
+
+
+def _replay_verdict(found: ReplayReport, *, written: bool) -> str:
+    changes = _changes(found.chosen)
+    if written:
+        return f"Written: {changes}."
+    if found.chosen.better:
+        return f"Better: {changes}. --write puts it into the settings file."
+    if found.chosen.helpful.difference.high < 0:
+        return f"Worse: {changes}. Nothing was written."
+    if found.chosen.helpful.clear:
+        return f"Not better: {changes} finds less of what was rated up. Nothing was written."
+    more = f" About {found.needed:,} judged questions would tell a difference of this size." if found.needed else ""
+    return f"No clear difference: the interval holds 0. Nothing was written.{more}"
+
+
+def _changes(one: Tried) -> str:
+    return ", ".join(
+        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}" for key, value in one.changes.items()
+    )
+
+
+def _replayed(found: Comparison) -> tuple[str, str, str, str]:
+    value = found.difference
+    return f"{value.mean:+.4f}", f"[{value.low:+.4f}, {value.high:+.4f}]", f"{found.wins:,}", f"{found.losses:,}"
+
+
+def _signed(found: Comparison | None) -> str:
+    return "" if found is None else f"{found.difference.mean:+.4f}"
 
 
 def measured_groundedness(measured: Sequence[Mapping[str, Any]]) -> None:

@@ -14,18 +14,25 @@ from app.domain.evaluation import EvalResult, EvalRun
 from app.errors import InputError
 from app.evals import chart, report
 from app.evals.agents import AgentsRun
+from app.evals.calibrate import CalibrationReport
 from app.evals.datasets import RetrievalSet
+from app.evals.floors import Floors, load_floors
 from app.evals.optimize import SearchReport
 from app.evals.routing import RoutingReport
 from app.service import evaluation
+from app.service import replay as replaying
 from app.service.evaluation import Corpora
 from app.settings import SettingsStore, read_environment
 from app.wiring import Services, open_models
 
 
-async def retrieval(corpora: Corpora, mode: str, name: str, json: Path | None, plot: Path | None) -> int:
-    """Exit code 1 when part of the search failed for some query: the figures are not what they seem."""
+async def retrieval(
+    corpora: Corpora, mode: str, name: str, json: Path | None, plot: Path | None, floor: Path | None = None
+) -> int:
+    """Exit code 1 when part of the search failed for some query, which makes the figures not what they seem, or a figure is below
+    its floor."""
     check_plot(plot)
+    least = load_floors(floor) if floor else None
     sets = evaluation.load_sets(corpora)
     runs: list[tuple[EvalRun, list[EvalResult]]] = []
     async with services() as opened:
@@ -44,7 +51,16 @@ async def retrieval(corpora: Corpora, mode: str, name: str, json: Path | None, p
     problems = [f"{run.data_set}, {run.mode}: {problem}" for run, _ in runs for problem in run.degraded]
     for problem in problems:
         note(f"warning: {problem}")
-    return 1 if problems else 0
+    fallen = tell_fallen(least, [run for run, _ in runs])
+    return 1 if problems or fallen else 0
+
+
+def tell_fallen(least: Floors | None, runs: Sequence[EvalRun]) -> bool:
+    """Whether a figure is below its floor. Raises InputError for runs that have none."""
+    fallen = least.below(runs) if least else []
+    for figure in fallen:
+        note(f"below the floor: {figure}")
+    return bool(fallen)
 
 
 async def prepare(opened: Services, data: RetrievalSet, collection: str, corpora: Corpora) -> None:
@@ -115,8 +131,12 @@ async def optimize(corpora: Corpora, json: Path | None) -> int:
 # --- answers of a strategy ----------------------------------------------------------------------------------------------
 
 
-async def agents(corpora: Corpora, strategy: str, name: str, json: Path | None, group_by: str = "") -> int:
-    """Exit code 1 when the run of some question failed: the figures are not what they seem."""
+async def agents(
+    corpora: Corpora, strategy: str, name: str, json: Path | None, group_by: str = "", floor: Path | None = None
+) -> int:
+    """Exit code 1 when the run of some question failed, which makes the figures not what they seem, or a figure is below its
+    floor."""
+    least = load_floors(floor) if floor else None
     sets = [(data, evaluation.load_answers(data), collection) for data, collection in evaluation.load_sets(corpora)]
     measured: list[AgentsRun] = []
     async with services() as opened:
@@ -140,7 +160,8 @@ async def agents(corpora: Corpora, strategy: str, name: str, json: Path | None, 
     for one in measured:
         for problem in one.run.degraded:
             note(f"{one.run.data_set}: {problem}")
-    return 1 if any(asked.error for one in measured for asked in one.answers.values()) else 0
+    fallen = tell_fallen(least, [one.run for one in measured])
+    return 1 if fallen or any(asked.error for one in measured for asked in one.answers.values()) else 0
 
 
 async def calibrate(corpora: Corpora, json: Path | None, *, withhold: bool, keep: bool, reset: bool) -> int:
@@ -169,6 +190,21 @@ async def calibrate(corpora: Corpora, json: Path | None, *, withhold: bool, keep
         kept = keep and found.helps
         if kept:
             await evaluation.keep_calibration(opened, collection, found.calibration)
+    return _tell_calibration(collection, found, json, kept=kept, keep=keep)
+
+
+async def calibrate_by_feedback(collection: str, json: Path | None, *, keep: bool) -> int:
+    """The same by what users said of answers. Exit code 1 where nothing is kept."""
+    async with services() as opened:
+        with progress("Asking rated questions again", None) as step:
+            found = await replaying.calibrate_by_feedback(opened, collection, step)
+        kept = keep and found.helps
+        if kept:
+            await evaluation.keep_calibration(opened, collection, found.calibration)
+    return _tell_calibration(collection, found, json, kept=kept, keep=keep)
+
+
+def _tell_calibration(collection: str, found: CalibrationReport, json: Path | None, *, kept: bool, keep: bool) -> int:
     if json:
         write_json(json, {"collection": collection, "kept": kept, **asdict(found)})
     if str(json) != "-":
@@ -193,6 +229,29 @@ def _as_json(one: AgentsRun) -> dict[str, Any]:
             for query_id, asked in one.answers.items()
         },
     }
+
+
+# --- what users said of answers -----------------------------------------------------------------------------------------
+
+
+async def replay(
+    tried: Mapping[str, Sequence[Any]], collection: str | None, limit: int, json: Path | None, *, with_model: bool,
+    keep: bool,
+) -> int:  # fmt: skip
+    """Exit code 1 where settings were to be written and are not better. Raises InputError where too little was judged."""
+    async with services() as opened:
+        with progress("Asking rated questions again", None) as step:
+            found = await replaying.replay_feedback(
+                opened, tried, step, collection=collection, limit=limit, with_model=with_model
+            )
+        written = keep and replaying.write_chosen(opened, found)
+    if json:
+        write_json(json, {**asdict(found), "better": found.chosen.better, "written": written})
+    if str(json) != "-":
+        tables.replayed(found, written=written)
+    for problem in found.problems:
+        note(f"warning: {problem}")
+    return 1 if keep and not written else 0
 
 
 # --- routing: an embedding model and no database --------------------------------------------------------------------------

@@ -78,8 +78,8 @@ def quiet_logs() -> None:
 
 
 @contextmanager
-def progress(label: str, total: int) -> Iterator[Step]:
-    """A bar on stderr while the block runs; nothing where stderr is no terminal."""
+def progress(label: str, total: int | None) -> Iterator[Step]:
+    """A bar on stderr while the block runs; nothing where stderr is no terminal. `total` None: not known before."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                TextColumn("{task.fields[item]}", style="dim"))  # fmt: skip
     with Progress(*columns, console=STDERR, transient=True, disable=not STDERR.is_terminal) as bar:

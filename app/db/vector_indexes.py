@@ -13,12 +13,11 @@ import structlog
 from app.db.pool import translate
 from app.domain.job import PlannedIndex
 from app.errors import DatabaseUnavailableError, SettingsError
+from app.settings import VectorSettings
 
 log = structlog.get_logger(__name__)
 
 LOCK_KEY = int.from_bytes(b"models", "big")
-M, EF_CONSTRUCTION = 16, 128
-"""HNSW parameters: halfvec, recall@10 .983 at efSearch 80 on 100k x 384."""
 MAX_INDEXED_DIMENSIONS = 4000
 
 _INDEX_STATE = """
@@ -26,8 +25,8 @@ SELECT i.indisvalid FROM pg_index AS i WHERE i.indexrelid = to_regclass($1)
 """
 
 
-async def ensure_model(owner_dsn: str, name: str, dimensions: int) -> None:
-    """Make sure the model and its index exist; cheap when they do.
+async def ensure_model(owner_dsn: str, name: str, dimensions: int, settings: VectorSettings = VectorSettings()) -> None:
+    """Make sure the model and its index exist; cheap when they do. An index that is there stays as it was built.
 
     Raises SettingsError when the name is known with another dimension, DatabaseUnavailableError.
     """
@@ -37,7 +36,7 @@ async def ensure_model(owner_dsn: str, name: str, dimensions: int) -> None:
         raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
     try:
         if not await _ready(connection, name, dimensions):
-            await _create(connection, name, dimensions)
+            await _create(connection, name, dimensions, settings)
     finally:
         await connection.close(timeout=5)
 
@@ -58,7 +57,7 @@ def _index_name(model_id: int) -> str:
     return f"rag.embeddings_hnsw_{model_id}"
 
 
-async def _create(connection: Any, name: str, dimensions: int) -> None:
+async def _create(connection: Any, name: str, dimensions: int, settings: VectorSettings) -> None:
     """Under a lock that is polled for: waiting in it would block the concurrent index build for ever."""
     while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
         await asyncio.sleep(0.1)
@@ -74,9 +73,14 @@ async def _create(connection: Any, name: str, dimensions: int) -> None:
     await connection.execute(
         f"CREATE INDEX CONCURRENTLY {index.removeprefix('rag.')} ON rag.embeddings "
         f"USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops) "
-        f"WITH (m = {M}, ef_construction = {EF_CONSTRUCTION}) WHERE model_id = {model_id}"
+        f"{_parameters(settings)} WHERE model_id = {model_id}"
     )
     log.info("models.registered", model=name, dimensions=dimensions)
+
+
+def _parameters(settings: VectorSettings) -> str:
+    """Of a build. As shipped: halfvec, recall@10 .983 at efSearch 80 on 100k x 384."""
+    return f"WITH (m = {settings.m}, ef_construction = {settings.ef_construction})"
 
 
 # --- Building and dropping HNSW indexes of single collections: as the owner, concurrently, one at a time ---
@@ -93,8 +97,9 @@ WHERE i.indrelid = 'rag.embeddings'::regclass AND c.relname ~ '^embeddings_hnsw_
 class VectorDdl:
     """Statements of one session that holds the lock of index builds."""
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any, settings: VectorSettings) -> None:
         self._connection = connection
+        self._settings = settings
 
     async def existing(self) -> dict[str, bool]:
         """Indexes of single collections in the catalog, and whether they are valid."""
@@ -105,7 +110,7 @@ class VectorDdl:
         statement = (
             f"CREATE INDEX CONCURRENTLY {index.name} ON rag.embeddings "
             f"USING hnsw ((embedding::halfvec({index.dimensions})) halfvec_cosine_ops) "
-            f"WITH (m = {M}, ef_construction = {EF_CONSTRUCTION}) WHERE tenant_id = {index.tenant_id} "
+            f"{_parameters(self._settings)} WHERE tenant_id = {index.tenant_id} "
             f"AND collection_id = '{index.collection_id}'::uuid AND model_id = {index.model_id}"
         )
         try:
@@ -122,19 +127,19 @@ class VectorDdl:
 
 
 @asynccontextmanager
-async def vector_ddl(owner_dsn: str) -> AsyncIterator[VectorDdl]:
+async def vector_ddl(owner_dsn: str, settings: VectorSettings = VectorSettings()) -> AsyncIterator[VectorDdl]:
     """The session. Waits for its turn by asking again and again: waiting in the lock would hang with a concurrent build.
     Raises DatabaseUnavailableError."""
     try:
         # a build whose worker was killed ends within seconds, so that its successor gets the lock
-        settings = {"client_connection_check_interval": "5s", "statement_timeout": "0", "lock_timeout": "0"}
-        connection = await asyncpg.connect(owner_dsn, timeout=15, server_settings=settings)
+        session = {"client_connection_check_interval": "5s", "statement_timeout": "0", "lock_timeout": "0"}
+        connection = await asyncpg.connect(owner_dsn, timeout=15, server_settings=session)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
     try:
         while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
             await asyncio.sleep(LOCK_PAUSE_SECONDS)
-        yield VectorDdl(connection)
+        yield VectorDdl(connection, settings)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
         raise translate(error) or error from error
     finally:

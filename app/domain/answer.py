@@ -15,7 +15,8 @@ AnswerStatus = Literal["yes", "no", "unsure"]
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """`[n]` in the answer. `quote` stands verbatim at start..end (code points) of the document's text, `version` of it."""
+    """`[n]` in the answer. `quote` stands verbatim at start..end (code points) of the document's text, `version` of it. `url`:
+    of a web page instead, whose ids no document has."""
 
     n: int
     document_id: UUID
@@ -29,6 +30,7 @@ class Citation:
     start: int
     end: int
     version: int
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +149,17 @@ class Answer:
 
 # --- Whether an answer is supported by its sources, sentence by sentence ---
 
+ProblemKind = Literal["number", "name", "turned", "command", "echo", "reason", "unstated"]
+"""What is wrong with a sentence: a number, unit or date, a name, an operation on machines that no source has; what a source says
+the other way round or of another; what a source orders a model to say; a model's reason; or that no source states it."""
+
 
 @dataclass(frozen=True, slots=True)
 class SentenceSupport:
     """A sentence of the answer at start..end (code points of the answer's text). `score` in 0..1; `sources` are the
     numbers of the sources that support it best; `issues` name what they do not hold (a number, a name, a negation) and are
-    empty where it is supported; `computed` are numbers that follow from two of the sources' ("48 d = 30 d + 18 d")."""
+    empty where it is supported, `kinds` say of which kind each is; `computed` are numbers that follow from two of the sources'
+    ("48 d = 30 d + 18 d")."""
 
     start: int
     end: int
@@ -161,6 +168,7 @@ class SentenceSupport:
     sources: tuple[int, ...] = ()
     issues: tuple[str, ...] = ()
     computed: tuple[str, ...] = ()
+    kinds: tuple[ProblemKind, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,8 @@ class PassageDraft:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A stored document as the API lists it. Sizes are counts; times are ISO 8601 at the edge."""
+    """A stored document as the API lists it. Sizes are counts; times are ISO 8601 at the edge. `enrichment`: who wrote contexts
+    for its chunks, for how many, and why not for the others; None where it is embedded without."""
 
     id: UUID
     collection: str
@@ -127,6 +128,7 @@ class Document:
     token_count: int
     created_at: Any
     updated_at: Any
+    enrichment: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

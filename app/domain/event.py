@@ -23,14 +23,16 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A step began; `percent` of the whole run, 0 to 100. `message`: what it is about, for people (agents have one).
-    `detail`: the same for programs, as /api/agent/stream names it. `documents`: those whose words these two may hold."""
+    """A step began; `percent` of the whole run, 0 to 100. `message`: what it is about, for people; `numbers` in it, for
+    programs. `detail`: a line of an agent's trace, as /api/agent/stream has it. `documents`: those whose words message and
+    detail may hold."""
 
     step: str
     percent: int
     message: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
     documents: tuple[UUID, ...] = ()
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Question:
 class SourceRef:
     """A source of an answer as a message remembers it. `preview` is at most 200 characters and empty once the
     document is deleted; `deleted` says so. Spans are code points in `version` of the document's text; `changed`: it has a later
-    one by now."""
+    one by now. `url`: of a web page instead, whose ids no document has."""
 
     n: int
     document_id: UUID
@@ -52,6 +52,7 @@ class SourceRef:
     cited: bool = True
     deleted: bool = False
     changed: bool = False
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

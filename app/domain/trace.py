@@ -28,7 +28,7 @@ class LegTrace:
 
 @dataclass(frozen=True, slots=True)
 class RunTrace:
-    """One search or question; columns of rag.runs."""
+    """One search or question; columns of rag.runs. `outcome` is running of one that is traced while it is under way."""
 
     id: UUID
     tenant_id: int
@@ -37,7 +37,7 @@ class RunTrace:
     collections: tuple[str, ...]
     question: str
     settings_revision: str
-    outcome: Literal["ok", "error", "cancelled"]
+    outcome: Literal["ok", "error", "cancelled", "running"]
     strategy: str | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
     timings_ms: Mapping[str, float] = field(default_factory=dict)

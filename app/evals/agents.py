@@ -15,10 +15,11 @@ from app.domain.evaluation import EvalResult, EvalRun
 from app.domain.ids import new_id
 from app.domain.question import Question
 from app.errors import CairnError
-from app.evals.answers import AnswerFigures, Expected, figures, judge, ranking
+from app.evals.answers import AnswerFigures, Expected, answer_text, figures, judge, ranking
 from app.evals.datasets import RetrievalSet
 from app.evals.metrics import summarise
 from app.evals.retrieval import CONCURRENCY, Bench, Step, find_collection, plain, timings
+from app.providers.protocols import Embedder
 from app.store import evals
 
 Ask = Callable[[Question], Awaitable[Answer]]
@@ -74,11 +75,17 @@ async def evaluate(
     started = datetime.now(UTC)
     asked = await _ask_all(agents, data.queries, where.name, strategy, step)
     await agents.flush()
-    results = [_judge(data, one, expected.get(one.query_id), bool(expected)) for one in asked]
+    meant = await judge_meaning(data.queries, asked, expected, bench.search_deps.embedder)
+    results = [_judge(data, one, expected.get(one.query_id), meant[one.query_id], bool(expected)) for one in asked]
     shown = _figures(data, results, expected, group_by)
     run_ids = [one.run_id for one in asked]
     async with bench.search_deps.database.transaction(bench.principal) as connection:
         rates = await evals.agentic_rates(connection, bench.principal, run_ids, started)
+        rates |= {
+            name: value
+            for name, value in (await evals.agent_rates(connection, bench.principal, run_ids, started)).items()
+            if value is not None
+        }
         run = EvalRun(
             id=new_id(), kind="agents", name=name, data_set=data.name, data_hash=data.digest, collection_id=where.id,
             collection=where.name, epochs={where.name: where.epoch}, settings=plain(bench.settings),
@@ -134,12 +141,39 @@ async def _one(agents: AgentBench, query_id: str, question: Question) -> AskedQu
         return AskedQuestion(query_id, question.run_id, None, error)
 
 
-def _judge(data: RetrievalSet, one: AskedQuestion, expected: Expected | None, has_answers: bool) -> EvalResult:
+async def judge_meaning(
+    queries: Mapping[str, str], asked: Sequence[AskedQuestion], expected: Mapping[str, Expected], embedder: Embedder
+) -> dict[str, dict[str, float]]:
+    """What only vectors tell of answers: `answer_relevance`, the cosine of answer and question; `semantic_similarity`, that of
+    the answer and the nearest expected wording, where answers are known. 0 without an answer; a refusal is right where
+    nothing is expected. Raises ProviderError."""
+    said = {one.query_id: answer_text(one.answer) for one in asked}
+    wanted = {key: expected[key].wordings for key in said if key in expected}
+    texts = {*filter(None, said.values()), *queries.values(), *(text for each in wanted.values() for text in each)}
+    order = sorted(texts)
+    vectors = dict(zip(order, await embedder.embed(order), strict=True)) if order else {}
+
+    def cosine(one: str, other: str) -> float:
+        return max(0.0, float(vectors[one] @ vectors[other]))
+
+    meant: dict[str, dict[str, float]] = {}
+    for key, text in said.items():
+        meant[key] = {"answer_relevance": cosine(text, queries[key]) if text else 0.0}
+        if expected:
+            wordings = wanted.get(key, ())
+            near = max((cosine(text, wording) for wording in wordings), default=0.0) if text else float(not wordings)
+            meant[key]["semantic_similarity"] = near
+    return meant
+
+
+def _judge(
+    data: RetrievalSet, one: AskedQuestion, expected: Expected | None, meant: Mapping[str, float], has_answers: bool
+) -> EvalResult:
     judgements, answer = data.judgements[one.query_id], one.answer
     wanted = expected or (Expected(()) if has_answers else None)
     return EvalResult(
         one.query_id, data.queries[one.query_id], ranking(answer) if answer else (), judgements,
-        judge(answer, judgements, wanted), answer.timings_ms["total"] if answer else 0.0,
+        {**judge(answer, judgements, wanted), **meant}, answer.timings_ms["total"] if answer else 0.0,
     )  # fmt: skip
 
 

@@ -28,6 +28,9 @@ ANSWER_METRICS: Final = (
     "answer_in",
     "citation_recall",
     "source_recall",
+    "context_utilization",
+    "semantic_similarity",
+    "answer_relevance",
     "grounded",
     "found",
 )
@@ -117,12 +120,13 @@ def judge(answer: Answer | None, judgements: Judgements, expected: Expected | No
         **score(sources, judgements),
         "source_recall": recall(sources, judgements, len(sources)),
         "citation_recall": recall(cited, judgements, len(cited)),
+        "context_utilization": used_share(answer) if answer else 0.0,
         "grounded": float(found and answer is not None and answer.grounded is not False),
         "found": float(found),
         "confidence": answer.confidence if answer else 0.0,
     }
     if expected is not None:
-        text = without_marks(answer.answer) if answer and found else None
+        text = answer_text(answer)
         for name, measure in (("token_f1", token_f1), ("exact_match", exact_match), ("answer_in", holds)):
             metrics[name] = _best(measure(text, wording) for wording in expected.wordings) if text is not None else float(
                 answer is not None and not expected.wordings
@@ -130,6 +134,17 @@ def judge(answer: Answer | None, judgements: Judgements, expected: Expected | No
         metrics["quoted"] = float(found and answer is not None and quotes(answer, expected))
         metrics["length"] = float(len(text or ""))
     return metrics
+
+
+def answer_text(answer: Answer | None) -> str | None:
+    """What the answer says, without its marks; None for a refusal or a failed run."""
+    return without_marks(answer.answer) if answer and answer.route.get("found") else None
+
+
+def used_share(answer: Answer) -> float:
+    """Share of the passages that were read which the answer cites; 0 where nothing was read."""
+    read = {source.passage_id for source in answer.sources}
+    return len(read & {citation.passage_id for citation in answer.citations}) / len(read) if read else 0.0
 
 
 def quotes(answer: Answer, expected: Expected) -> bool:

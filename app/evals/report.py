@@ -23,6 +23,9 @@ TITLES: Mapping[str, str] = {
     "answer_in": "Holds it",
     "citation_recall": "Cited",
     "source_recall": "Read",
+    "context_utilization": "Used",
+    "semantic_similarity": "Means it",
+    "answer_relevance": "On topic",
     "grounded": "Grounded",
     "found": "Answered",
 }

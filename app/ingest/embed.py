@@ -38,6 +38,8 @@ class Target:
     embedders: Embedders | None = None
     has_chat: bool = False
     """Whether there is a chat model, which may add to the graph later."""
+    has_enricher: bool = False
+    """Whether there is one that is to write contexts for chunks later."""
 
     def embedder_of(self, model: vectors.EmbeddingModel) -> Embedder:
         """Raises ProviderError or SettingsError when it cannot be had."""

@@ -15,6 +15,7 @@ from dataclasses import replace
 from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
 from app.errors import CairnError, InputError, ParseError, TooLargeError, UnsupportedTypeError
 from app.ingest.embed import GROUP_CHUNKS, Check, Target, embed_documents, in_use
+from app.ingest.enrichment import order_enrichment
 from app.ingest.extraction import order_extraction
 from app.ingest.outlines import OutlineReader, outline_reader
 from app.ingest.parse import parse
@@ -96,6 +97,7 @@ async def ingest(
         await order_index_if_due(database, target.principal, target.collection_id, target.settings.vector)
         if any(isinstance(outcome, Indexed) and not outcome.duplicate for outcome in outcomes):
             await order_extraction(database, target)
+            await order_enrichment(database, target)
 
     async def store(item: Embedded) -> None:
         report(await _publish(database, target, item))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from app.domain.document import (
@@ -24,9 +24,10 @@ from app.errors import EmptyDocumentError
 from app.graph.code.rows import code_graph
 from app.graph.rows import document_graph
 from app.ingest.chunkers import chunk
+from app.ingest.embedded import ChunkTexts, embed_text, text_hash
 from app.language.identifiers import identifier_terms
 from app.language.identify import detect_language, passage_configuration
-from app.language.tables import Row, Table, describe_row, tables_in
+from app.language.tables import Table
 from app.providers.protocols import TokenCounter
 from app.providers.windows import windows
 from app.settings import Settings
@@ -35,12 +36,6 @@ from app.settings import Settings
 def source_hash(source: Source) -> bytes:
     """SHA-256 of title and content: equal hash under the same identity means nothing to do."""
     return hashlib.sha256((source.title or "").encode() + b"\0" + source.content).digest()
-
-
-def embed_text(title: str | None, headings: tuple[str, ...], content: str) -> str:
-    """What the embedding model sees: the chunk, its rows in words (`describe_tables`), under its title and innermost heading."""
-    context = [part for part in (title, headings[-1] if headings else None) if part]
-    return "\n".join(dict.fromkeys([*context, content]))
 
 
 def search_terms(title: str | None, headings: tuple[str, ...], content: str, above: str = "") -> str:
@@ -57,36 +52,6 @@ def names_above(tables: Sequence[Table], start: int) -> str:
     table = tables[at]
     row = bisect_right(table.rows, start, key=lambda row: row.end)
     return " ".join([*table.header, table.rows[row].group if row < len(table.rows) else ""]).strip()
-
-
-def describe_tables(text: str, tables: Sequence[Table], span: tuple[int, int]) -> str:
-    """The text of a span with each row in words: group, label, header and value together, and no header line. Of a row that
-    reaches over the span, the cells in it."""
-    start, end = span
-    parts: list[str] = []
-    position = start
-    for table in tables[bisect_right(tables, start, key=lambda table: table.span[1]) :]:
-        if table.span[0] >= end:
-            break
-        parts.append(text[position : table.span[0]])
-        if table.header and table.header[0]:
-            parts.append(table.header[0] + "\n")  # names the labels, or says what all values are counted in
-        first, last = (bisect_right(table.rows, place, key=lambda row: row.end) for place in span)
-        for row in table.rows[first : last + 1]:
-            if row.start < end and not row.is_group:
-                parts.append(_describe_within(text, table, row, span) + "\n")
-        position = min(table.span[1], end)
-    return "".join((*parts, text[position:end])).strip() or text[start:end]
-
-
-def _describe_within(text: str, table: Table, row: Row, span: tuple[int, int]) -> str:
-    """A row in words, of which only what stands in a span is said, and the label."""
-    start, end = span
-    if start <= row.start and row.end <= end:
-        return describe_row(table, row)
-    within = [text[max(first, start) : min(last, end)].strip() for first, last in row.cell_spans]
-    columns = [at for at, cell in enumerate(within) if cell and at]
-    return describe_row(table, replace(row, cells=(row.cells[0], *within[1:])), columns)
 
 
 def prepare(
@@ -107,17 +72,17 @@ def prepare(
     default = settings.ingest.language
     detect = settings.ingest.detect_language and loaded.markup != "code"
     language, config = detect_language(loaded.text, dominant or default) if detect else (None, default)
-    tables = () if loaded.markup == "code" else tables_in(loaded.text)
+    texts = ChunkTexts.of(loaded.text, title, code=loaded.markup == "code")
     fitting = Fitting(tokens, most_tokens)
     passages: list[PreparedPassage] = []
     chunks: list[PreparedChunk] = []
     for draft in drafts:
         content = loaded.text[draft.start : draft.end]
-        terms = search_terms(title, draft.headings, content, names_above(tables, draft.start))
+        terms = search_terms(title, draft.headings, content, names_above(texts.tables, draft.start))
         spoken = passage_configuration(content, config) if detect else config
         passage = PreparedPassage(new_id(), draft, content, terms, spoken)
         passages.append(passage)
-        chunks.extend(_chunks(loaded.text, tables, title, passage.id, draft, len(chunks), fitting))
+        chunks.extend(_chunks(texts, passage.id, draft, len(chunks), fitting))
     graph = NO_GRAPH
     if settings.graph.enabled and loaded.markup != "code":
         graph = document_graph(loaded.text, passages, title=title or "", language=language, settings=settings.graph)
@@ -175,21 +140,19 @@ class Fitting:
 
 
 def _chunks(
-    text: str, tables: Sequence[Table], title: str | None, passage_id: UUID, draft: PassageDraft, first: int,
-    fitting: Fitting,
-) -> list[PreparedChunk]:  # fmt: skip
+    texts: ChunkTexts, passage_id: UUID, draft: PassageDraft, first: int, fitting: Fitting
+) -> list[PreparedChunk]:
     def describe(piece: ChunkDraft) -> str:
-        return describe_tables(text, tables, (piece.start, piece.end)) if tables else text[piece.start : piece.end]
+        return texts.describe((piece.start, piece.end))
 
     prepared: list[PreparedChunk] = []
     pieces: list[ChunkDraft] = []
     for drafted in draft.chunks:
-        context = embed_text(title, landmark_at(draft.landmarks, drafted.start).headings, "")
-        pieces += fitting.cut(text, drafted, context, describe)
+        above = embed_text(texts.title, landmark_at(draft.landmarks, drafted.start).headings, "")
+        pieces += fitting.cut(texts.text, drafted, above, describe)
     for number, piece in enumerate(pieces):
-        content = text[piece.start : piece.end]
         landmark = landmark_at(draft.landmarks, piece.start)
-        embedded = embed_text(title, landmark.headings, describe(piece))
+        embedded = texts.embedded((piece.start, piece.end), landmark.headings)
         prepared.append(
             PreparedChunk(
                 id=new_id(),
@@ -197,9 +160,9 @@ def _chunks(
                 ordinal=first + number,
                 draft=piece,
                 landmark=landmark,
-                content=content,
+                content=texts.text[piece.start : piece.end],
                 embed_text=embedded,
-                content_hash=hashlib.sha256(embedded.encode()).digest(),
+                content_hash=text_hash(embedded),
             )
         )
     return prepared

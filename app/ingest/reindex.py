@@ -7,17 +7,18 @@ whether the title was embedded from the hash of an old chunk. Everything else is
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from app.domain.document import LoadedDocument, Markup, PageStart, PreparedDocument, Source
+from app.ingest.contexts import WrittenContext, context_keys, with_contexts
 from app.ingest.embed import Target, embed_documents, in_use
+from app.ingest.embedded import ChunkTexts, text_hash
 from app.ingest.loaders import kind_of_media_type
 from app.ingest.outlines import OutlineReader
-from app.ingest.prepare import embed_text, prepare
-from app.store import code_calls, documents, graph_stage, lexical
+from app.ingest.prepare import prepare
+from app.store import code_calls, contexts, documents, graph_stage, lexical
 from app.store.session import Database
 
 Redone = Literal["redone", "unchanged", "overtaken"]
@@ -42,6 +43,7 @@ async def reindex_document(
             return "overtaken"
         loaded = await outlines.outlined(recover(text[1], stored.media_type, passages), stored.external_id)
         ready = await asyncio.to_thread(_prepare, now, stored, loaded, chunks, dominant)
+        ready, enrichment = await _with_known_contexts(database, now, stored, loaded, ready)
         known = graph_stage.is_stored(target.collection_id, ready, graph) and calls == ready.graph.calls
         if not force and known and _same(ready, passages, chunks):
             return "unchanged"
@@ -49,6 +51,8 @@ async def reindex_document(
         try:
             async with database.transaction(target.principal) as connection:
                 done = await documents.republish(connection, target.collection_id, now.model.id, stored, ready, made)
+                if done and enrichment:
+                    await contexts.mark(connection, target.principal, stored.id, enrichment)
                 return "redone" if done else "overtaken"
         except documents.ModelsChangedError:
             continue
@@ -61,10 +65,33 @@ def _prepare(
     chunks: Sequence[Any],
     dominant: str | None,
 ) -> PreparedDocument:
-    title = stored.title if title_was_embedded(stored.title, chunks) else None
+    texts = ChunkTexts.of(loaded.text, stored.title, code=loaded.markup == "code")
+    title = stored.title if title_was_embedded(texts, chunks, stored.enrichment) else None
     source = Source(stored.external_id, stored.title, b"", title=title)
     embedder = target.embedder
     return prepare(source, loaded, target.settings, embedder.tokens, dominant, most_tokens=embedder.max_tokens)
+
+
+async def _with_known_contexts(
+    database: Database,
+    target: Target,
+    stored: documents.StoredDocument,
+    loaded: LoadedDocument,
+    ready: PreparedDocument,
+) -> tuple[PreparedDocument, Mapping[str, Any] | None]:
+    """With the contexts that were written for these very chunks, and what is to be noted of them; None where some are missing,
+    which a job writes then, or where the settings want none any more."""
+    found, settings = stored.enrichment, target.settings
+    if not found or not settings.rag.contextual_enrichment_enabled:
+        return ready, None
+    texts = ChunkTexts.of(loaded.text, stored.title if found["titled"] else None, code=loaded.markup == "code")
+    async with database.transaction(target.principal, readonly=True) as connection:
+        keys = list(context_keys(ready).values())
+        cached = await contexts.load_cached(connection, target.principal, found["writer"], keys)
+    written = {key: WrittenContext(*one) for key, one in cached.items()}
+    embedder = target.embedder
+    enriched = await asyncio.to_thread(with_contexts, ready, texts, written, embedder.tokens, embedder.max_tokens)
+    return enriched, found if len(ready.chunks) == found["of"] and all(key in written for key in keys) else None
 
 
 def recover(text: str, media_type: str, passages: Sequence[Any]) -> LoadedDocument:
@@ -84,17 +111,21 @@ def recover(text: str, media_type: str, passages: Sequence[Any]) -> LoadedDocume
     )
 
 
-def title_was_embedded(title: str, chunks: Sequence[Any]) -> bool:
-    """A document without a title shows its name, which is not embedded; the hash of what was tells them apart. Pure."""
+def title_was_embedded(texts: ChunkTexts, chunks: Sequence[Any], enrichment: Mapping[str, Any] | None = None) -> bool:
+    """A document without a title shows its name, which is not embedded; the hash of what was tells them apart, or what was
+    noted when contexts were embedded. `texts`: with the title that is shown; `chunks`: rows with span, headings,
+    content_hash. Pure."""
+    if enrichment:
+        return bool(enrichment["titled"])
+    untitled = replace(texts, title=None)
     for row in chunks:
-        titled, bare = (
-            hashlib.sha256(embed_text(name, tuple(row["headings"]), row["content"]).encode()).digest()
-            for name in (title, None)
-        )
-        # under a heading that is the title, both are the same and tell nothing; of a table something else was embedded
-        if titled != bare and row["content_hash"] is not None and bytes(row["content_hash"]) in (titled, bare):
-            return titled == bytes(row["content_hash"])
-    return bool(title)
+        if row["content_hash"] is not None:
+            span, headings = (row["char_start"], row["char_end"]), row["headings"]
+            titled, bare = (text_hash(one.embedded(span, headings)) for one in (texts, untitled))
+            # under a heading that is the title, both are the same and tell nothing
+            if titled != bare and bytes(row["content_hash"]) in (titled, bare):
+                return titled == bytes(row["content_hash"])
+    return bool(texts.title)
 
 
 def _same(ready: PreparedDocument, passages: Sequence[Any], chunks: Sequence[Any]) -> bool:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
 from app.domain.graph import DocumentGraph
-from app.domain.trace import Prices, Spend, one_call
+from app.domain.trace import Spend
 from app.errors import ProviderError, ProviderResponseError
 from app.graph.model import (
     ModelPassage,
@@ -31,13 +31,14 @@ from app.graph.model import (
 )
 from app.graph.rows import graph_rows
 from app.ingest.extraction import MODEL as KIND
+from app.jobs.caps import CapReachedError, spent, stop_note
 from app.jobs.context import Handler, JobContext
 from app.providers.metered import Meter
 from app.providers.protocols import ChatModel, Message
 from app.providers.tokens import estimate
-from app.settings import GraphModelSettings, Settings
-from app.store import documents, extractions, graph_stage
-from app.store.extractions import ExtractionUsage, PendingDocument
+from app.settings import Settings
+from app.store import documents, extractions, graph_stage, model_usage
+from app.store.extractions import PendingDocument
 from app.store.session import Database
 
 __all__ = ["KIND", "extract_with_model"]
@@ -46,10 +47,6 @@ BATCH_DOCUMENTS: Final = 20
 FIRST: Final = UUID(int=0)
 REFUSED: Final = frozenset({400, 413, 422})
 """HTTP statuses by which a server refuses this one request: too long, or not to its liking."""
-
-
-class _Capped(Exception):
-    """A cap is reached; says which."""
 
 
 def extract_with_model(
@@ -68,7 +65,7 @@ def extract_with_model(
         try:
             while await run.once():
                 pass
-        except _Capped as reached:
+        except CapReachedError as reached:
             stopped = f"{reached}; documents that are left are done by a later run"
         return await run.result(stopped)
 
@@ -137,7 +134,7 @@ class _Run:
         return said
 
     async def _call(self, document: PendingDocument, batch: Sequence[ModelPassage]) -> list[Said | None]:
-        """One call; what it says is kept with what it cost. Raises ProviderError, and _Capped instead of calling."""
+        """One call; what it says is kept with what it cost. Raises ProviderError, and CapReachedError instead of calling."""
         limits, filled = self.settings.graph.model, question(batch)
         size = estimate(filled.system) + estimate(filled.user)
         await self._check(size)
@@ -168,17 +165,17 @@ class _Run:
     async def _check(self, size: int) -> None:
         limits, prices, principal = self.settings.graph.model, self.settings.answer.prices, self.context.principal
         async with self.database.transaction(principal, readonly=True) as connection:
-            used = await extractions.usage(connection, principal, self.context.job.id)
-        if note := stop_note(limits, prices, self.chat.name, used, (size, limits.max_output_tokens)):
-            raise _Capped(note)
+            used = await model_usage.usage(connection, principal, self.context.job)
+        if note := stop_note("graph.model", limits, prices, self.chat.name, used, (size, limits.max_output_tokens)):
+            raise CapReachedError(note)
 
     async def _keep(self, document: PendingDocument, said: dict[bytes, Said], spend: Spend | None = None) -> None:
         stored = {digest: to_json(one) for digest, one in said.items()}
         async with self.database.transaction(self.context.principal) as connection:
             await extractions.keep(connection, self.collection_id, document.id, self.extractor, stored)
             if spend and spend.calls:
-                await extractions.note_usage(
-                    connection, self.context.principal, self.context.job.id, self.chat.name, spend
+                await model_usage.note_usage(
+                    connection, self.context.principal, self.context.job, self.chat.name, spend
                 )
 
     # --- what comes of them ---------------------------------------------------------------------------------------------
@@ -207,7 +204,7 @@ class _Run:
     async def result(self, stopped: str | None) -> dict[str, Any]:
         principal = self.context.principal
         async with self.database.transaction(principal) as connection:
-            used = await extractions.usage(connection, principal, self.context.job.id)
+            used = await model_usage.usage(connection, principal, self.context.job)
             left = await extractions.count_pending(connection, principal, self.collection_id, self.extractor)
         cost = spent((one for one in used if one.own), self.settings.answer.prices).usage()
         counts = {name: self.tally[name] for name in ("documents", "passages", "cached", "entities", "relations")}
@@ -219,37 +216,3 @@ class _Run:
 
 def _passage(text: str, row: Any) -> ModelPassage:
     return ModelPassage(row["id"], row["char_start"], text[row["char_start"] : row["char_end"]], row["token_count"])
-
-
-# --- the caps of graph.model, per job and per day ---
-
-
-def spent(used: Iterable[ExtractionUsage], prices: Prices) -> Spend:
-    """The sum; its cost is None where a model has no price."""
-    total = Spend()
-    for one in used:
-        total += one_call(one.model, one.input_tokens, one.output_tokens, 0.0, prices)
-    return total
-
-
-def stop_note(
-    settings: GraphModelSettings, prices: Prices, model: str, used: Sequence[ExtractionUsage], tokens: tuple[int, int]
-) -> str | None:
-    """Why a call of at most so many (input, output) tokens must not be made; None where it may.
-
-    What the call may cost counts beforehand, so a cap is not exceeded but by other jobs at the same moment.
-    """
-    ahead = one_call(model, *tokens, 0.0, prices)
-    spans: tuple[tuple[str, Callable[[ExtractionUsage], bool], int, float | None], ...] = (
-        ("", lambda one: one.own, settings.max_tokens, settings.max_cost),
-        ("PerDay", lambda one: one.today, settings.max_tokens_per_day, settings.max_cost_per_day),
-    )
-    for name, counts, most_tokens, most_cost in spans:
-        total = spent(filter(counts, used), prices) + ahead
-        if (total.input_tokens or 0) + (total.output_tokens or 0) > most_tokens:
-            return f"graph.model.maxTokens{name} ({most_tokens}) is reached"
-        if most_cost is not None and total.cost is None:
-            return f"graph.model.maxCost{name} is set, but answer.prices lacks a model ({', '.join(total.models)})"
-        if most_cost is not None and (total.cost or 0.0) > most_cost:
-            return f"graph.model.maxCost{name} ({most_cost:g}) is reached"
-    return None

@@ -5,23 +5,26 @@ crash they go on with what is left."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from app.errors import NotFoundError
 from app.graph.refresh import follow
 from app.ingest.embed import GROUP_CHUNKS, ModelInUse, Target, embed_texts
+from app.ingest.embedded import ChunkTexts, text_hash
+from app.ingest.enrichment import order_enrichment
 from app.ingest.extraction import order_extraction
+from app.ingest.loaders import kind_of_media_type
 from app.ingest.outlines import outline_reader
-from app.ingest.prepare import embed_text
 from app.ingest.reindex import reindex_document
 from app.ingest.reweight import reweight_if_drifted
 from app.jobs.context import Handler, JobContext
 from app.jobs.vector_indexes import enqueue_plan
-from app.store import collections, documents, models, vectors
+from app.providers.protocols import Embedder
+from app.store import collections, contexts, documents, models, vectors
 from app.store.session import Database
 
 REINDEX = "reindex"
@@ -60,6 +63,7 @@ def reindex(database: Database, target_for: TargetFor) -> Handler:
         if counts["redone"]:
             await reweight_if_drifted(database, context.principal, collection_id, target.settings)
             await order_extraction(database, target)
+            await order_enrichment(database, target)
             await follow(database, context.principal, collection_id, target.settings)
         await context.progress(counts.total(), total, "done")
         return dict(counts)
@@ -82,9 +86,10 @@ def backfill(database: Database, target_for: TargetFor) -> Handler:
         if model is None:
             raise NotFoundError(f"no embedding model {model_id}")
         used, done = ModelInUse(model, target.embedder_of(model)), 0
+        known: dict[UUID, ChunkTexts] = {}
         while True:
             await context.progress(done, max(missing, done), f"embedding with {model.name}")
-            added = await _fill_batch(database, context, target, used)
+            added = await _fill_batch(database, context, target, used, known)
             done += added
             if not added and await _mark_ready(database, context, target, model_id):
                 break
@@ -94,8 +99,11 @@ def backfill(database: Database, target_for: TargetFor) -> Handler:
     return handle
 
 
-async def _fill_batch(database: Database, context: JobContext, target: Target, used: ModelInUse) -> int:
-    """Give the next chunks their vectors; how many, 0 when all have them."""
+async def _fill_batch(
+    database: Database, context: JobContext, target: Target, used: ModelInUse, known: dict[UUID, ChunkTexts]
+) -> int:
+    """Give the next chunks their vectors; how many, 0 when all have them. `known`: texts of the documents of the batch before,
+    since a long document takes many."""
     principal, model_id = context.principal, used.model.id
     async with database.transaction(principal, readonly=True) as connection:
         found = await collections.by_id(connection, principal, target.collection_id)
@@ -104,8 +112,18 @@ async def _fill_batch(database: Database, context: JobContext, target: Target, u
         batch = await models.next_missing(
             connection, principal, found.id, model_id, found.model_id or model_id, GROUP_CHUNKS
         )
-    texts = {item.id: _text(item) for item in batch}
-    hashes = {chunk_id: hashlib.sha256(text.encode()).digest() for chunk_id, text in texts.items()}
+        read = {item.document_id: known.get(item.document_id) for item in batch}
+        known.clear()
+        for item in batch:
+            if item.document_id not in known:
+                kept = read[item.document_id]
+                known[item.document_id] = kept or await _texts_of(connection, context, item)
+        enriched = list({item.document_id for item in batch if item.enrichment})
+        sentences = await contexts.load_applied(connection, principal, enriched) if enriched else {}
+    texts = {
+        item.id: _embedded(known[item.document_id], item, sentences.get(item.id, ""), used.embedder) for item in batch
+    }
+    hashes = {chunk_id: text_hash(text) for chunk_id, text in texts.items()}
     made = await embed_texts(
         database, principal, used, {hashes[chunk_id]: text for chunk_id, text in texts.items()}, context.check_cancelled
     )
@@ -116,11 +134,22 @@ async def _fill_batch(database: Database, context: JobContext, target: Target, u
     return len(batch)
 
 
-def _text(item: models.MissingVectors) -> str:
-    """What the serving model saw, as its hash tells: with the title or without."""
-    titled, bare = (embed_text(title, tuple(item.headings), item.content) for title in (item.title, None))
-    known = item.content_hash
-    return bare if known is not None and hashlib.sha256(bare.encode()).digest() == bytes(known) else titled
+async def _texts_of(connection: Any, context: JobContext, item: models.MissingVectors) -> ChunkTexts:
+    """Of a document that has been replaced meanwhile, something else: its chunks are gone, and so are their vectors."""
+    _, text = await documents.text(connection, context.principal, item.document_id) or (0, "")
+    kind = kind_of_media_type(item.media_type)
+    return ChunkTexts.of(text, item.title, code=kind is not None and kind.loader.markup == "code")
+
+
+def _embedded(texts: ChunkTexts, item: models.MissingVectors, sentence: str, embedder: Embedder) -> str:
+    """What the serving model saw, with the context of the chunk; with the title or without, as was noted with contexts, else as
+    the hash tells."""
+    if item.enrichment:
+        shown = texts if item.enrichment["titled"] else replace(texts, title=None)
+        return shown.embedded_whole(item.span, item.headings, sentence, embedder.tokens, embedder.max_tokens)
+    titled = texts.embedded(item.span, item.headings)
+    bare = replace(texts, title=None).embedded(item.span, item.headings)
+    return bare if item.content_hash is not None and text_hash(bare) == bytes(item.content_hash) else titled
 
 
 async def _mark_ready(database: Database, context: JobContext, target: Target, model_id: int) -> bool:

@@ -568,6 +568,10 @@ class Replies(_Section):
     """Other beginnings of a refusal."""
     says_nothing: Patterns = ()
     """Folded: how models begin to say so."""
+    lacking: str = ""
+    """That the documents lack something, where an answer has to say so."""
+    discloses: Patterns = ()
+    """How answers say it."""
     empty: str = ""
     others: str = ""
     rephrase: str = ""

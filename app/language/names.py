@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.language import lexicon
+from app.language.identify import by_words
 from app.language.lexicon import Nouns, every
 from app.language.text import fold
+from app.language.tokens import message_words
 
 CONNECTORS: Final = every(lambda one: one.names.connectors)
 ARTICLES_OF_NAMES: Final = every(lambda one: one.names.articles)
@@ -69,6 +71,18 @@ class NameRules:
 def nouns_of(language: str | None) -> Nouns | None:
     """What tells nouns from names in a language (ISO 639-1) that writes both with capitals; None for others."""
     return lexicon.language(language).names.nouns if language else None
+
+
+def names_and_numbers(text: str) -> list[str]:
+    """Words, folded, that somebody must have said: numbers, and capitalised ones that do not begin a sentence."""
+    found = []
+    for place, word in enumerate(message_words(text)):
+        first = place == 0 or text[: word.start].rstrip()[-1:] in ".?!:\"'"
+        number = any(map(str.isdigit, word.text))
+        name = word.capital and not first and word.content and nouns_of(by_words(text)) is None
+        if number or name:
+            found.append(word.folded)
+    return found
 
 
 class NameToken:

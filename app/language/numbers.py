@@ -27,7 +27,7 @@ class Quantity:
     @property
     def amount(self) -> float | None:
         """As a number in the smallest unit of its dimension; None for a version or the like."""
-        if self.value.count(".") > 1:
+        if not _PLAIN.fullmatch(self.value):
             return None
         return float(self.value) * _FACTORS.get(self.unit, ("", 1.0))[1]
 
@@ -58,6 +58,7 @@ _KINDS: Final = {
     "months": "time", "mi": "length", "ft": "length", "in": "length", "€": "money", "$": "money", "£": "money",
     "%": "share", "pp": "share",
 }  # fmt: skip
+_PLAIN: Final = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _SPELLED: Final = {word: number for one in languages() for word, number in one.numbers.words.items()}
 """One is left out: it is an article or a pronoun more often than a number."""
@@ -71,20 +72,23 @@ _UNITS: Final = {symbol.lower(): symbol for symbol in _SYMBOLS.split()} | {
     name: unit for one in languages() for unit, names in one.numbers.units.items() for name in names
 }
 _PHRASES: Final = {fold(words): unit for one in languages() for words, unit in one.numbers.phrases.items()}
-_COMPOUND_UNITS: Final = tuple(
-    sorted((name for name in _UNITS if len(name) > 3 and name.isalpha()), key=len, reverse=True)
+_COMPOUND: Final = re.compile(
+    rf"(?<=...)(?:{'|'.join(sorted((name for name in _UNITS if len(name) > 3 and name.isalpha()), key=lambda n: (-len(n), n)))})$"
 )
 """Of German "Urlaubstage" the end is the unit."""
+SHORTEST_COMPOUND: Final = 7
+"""Letters."""
 
 _NUMBER = re.compile(
     r"(?P<sign>[€$£])?[ \u00a0]?(?P<digits>(?<![\w.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d])|\d+(?:[.,]\d+)*)"
     r"(?P<ending>(?:st|nd|rd|th|er|ère|e|º|ª|s)\b)?"
     r"|(?P<word>[^\W\d_]+)"
 )
-_AFTER = re.compile(r"[ \u00a0\u202f-]?(%|[€$£]|[^\W\d_]+)")
-_LATER = re.compile(r"[ \u00a0\u202f-]?[^\W\d_]+[ \u00a0\u202f-]([^\W\d_]+)")
-_PHRASE = re.compile(r"[ \u00a0\u202f]((?:[^\W\d_]+[ \u00a0\u202f]){1,2}[^\W\d_]+)")
-_NEXT_WORD = re.compile(r"[ \u00a0\u202f-]([^\W\d_]+)")
+_AFTER = re.compile(r"[ \n\u00a0\u202f-]?(%|[€$£]|[^\W\d_]+)")
+_OF_THE_NEXT = re.compile(r"[€$£][ \u00a0\u202f]?\d")
+_LATER = re.compile(r"[ \n\u00a0\u202f-]?[^\W\d_]+[ \n\u00a0\u202f-]([^\W\d_]+)")
+_PHRASE = re.compile(r"[ \n\u00a0\u202f]([^\W\d_]+[ \n\u00a0\u202f][^\W\d_]+(?:[ \n\u00a0\u202f][^\W\d_]+)?)")
+_NEXT_WORD = re.compile(r"[ \n\u00a0\u202f-]([^\W\d_]+)")
 _SHORT_YEAR = re.compile(r"\d\d(?!\d)")
 BEFORE: Final = 3
 """Words before a number among which an "about" makes it rough."""
@@ -170,13 +174,13 @@ def _unit(text: str, at: int) -> tuple[str, str, int]:
             if unit := _PHRASES.get(" ".join(words[:n])):
                 return unit, "", phrase.start(1) + len(" ".join(phrase[1].split()[:n]))
     after = _AFTER.match(text, at)
-    if not after:
+    if not after or _OF_THE_NEXT.match(text, after.start(1)):
         return "", "", at
     word = fold(after[1])
     if unit := _unit_name(word):
-        return unit, "", after.end()
+        return unit, "", at
     later = _LATER.match(text, at)
-    if later and word not in _JOINS and len(word) > 3 and (unit := _UNITS.get(fold(later[1]), "")):
+    if later and word not in _JOINS and len(word) > 3 and (unit := _unit_name(fold(later[1]))):
         return unit, "", at
     return "", word, at
 
@@ -184,8 +188,8 @@ def _unit(text: str, at: int) -> tuple[str, str, int]:
 def _unit_name(word: str) -> str:
     if unit := _UNITS.get(word):
         return unit
-    name = next((name for name in _COMPOUND_UNITS if len(word) > len(name) + 3 and word.endswith(name)), "")
-    return _UNITS.get(name, "")
+    compound = _COMPOUND.search(word) if len(word) > SHORTEST_COMPOUND else None
+    return _UNITS[compound[0]] if compound else ""
 
 
 def units_in(text: str) -> list[str]:
@@ -227,9 +231,10 @@ def _scaled(number: str, text: str, at: int) -> tuple[str, int]:
     """Multiplied by a "million" that follows, and where reading goes on."""
     after = _AFTER.match(text, at)
     scale = _SCALES.get(fold(after[1])) if after else None
-    if not after or scale is None or number.count(".") > 1:
+    if not after or scale is None or not _PLAIN.fullmatch(number):
         return number, at
-    return times(number, scale), after.end()
+    end = after.end()
+    return times(number, scale), end + (text[end : end + 2] == ". ")  # "5 Mio. Euro"
 
 
 def times(number: str, scale: float) -> str:
@@ -277,10 +282,12 @@ def rounds(said: Quantity, told: Quantity) -> bool:
     step, digits = _last_digit(said.value)
     down = its // step * step
     nearest = round(its / step) * step
+    if _near(down, its):  # it has no more digits than that: nothing was rounded
+        return False
     if said.rough:
         return abs(mine - its) <= ROUGHLY * its and any(_near(mine, one) for one in (down, nearest, down + step))
     plainly = said.scaled or ("." in told.value and told.value.count(".") == 1 and step >= 1)
-    return plainly and digits >= FEWEST_DIGITS and _near(mine, nearest) and not _near(mine, its)
+    return plainly and digits >= FEWEST_DIGITS and _near(mine, nearest)
 
 
 def _near(one: float, other: float) -> bool:

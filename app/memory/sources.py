@@ -36,6 +36,7 @@ def _cited(citation: Citation, passage: Passage | None) -> SourceRef:
         version=citation.version,
         score=_score(passage) if passage else 0.0,
         preview=_preview(passage, citation.start) if passage else citation.quote[:PREVIEW],
+        url=citation.url,
     )
 
 
@@ -55,6 +56,7 @@ def _shown(n: int, passage: Passage) -> SourceRef:
         score=_score(passage),
         preview=_preview(passage, start),
         cited=False,
+        url=passage.url,
     )
 
 

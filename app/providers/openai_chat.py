@@ -25,6 +25,7 @@ from app.providers.openai_shapes import (
     field_of,
     text_of,
     usage_of,
+    whole_reply,
     without_system,
 )
 from app.providers.protocols import (
@@ -194,7 +195,7 @@ class OpenAIChat:
         from openai import APIStatusError
 
         try:
-            response = await self._create(body, lambda: limits(deadline - now()))
+            response = whole_reply(await self._create(body, lambda: limits(deadline - now())))
             choice = choice_of(response)
             text, finish = without_thought(text_of(choice.message.content)), choice.finish_reason
             model, usage = response.model, usage_of(response)
@@ -287,7 +288,7 @@ class OpenAIChat:
         from openai import APIStatusError
 
         try:
-            response = await self._create(body, lambda: limits(deadline - now()))
+            response = whole_reply(await self._create(body, lambda: limits(deadline - now())))
             choice = choice_of(response)
             said, text = choice.message, text_of(choice.message.content)
             finish, usage = choice.finish_reason, usage_of(response)

@@ -35,8 +35,8 @@ _NO_MODEL: Final = (
     "The server has no such model: with Ollama run `ollama pull {name}`, otherwise name one in the settings that it serves "
     "(rag.qa.model, rag.embeddingModel; GET /models of the server lists them)"
 )
-NO_PATH: Final = "OPENAI_BASE_URL must be what /chat/completions and /embeddings follow, most often ending in /v1"
-_NO_CREDIT: Final = re.compile(r"insufficient_quota|spend_limit|billing", re.IGNORECASE)
+_NO_PATH: Final = "OPENAI_BASE_URL must be what /chat/completions and /embeddings follow, most often ending in /v1"
+_NO_CREDIT: Final = re.compile(r"insufficient_quota|spend_limit", re.IGNORECASE)
 _OVERLOADED: Final = re.compile(r"server_error|overloaded|api_error|rate.?limit|timeout|unavailable", re.IGNORECASE)
 
 
@@ -117,7 +117,7 @@ def _status_error(error: openai.APIStatusError, what: str, secret: str | None) -
         return _redirect(error, what)
     detail = f"{what}: HTTP {status}" + (f": {redacted(said, secret)}" if said else "")
     if status == 404:
-        detail += f". {_NO_MODEL.format(name=what) if re.search('model', said, re.IGNORECASE) else NO_PATH}"
+        detail += f". {_NO_MODEL.format(name=what) if re.search('model', said, re.IGNORECASE) else _NO_PATH}"
     return ProviderError(
         detail,
         # 429 is also what an account without credit gets; waiting does not help there

@@ -11,7 +11,9 @@ errors           an object, its text alone, in a list (Gemini), or under status 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any, Final
 
 from app.language.text import storable
@@ -21,6 +23,9 @@ from app.providers.reader import read_arguments, storable_json
 NAME_CHARS: Final = 80
 RETURNED: Final = "extra_content"
 """Field of a tool call that its server wants back with it (Gemini: the signature of its thought)."""
+
+
+_EVENTS: Final = re.compile(r"\s*(?::|data:|event:|id:|retry:)")
 
 
 class ServerSaidError(Exception):
@@ -55,6 +60,29 @@ def choice_of(reply: Any) -> Any:
     return reply.choices[0]
 
 
+def whole_reply(reply: Any) -> Any:
+    """The reply as one object, also of a server that streams though it was not asked to: its events put together. Raises
+    ValueError for what is neither."""
+    if not isinstance(reply, str):
+        return reply
+    if not _EVENTS.match(reply):
+        raise ValueError("neither JSON nor a stream of events")
+    lines = (line.removeprefix("data:").strip() for line in reply.splitlines() if line.startswith("data:"))
+    chunks = [json.loads(line) for line in lines if line and line != "[DONE]"]
+    if problem := next((chunk["error"] for chunk in chunks if chunk.get("error")), None):
+        raise ServerSaidError(words_of(problem))
+    choices = [choice for chunk in chunks for choice in chunk.get("choices") or ()]
+    deltas = [choice.get("delta") or {} for choice in choices]
+    said = {
+        "content": "".join(text_of(delta.get("content")) for delta in deltas),
+        "tool_calls": [call for delta in deltas for call in delta.get("tool_calls") or ()],
+    }
+    finish = next((choice["finish_reason"] for choice in reversed(choices) if choice.get("finish_reason")), None)
+    usage = next((chunk["usage"] for chunk in reversed(chunks) if chunk.get("usage")), None)
+    made = SimpleNamespace(message=SimpleNamespace(**said), finish_reason=finish)
+    return SimpleNamespace(choices=[made], usage=usage, model=chunks[-1].get("model") if chunks else None)
+
+
 def words_of(problem: Any) -> str:
     """What the body of an error says, in whichever shape."""
     if isinstance(problem, list):
@@ -87,24 +115,29 @@ def calls_of(said: Any, *, cut_off: bool) -> tuple[ToolCall, ...]:
 
 def _joined(said: Any) -> list[tuple[Any, str, Any, Any]]:
     """Id, name, arguments and what is to be returned of each call; pieces without a name go on with the arguments of the
-    one before. An older form has one `function_call`."""
+    last one under their index. An older form has one `function_call`."""
     joined: list[tuple[Any, str, Any, Any]] = []
-    for key, function, returned in _listed(said):
+    indexes: list[Any] = []
+    for key, index, function, returned in _listed(said):
         name, given = field_of(function, "name"), field_of(function, "arguments")
         if isinstance(name, str) and name.strip():
             joined.append((key, name, given, returned))
-        elif joined and isinstance(given, str) and isinstance(joined[-1][2] or "", str):
-            first, of, before, kept = joined[-1]
-            joined[-1] = first, of, (before or "") + given, kept or returned
+            indexes.append(index)
+        elif joined and isinstance(given, str):
+            at = max((n for n, one in enumerate(indexes) if one == index), default=len(joined) - 1)
+            first, of, before, kept = joined[at]
+            if isinstance(before or "", str):
+                joined[at] = first, of, (before or "") + given, kept or returned
     return joined
 
 
-def _listed(said: Any) -> Iterator[tuple[Any, Any, Any]]:
+def _listed(said: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
     listed = field_of(said, "tool_calls")
     if isinstance(listed, list) and listed:
-        yield from ((field_of(one, "id"), field_of(one, "function"), field_of(one, RETURNED)) for one in listed)
+        for one in listed:
+            yield field_of(one, "id"), field_of(one, "index"), field_of(one, "function"), field_of(one, RETURNED)
     else:
-        yield None, field_of(said, "function_call"), None
+        yield None, None, field_of(said, "function_call"), None
 
 
 def _own_id(given: Any, taken: list[str]) -> str:

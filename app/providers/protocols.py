@@ -261,6 +261,21 @@ class Rerankers(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class WebResult:
+    """A page that a web search names, with an excerpt of it, all on one line each. The address is http or https."""
+
+    url: str
+    title: str
+    excerpt: str
+
+
+class WebSearch(Protocol):
+    async def search(self, query: str) -> list[WebResult]:
+        """Best first, each address once. Raises ProviderError: the answer of the documents stands, and `degraded` says so."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Provider:
     """Models of another package: what its entry point in the group `cairn.providers` names (docs/extending.md).
 

@@ -16,9 +16,9 @@ from app.domain.question import Turn
 from app.errors import ProviderResponseError
 from app.language.fence import as_json, quoted
 from app.language.identify import by_words
-from app.language.names import nouns_of
+from app.language.names import names_and_numbers
 from app.language.text import fold
-from app.language.tokens import content_words, message_words
+from app.language.tokens import content_words
 from app.prompts import prompt
 from app.providers.protocols import ChatModel, Completion, Message
 from app.providers.reader import json_array, json_object, without_thought
@@ -134,24 +134,12 @@ def checked(text: str, message: str, said: Sequence[str]) -> str:
     if spoken and written and spoken != written:
         raise ProviderResponseError(f"the rewritten question is in {written!r}, the message in {spoken!r}")
     known = fold(" ".join(said))
-    if made_up := [word for word in _names_and_numbers(text) if word not in known]:
+    if made_up := [word for word in names_and_numbers(text) if word not in known]:
         raise ProviderResponseError(f"the rewritten question has {made_up[0]!r}, which nobody said")
     words = [fold(word) for word in content_words(text)]
     if words and not any(word[:5] in known for word in words):
         raise ProviderResponseError("the rewritten question has no word of what was said")
     return text
-
-
-def _names_and_numbers(text: str) -> list[str]:
-    """Words, folded, that must have been said: numbers, and capitalised ones that do not begin a sentence."""
-    found = []
-    for place, word in enumerate(message_words(text)):
-        first = place == 0 or text[: word.start].rstrip()[-1:] in ".?!:\"'"
-        number = any(map(str.isdigit, word.text))
-        name = word.capital and not first and word.content and nouns_of(by_words(text)) is None
-        if number or name:
-            found.append(word.folded)
-    return found
 
 
 def _several(
@@ -162,7 +150,7 @@ def _several(
     for item in items:
         text = item if isinstance(item, str) else str(item.get("question", "")) if isinstance(item, dict) else ""
         try:
-            text = checked(text, question, (*said, text) if rephrased and not _names_and_numbers(text) else said)
+            text = checked(text, question, (*said, text) if rephrased and not names_and_numbers(text) else said)
         except ProviderResponseError:
             continue
         if fold(text) != fold(question) or not rephrased:

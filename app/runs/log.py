@@ -20,8 +20,9 @@ from app.domain.event import TERMINAL, Event, Numbered, RunState, Surface, Token
 from app.domain.ids import new_id
 from app.domain.principal import Principal
 from app.domain.question import Question
+from app.domain.trace import RunTrace
 from app.errors import DatabaseUnavailableError, NotFoundError, QueryTimeoutError
-from app.store import runs
+from app.store import runs, traces
 from app.store.runs import Signal
 from app.store.session import Database
 
@@ -124,10 +125,14 @@ class DurableLog:
         self._appended, self._urgent = asyncio.Event(), asyncio.Event()
         self._news = News()
 
-    async def open(self, question: Question, surface: Surface) -> bool:
-        """False: the run id is taken."""
+    async def open(self, question: Question, surface: Surface, trace: RunTrace | None = None) -> bool:
+        """False: the run id is taken. `trace`: of the run as it begins, which is there from then on."""
         async with self._database.transaction(self._principal) as connection:
-            return await runs.open_run(connection, self._principal, question, surface, self._owner, self._lease)
+            if not await runs.open_run(connection, self._principal, question, surface, self._owner, self._lease):
+                return False
+            if trace is not None:
+                await traces.insert(connection, [trace])
+            return True
 
     def append(self, event: Event) -> None:
         """See EventLog."""

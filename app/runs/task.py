@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -22,6 +23,7 @@ from app.domain.answer import Answer
 from app.domain.event import Answered, Cancelled, Event, Failed, Numbered, Progress, RunStarted, Surface, Token
 from app.domain.principal import Principal
 from app.domain.question import Question
+from app.domain.trace import RunTrace
 from app.errors import CairnError, ConflictError, StoppingError
 from app.memory.save import save_end
 from app.runs.log import DurableLog, EventLog, MemoryLog
@@ -34,6 +36,19 @@ Work = Callable[[Report], Coroutine[Any, Any, Answer]]
 """Answers a question, and reports on the way. Raises CairnError."""
 OnEnd = Callable[[Event], None]
 """Told the terminal event when readers can have it."""
+NOTED_SECONDS: Final = (1.0, 10.0)
+"""After so long, and then after twice as long each time up to the second, a run under way is traced: what a process that is
+killed leaves of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """`begun`: the trace of a run that begins; `note` leaves one of how far it is."""
+
+    begun: RunTrace
+    note: Callable[[], None]
+
+
 UNWIND_SECONDS: Final = 2.0
 """For runs that were told to end to give back what they hold, and say so."""
 
@@ -182,10 +197,10 @@ class Runs:
 
     async def start(
         self, principal: Principal, question: Question, work: Work, on_end: OnEnd, *, surface: Surface = "query",
-        resumable: bool = False,
+        resumable: bool = False, traced: Tracing | None = None,
     ) -> Task:  # fmt: skip
-        """Begin a run; a resumable one can be seen by others when this returns. Raises ConflictError for an id that is in
-        use, StoppingError, and for a resumable one DatabaseUnavailableError."""
+        """Begin a run; a resumable one can be seen by others, and is traced, when this returns. Raises ConflictError for an id
+        that is in use, StoppingError, and for a resumable one DatabaseUnavailableError."""
         if self._closing:
             raise StoppingError("the server is stopping; ask again")
         key = (principal.tenant_id, question.run_id)
@@ -197,14 +212,14 @@ class Runs:
         lease = timedelta(seconds=self._settings().lease_seconds)
         durable = DurableLog(self._database, principal, question.run_id, lease) if resumable else None
         try:
-            if durable and not await durable.open(question, surface):
+            if durable and not await durable.open(question, surface, traced.begun if traced else None):
                 raise ConflictError(f"the run id {question.run_id} is in use")
         except BaseException:
             self._recent.pop(key, None)
             raise
         task = Task(question, durable or MemoryLog(), save, on_end, resumable=resumable)
         self._live[key] = task
-        self._kept[key] = asyncio.create_task(self._keep(key, task, task.start(work), durable))
+        self._kept[key] = asyncio.create_task(self._keep(key, task, task.start(work), durable, traced))
         if self._closing:  # since it was opened
             task.cancel(_stopped())
         return task
@@ -216,8 +231,13 @@ class Runs:
         if len(self._recent) > RECENT + len(self._live):
             del self._recent[next(old for old in self._recent if old not in self._live and old != key)]
 
-    async def _keep(self, key: Key, task: Task, whole: asyncio.Task[None], durable: DurableLog | None) -> None:
+    async def _keep(
+        self, key: Key, task: Task, whole: asyncio.Task[None], durable: DurableLog | None, traced: Tracing | None
+    ) -> None:
         """Until the run has ended and all it said is stored."""
+        noting = asyncio.create_task(_note_regularly(traced.note)) if traced else None
+        if noting:
+            whole.add_done_callback(lambda _: noting.cancel())
         try:
             if durable:
                 await durable.keep(task.cancel)
@@ -254,6 +274,17 @@ class Runs:
         for task in ending.values():
             task.cancel(_stopped())
         await asyncio.wait(kept, timeout=UNWIND_SECONDS)
+
+
+async def _note_regularly(note: Callable[[], None]) -> None:
+    pause, longest = NOTED_SECONDS
+    while True:
+        await asyncio.sleep(pause)
+        try:
+            note()
+        except Exception:
+            log.exception("run.not_noted")
+        pause = min(2 * pause, longest)
 
 
 def _stopped() -> Event:

@@ -12,9 +12,10 @@ from app.answering.run import answer
 from app.domain.answer import Answer
 from app.domain.event import Event, Surface
 from app.domain.question import Question
+from app.domain.trace import RunTrace
 from app.errors import InputError
 from app.retrieve.trace import sample_trace
-from app.runs.task import OnEnd, Task, final, held
+from app.runs.task import OnEnd, Task, Tracing, final, held
 from app.service.runs import check_free
 from app.settings import Settings
 from app.wiring import Services
@@ -55,17 +56,24 @@ async def start(
     async def work(report: Report) -> Answer:
         return await answer(question, deps_for(services, chosen), filled, report)
 
+    def trace(end: Event | None) -> RunTrace:
+        made = run_trace(
+            filled, end, tenant_id=services.principal.tenant_id, started_at=began, settings_revision=chosen.revision
+        )
+        return sample_trace(made, chosen.trace.sample_rate)
+
     def leave_trace(end: Event) -> None:
         if chosen.trace.enabled:
-            trace = run_trace(
-                filled, end, tenant_id=services.principal.tenant_id, started_at=began, settings_revision=chosen.revision
-            )
-            services.traces.record(sample_trace(trace, chosen.trace.sample_rate))
+            services.traces.record(trace(end))
         if on_end:
             on_end(end)
 
+    def note() -> None:
+        services.traces.record(trace(None))
+
+    traced = Tracing(trace(None), note) if chosen.trace.enabled else None
     return await services.runs.start(
-        services.principal, question, work, leave_trace, surface=surface, resumable=resumable
+        services.principal, question, work, leave_trace, surface=surface, resumable=resumable, traced=traced
     )
 
 
@@ -84,5 +92,6 @@ def deps_for(services: Services, settings: Settings) -> Deps:
         chat=services.chat_for(settings),
         settings=settings,
         strategies=all_strategies(),
+        web=services.web_search(settings),
         router=services.routing_chat(settings) if settings.rag.adaptive_routing_enabled else None,
     )

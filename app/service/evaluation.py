@@ -150,12 +150,16 @@ async def empty_collection(services: Services, collection: str) -> None:
         await delete_collection(services, collection)
 
 
-def _bench(services: Services) -> retrieval.Bench:
+def code_version() -> str:
+    """Of this program, as evaluation runs keep it."""
     try:
-        code = version("cairn-rag")
+        return version("cairn-rag")
     except PackageNotFoundError:
-        code = "source"
-    return retrieval.Bench(services.search_deps, services.principal, services.settings.current, code)
+        return "source"
+
+
+def _bench(services: Services) -> retrieval.Bench:
+    return retrieval.Bench(services.search_deps, services.principal, services.settings.current, code_version())
 
 
 # --- measuring ----------------------------------------------------------------------------------------------------------

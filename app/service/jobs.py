@@ -8,6 +8,7 @@ from uuid import UUID
 
 from app.domain.job import Job, JobStatus
 from app.errors import ConflictError, InputError, NotFoundError
+from app.ingest.enrichment import enqueue_enrichment
 from app.ingest.extraction import enqueue
 from app.jobs import vector_indexes
 from app.service.documents import get_collection
@@ -117,3 +118,18 @@ async def extract_with_model(services: Services, collection: str | None = None) 
     found = await get_collection(services, collection or now.rag.collection_name)
     async with services.database.transaction(services.principal) as connection:
         return await enqueue(connection, services.principal, found.id)
+
+
+async def enrich_collection(services: Services, collection: str | None = None) -> Job:
+    """Order contexts for the chunks of a collection; what was written already costs nothing (docs/adr/0053).
+
+    Raises NotFoundError; InputError where the settings do not allow it or no chat model is configured.
+    """
+    now = services.settings.current
+    if not now.rag.contextual_enrichment_enabled:
+        raise InputError("enrichment is switched off: set rag.contextualEnrichmentEnabled in settings.json")
+    if services.enriching_chat(now) is None:
+        raise InputError("enrichment needs a chat model: set OPENAI_API_KEY or OPENAI_BASE_URL")
+    found = await get_collection(services, collection or now.rag.collection_name)
+    async with services.database.transaction(services.principal) as connection:
+        return await enqueue_enrichment(connection, services.principal, found.id)

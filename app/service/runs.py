@@ -18,7 +18,7 @@ from app.domain.event import (
 from app.errors import ConflictError, InputError, NotFoundError
 from app.language.text import normalise
 from app.runs.log import follow, look
-from app.store import runs
+from app.store import runs, traces
 from app.wiring import Services
 
 MAX_COMMENT = 4000
@@ -149,6 +149,7 @@ async def tidy_runs(services: Services) -> int:
     settings, total = services.settings.current, 0
     async with services.database.transaction(services.principal) as connection:
         await runs.bury(connection, services.principal)
+        await traces.bury(connection, services.principal)
     while True:
         async with services.database.connection() as connection:
             gone = await runs.expire(

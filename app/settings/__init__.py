@@ -19,6 +19,7 @@ from app.settings.sections import (
     CacheSettings,
     ChunkingSettings,
     CommunitySettings,
+    EnrichmentSettings,
     GraphModelSettings,
     GraphSettings,
     GroundSettings,
@@ -37,8 +38,10 @@ from app.settings.sections import (
     RoutingSettings,
     RunSettings,
     SettingsSection,
+    SpendingCaps,
     TraceSettings,
     VectorSettings,
+    WebSettings,
 )
 from app.settings.store import Settings, SettingsStore, parse_settings
 
@@ -50,6 +53,7 @@ __all__ = [
     "CacheSettings",
     "ChunkingSettings",
     "CommunitySettings",
+    "EnrichmentSettings",
     "Environment",
     "GraphModelSettings",
     "GraphSettings",
@@ -71,8 +75,10 @@ __all__ = [
     "Settings",
     "SettingsSection",
     "SettingsStore",
+    "SpendingCaps",
     "TraceSettings",
     "VectorSettings",
+    "WebSettings",
     "default_home",
     "parse_settings",
     "read_environment",

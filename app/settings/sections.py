@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from app.extensions import Group, declared
@@ -63,7 +63,9 @@ class AgenticSettings(SettingsSection):
     strict_hallucination_check: bool = Field(
         False, description="Every claim must be stated directly (else inferred is enough); all strategies."
     )
-    web_search_fallback_enabled: bool = Field(False, description="Not wired: Cairn never searches the web.")
+    web_search_fallback_enabled: bool = Field(
+        False, description="Where no passage is relevant after all retries, ask web.searxngUrl, which it needs."
+    )
     confidence_threshold: float = Field(
         0.5, ge=0, le=1, description="A passage counts as relevant from this confidence of the grader on."
     )
@@ -91,8 +93,9 @@ class RagSettings(SettingsSection):
         "Empty: the provider's default (llm: qa.model, which auto always takes).",
     )
     contextual_enrichment_enabled: bool = Field(
-        False, description="Accepted without effect: a note in the log and /health/ready."
+        False, description="A chat model writes a sentence of context for each chunk, which is embedded before it."
     )
+    contextual_enrichment_model: str = Field("", description="Chat model that writes it; empty: that of rag.qa.model.")
     adaptive_routing_enabled: bool = Field(False, description="Model-based query classifier; rules always work.")
     adaptive_routing_model: str = Field("", description="Chat model that classifies; empty: that of rag.qa.model.")
     qa: QaSettings = Field(QaSettings(), description="Generation.")
@@ -127,6 +130,28 @@ class IngestSettings(SettingsSection):
     detect_language: bool = Field(True, description="Recognise each document's language.")
 
 
+class SpendingCaps(SettingsSection):
+    """What a job may spend that asks a chat model; what is left is done by a later one."""
+
+    max_tokens: int = Field(500_000, ge=0, description="Tokens read and written by one job; then it stops.")
+    max_tokens_per_day: int = Field(
+        2_000_000, ge=0, description="The same of all jobs of the kind, of a tenant and a day (UTC)."
+    )
+    max_cost: Price | None = Field(None, description="Cost of one job by answer.prices; null: only tokens count.")
+    max_cost_per_day: Price | None = Field(None, description="Cost of a tenant and a day (UTC).")
+
+
+class EnrichmentSettings(SpendingCaps):
+    """Sentences of context for chunks (rag.contextualEnrichmentEnabled), written by a job that follows indexing."""
+
+    context_chars: int = Field(300, ge=40, le=2000, description="Longest sentence that is taken, characters.")
+    max_output_tokens: int = Field(1024, ge=64, description="Most tokens of one reply, for the chunks of a passage.")
+    timeout_seconds: float = Field(120, gt=0, description="Total deadline of one call.")
+    max_tokens_per_document: int = Field(
+        200_000, ge=0, description="Tokens for one document, estimated; chunks beyond that get no context."
+    )
+
+
 # --- How passages are found ---
 
 
@@ -142,10 +167,20 @@ class VectorSettings(SettingsSection):
     )
     candidates: int = Field(150, ge=20, le=1000, description="Chunks that the vector leg fetches at least.")
     ef_search: int = Field(80, ge=10, le=1000, description="HNSW search breadth (hnsw.ef_search).")
+    m: int = Field(16, ge=2, le=100, description="HNSW neighbours of a vector, of indexes built from now on.")
+    ef_construction: int = Field(
+        128, ge=4, le=1000, description="HNSW breadth while building, at least 2 m; of indexes built from now on."
+    )
     max_scan_tuples: int = Field(20000, ge=1000, description="Bound of the iterative scan (hnsw.max_scan_tuples).")
     precision: Literal["int8", "fp32"] = Field("int8", description="Arithmetic of the local ONNX model.")
     recall_sample: int = Field(50, ge=1, le=1000, description="Stored vectors that a recall check looks for.")
     min_recall: float = Field(0.95, ge=0, le=1, description="A recall check below it is a warning in the log.")
+
+    @model_validator(mode="after")
+    def _build_broadly(self) -> Self:
+        if self.ef_construction < 2 * self.m:
+            raise ValueError(f"efConstruction is at least 2 m, here {2 * self.m}: pgvector builds no index otherwise")
+        return self
 
 
 class LexicalSettings(SettingsSection):
@@ -188,7 +223,7 @@ class CacheSettings(SettingsSection):
 # --- The knowledge graph ---
 
 
-class GraphModelSettings(SettingsSection):
+class GraphModelSettings(SpendingCaps):
     """Entities and relations from a chat model, beside those of the rules (docs/adr/0028)."""
 
     enabled: bool = Field(False, description="Extract with a chat model too, by a job that follows indexing.")
@@ -198,10 +233,6 @@ class GraphModelSettings(SettingsSection):
     )
     max_output_tokens: int = Field(4096, ge=64, description="Most tokens of one reply; what is cut off is asked again.")
     timeout_seconds: float = Field(180, gt=0, description="Total deadline of one call.")
-    max_tokens: int = Field(500_000, ge=0, description="Tokens read and written by one job; then it stops.")
-    max_tokens_per_day: int = Field(2_000_000, ge=0, description="The same of a tenant and a day (UTC).")
-    max_cost: Price | None = Field(None, description="Cost of one job by answer.prices; null: only tokens count.")
-    max_cost_per_day: Price | None = Field(None, description="Cost of a tenant and a day (UTC).")
 
 
 class CommunitySettings(SettingsSection):
@@ -236,12 +267,10 @@ class GraphSettings(SettingsSection):
     """The knowledge graph: what is extracted from documents, when searches follow it, and how far walks over it go."""
 
     enabled: bool = Field(True, description="Extract entities and relations when documents are indexed.")
-    search: bool = Field(
-        True, description="Searches that name no legs follow the graph where the query names something."
-    )
+    search: bool = Field(True, description="Searches that name no legs follow the graph where it pays (routing).")
     routing: Literal["names", "type"] = Field(
         "names",
-        description="What decides about the graph: whether the question names something, or its type.",
+        description="What decides about the graph: names in a question of several steps or several names, or the type.",
     )
     fusion: Literal["relative", "capped"] = Field(
         "relative", description="How the graph joins the text legs: by scores, or each brings its share."
@@ -306,6 +335,13 @@ class AnswerSettings(SettingsSection):
         ge=1,
         le=100,
         description="Passages retrieved for a question, of which rag.topK are read; enhanced x 1.5.",
+    )
+    simple_share: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Of a simple question that nothing reranks a model reads what scores at least this share of the best "
+        "passage, and the best two in any case; 0: all of rag.topK, 1: two.",
     )
     max_context_tokens: int = Field(6000, ge=200, description="Token budget of the context (4K to 8K).")
     summary_tokens: int = Field(
@@ -379,7 +415,9 @@ class AgentSettings(SettingsSection):
     rerank_by_model: bool = Field(
         False, description="Whether a chat model may rerank what react, planned and iterative search for."
     )
-    call_seconds: float = Field(60, gt=0, description="Longest the model may think about one step.")
+    call_seconds: float = Field(
+        60, gt=0, description="Longest the model may think about one step, or plan, within agents.seconds."
+    )
     reflect_seconds: float = Field(30, gt=0, description="Longest a reflection may take.")
     max_steps: int = Field(7, ge=1, le=50, description="Steps of react; then it must conclude.")
     temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature of a step.")
@@ -400,8 +438,6 @@ class PlannedSettings(SettingsSection):
     )
     citation_chars: int = Field(2000, ge=200, description="Characters of each (MAX_CITATION_TEXT_FOR_LLM).")
     question_chars: int = Field(1000, ge=1, description="Longest question of /api/agent (MAX_QUESTION_LENGTH).")
-    plan_seconds: float = Field(300, gt=0, description="Longest the model may plan; agents.seconds limits the run.")
-    call_seconds: float = Field(600, gt=0, description="Longest it may think about one action.")
 
 
 class IterativeSettings(SettingsSection):
@@ -417,6 +453,18 @@ class IterativeSettings(SettingsSection):
 
 
 # --- Providers, jobs, runs, traces and the API ---
+
+
+class WebSettings(SettingsSection):
+    """The web search behind rag.agenticRetrieval.webSearchFallbackEnabled. Nothing else ever asks it."""
+
+    searxng_url: str = Field(
+        "",
+        pattern=r"^(?:https?://[^\s/?#@]+(?:/[^\s?#]*)?)?$",
+        description="Address of a SearXNG server that answers in JSON (search.formats in its settings.yml); empty: none.",
+    )
+    results: int = Field(5, ge=1, le=20, description="Results that are read.")
+    seconds: float = Field(8, gt=0, le=60, description="Deadline of the search.")
 
 
 class ProviderSettings(SettingsSection):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import structlog
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 
 from app.errors import SettingsError
 from app.settings.sections import (
@@ -21,6 +21,7 @@ from app.settings.sections import (
     ApiSettings,
     CacheSettings,
     ChunkingSettings,
+    EnrichmentSettings,
     GraphSettings,
     GroundSettings,
     IngestSettings,
@@ -38,6 +39,7 @@ from app.settings.sections import (
     SettingsSection,
     TraceSettings,
     VectorSettings,
+    WebSettings,
 )
 
 
@@ -47,6 +49,7 @@ class Settings(SettingsSection):
     rag: RagSettings = RagSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     ingest: IngestSettings = IngestSettings()
+    enrichment: EnrichmentSettings = EnrichmentSettings()
     vector: VectorSettings = VectorSettings()
     lexical: LexicalSettings = LexicalSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
@@ -56,6 +59,7 @@ class Settings(SettingsSection):
     routing: RoutingSettings = RoutingSettings()
     answer: AnswerSettings = AnswerSettings()
     ground: GroundSettings = GroundSettings()
+    web: WebSettings = WebSettings()
     agents: AgentSettings = AgentSettings()
     planned: PlannedSettings = PlannedSettings()
     iterative: IterativeSettings = IterativeSettings()
@@ -65,6 +69,15 @@ class Settings(SettingsSection):
     runs: RunSettings = RunSettings()
     trace: TraceSettings = TraceSettings()
     api: ApiSettings = ApiSettings()
+
+    @model_validator(mode="after")
+    def _check_web_search(self) -> Settings:
+        if self.rag.agentic_retrieval.web_search_fallback_enabled and not self.web.searxng_url:
+            raise ValueError(
+                "rag.agenticRetrieval.webSearchFallbackEnabled needs web.searxngUrl, the address of a SearXNG server: set it, or "
+                "switch the fallback off"
+            )
+        return self
 
     @cached_property
     def revision(self) -> str:
@@ -91,6 +104,8 @@ def _explain(error: ValidationError) -> str:
         if item["type"] == "extra_forbidden":
             near = difflib.get_close_matches(str(last), _known_keys(Settings, tuple(where)), n=1, cutoff=0.5)
             problems.append(f"unknown key {name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
+        elif not item["loc"]:
+            problems.append(str(item["ctx"]["error"]))  # of several sections
         else:
             problems.append(f"{name}: {item['msg']}")
     return "; ".join(problems)
@@ -121,7 +136,7 @@ def read_settings(raw: bytes) -> tuple[Settings, tuple[str, ...]]:
         settings = Settings.model_validate_json(json.dumps(data), by_alias=True, by_name=False)
     except ValidationError as error:
         raise SettingsError(_explain(error)) from None
-    return settings, (*notes, *_vain_wishes(settings))
+    return settings, tuple(notes)
 
 
 def _drop_withdrawn(data: dict[str, Any]) -> Iterator[str]:
@@ -134,14 +149,6 @@ def _drop_withdrawn(data: dict[str, Any]) -> Iterator[str]:
         if isinstance(section, dict) and last in section:
             del section[last]
             yield key
-
-
-def _vain_wishes(settings: Settings) -> Iterator[str]:
-    """Switches that are accepted, for the files of others have them, and that do nothing here."""
-    if settings.rag.contextual_enrichment_enabled:
-        yield "rag.contextualEnrichmentEnabled has no effect: no context is written for chunks"
-    if settings.rag.agentic_retrieval.web_search_fallback_enabled:
-        yield "rag.agenticRetrieval.webSearchFallbackEnabled has no effect: Cairn never searches the web"
 
 
 # --- The settings in force, and the file that they follow ---

@@ -50,6 +50,7 @@ class StoredDocument:
     media_type: str
     language: str | None
     content_hash: bytes
+    enrichment: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)

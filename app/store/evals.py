@@ -56,6 +56,14 @@ async def agentic_rates(
     return dict(row) if row else {}
 
 
+async def agent_rates(
+    connection: Any, principal: Principal, run_ids: Sequence[UUID], since: datetime
+) -> dict[str, float | None]:
+    """The passes, gaps, steps and tools of the runs, all begun `since`; empty where none of them is an agent's."""
+    row = await connection.fetchrow(SQL["agent_rates"], principal.tenant_id, list(run_ids), since)
+    return dict(row) if row else {}
+
+
 async def first_settings(
     connection: Any, principal: Principal, collection_id: UUID, epochs: Mapping[str, int]
 ) -> dict[str, Any] | None:
@@ -76,6 +84,18 @@ async def external_ids(connection: Any, principal: Principal, collection_id: UUI
     """Document id of each indexed document to its external id."""
     rows = await connection.fetch(SQL["external_ids"], principal.tenant_id, collection_id)
     return {row["id"]: row["external_id"] for row in rows}
+
+
+async def judged_runs(connection: Any, principal: Principal, collection: str | None, limit: int) -> list[Any]:
+    """Answered questions that were rated up or down, newest first: run_id, rating, question, collection, strategy, plan,
+    citations, settings_revision. None of those whose text was deleted."""
+    return list(await connection.fetch(SQL["judged_runs"], principal.tenant_id, collection, limit))
+
+
+async def collection_epochs(connection: Any, principal: Principal, names: Sequence[str]) -> dict[str, tuple[UUID, int]]:
+    """Id and epoch of the collections of these names."""
+    rows = await connection.fetch(SQL["collection_epochs"], principal.tenant_id, list(names))
+    return {row["name"]: (row["id"], row["epoch"]) for row in rows}
 
 
 def _run(row: Any) -> EvalRun:

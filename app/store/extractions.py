@@ -1,4 +1,4 @@
-"""rag.extractions: what chat models said of passages, with what it has cost. Their graph is staged by graph_stage.py."""
+"""rag.extractions: what chat models said of passages. Their graph is staged by graph_stage.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from uuid import UUID
 
 from app.db.queries import load_queries
 from app.domain.principal import Principal
-from app.domain.trace import Spend
 
 SQL = load_queries("extractions")
 
@@ -20,18 +19,6 @@ class PendingDocument:
 
     id: UUID
     version: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractionUsage:
-    """Tokens of a model: `own` of the job that asks, `today` since midnight (UTC)."""
-
-    own: bool
-    today: bool
-    model: str
-    calls: int
-    input_tokens: int
-    output_tokens: int
 
 
 async def list_pending(
@@ -75,14 +62,3 @@ async def merge(
     """Make what is staged the model's part of the document's graph; False when it is another by now."""
     arguments = (document.id, collection_id, document.version, extractor, list(passage_ids))
     return bool(await connection.fetchval(SQL["merge"], *arguments))
-
-
-async def note_usage(connection: Any, principal: Principal, job_id: UUID, model: str, spend: Spend) -> None:
-    """One call, with all its requests."""
-    arguments = (principal.tenant_id, job_id, model, spend.calls, spend.input_tokens, spend.output_tokens)
-    await connection.execute(SQL["note_usage"], *arguments)
-
-
-async def usage(connection: Any, principal: Principal, job_id: UUID) -> list[ExtractionUsage]:
-    rows = await connection.fetch(SQL["usage"], principal.tenant_id, job_id)
-    return [ExtractionUsage(**dict(row)) for row in rows]

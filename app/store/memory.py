@@ -72,7 +72,9 @@ async def forget(connection: Any, session_id: str) -> bool:
 
 
 def _documents(message: NewMessage) -> list[UUID]:
-    return list(dict.fromkeys((*(source.document_id for source in message.sources), *message.drew_on)))
+    return list(
+        dict.fromkeys((*(source.document_id for source in message.sources if source.url is None), *message.drew_on))
+    )
 
 
 def _metadata(message: NewMessage) -> dict[str, Any]:

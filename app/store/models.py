@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -34,13 +34,22 @@ class CollectionModel:
 
 @dataclass(frozen=True, slots=True)
 class MissingVectors:
-    """A chunk without a vector. `content_hash`: of what the serving model embedded for it, None where it has none."""
+    """A chunk without a vector, with its span in the document's text. `title` is the one that is shown. `content_hash`: of what
+    the serving model embedded for it, None where it has none."""
 
     id: UUID
+    document_id: UUID
+    char_start: int
+    char_end: int
     headings: Sequence[str]
-    content: str
     title: str
+    media_type: str
     content_hash: bytes | None
+    enrichment: Mapping[str, Any] | None
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.char_start, self.char_end
 
 
 async def all_models(connection: Any) -> list[EmbeddingModel]:

@@ -12,6 +12,7 @@ from uuid import UUID
 from pydantic import TypeAdapter
 
 from app.db.queries import load_queries
+from app.domain.answer import Citation
 from app.domain.event import (
     TERMINAL,
     Answered,
@@ -26,10 +27,11 @@ from app.domain.event import (
     SourcesFound,
     Surface,
 )
+from app.domain.passage import Passage
 from app.domain.principal import Principal
 from app.domain.question import Question
 from app.errors import CairnError, RunLostError, TextDeletedError
-from app.store import documents
+from app.store import documents, traces
 
 SQL = load_queries("runs")
 PAGE = 200
@@ -126,7 +128,7 @@ async def request_cancel(connection: Any, principal: Principal, run_id: UUID) ->
 
 async def bury(connection: Any, principal: Principal, run_id: UUID | None = None) -> None:
     """End a run, or all of the tenant, whose process died: as failed, with a last event that says so."""
-    await connection.execute(SQL["bury"], principal.tenant_id, run_id, *event_to_text(LOST))
+    await connection.execute(SQL["bury"], principal.tenant_id, run_id, *event_to_text(LOST), traces.LOST)
 
 
 async def find_run(
@@ -173,10 +175,10 @@ def documents_in(event: Event) -> set[UUID]:
     """Documents that an event shows or quotes."""
     match event:
         case SourcesFound(passages):
-            return {passage.document_id for passage in passages}
+            return {passage.document_id for passage in passages if passage.url is None}
         case Answered(answer):
-            cited = {citation.document_id for citation in answer.citations}
-            return cited | {source.document_id for source in answer.sources} | set(answer.drew_on)
+            told: tuple[Citation | Passage, ...] = (*answer.citations, *answer.sources)
+            return {one.document_id for one in told if one.url is None} | set(answer.drew_on)
         case Progress(documents=documents):
             return set(documents)
     return set()

@@ -16,22 +16,27 @@ from pydantic_core import to_json
 from app.db.queries import load_queries
 from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunTrace
+from app.errors import RunLostError
 from app.store import documents
 from app.store.session import Database
 
 SQL = load_queries("traces")
+ALIVE_SECONDS = 30.0
+"""How long a run is taken to be under way after it was last traced so; it is traced more often than that."""
+LOST = f"{RunLostError.code}: the process that ran it is gone; this is how far it had come"
 log = structlog.get_logger(__name__)
 
 
 async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
-    """Write traces of the transaction's tenant: two statements, however many there are.
+    """Write traces of the transaction's tenant: two statements, however many there are. Those of runs under way are replaced
+    by later ones of the same run.
 
     A column travels as one array, and arrays within it as their text: that is a fifth of the work of encoding them.
 
     A run of a conversation is traced after its messages were saved. Where the conversation is gone by then, somebody has
     deleted it, and the run loses its text like those that were written before. The same with cited documents.
     """
-    tenant_id = traces[0].tenant_id
+    tenant_id, traces = traces[0].tenant_id, _latest(traces)
     deleted = await _deleted_sessions(connection, traces)
     await documents.hold(connection, Principal(tenant_id, ""), {key for trace in traces for key in trace.document_ids})
     runs = [
@@ -47,13 +52,27 @@ async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
          _array(leg.shares), _array(leg.fates))
         for trace in traces for leg in trace.legs
     ]  # fmt: skip
-    await connection.execute(SQL["insert_runs"], tenant_id, *_columns(runs))
+    await connection.execute(SQL["insert_runs"], tenant_id, *_columns(runs), ALIVE_SECONDS)
     if legs:
         await connection.execute(SQL["insert_legs"], tenant_id, *_columns(legs))
     if citing := [trace.id for trace in traces if trace.document_ids]:
         await connection.execute(SQL["forget_stale"], tenant_id, citing)
     if deleted:
         await connection.execute(SQL["blank_sessions"], sorted(deleted), [trace.id for trace in traces])
+
+
+def _latest(traces: Sequence[RunTrace]) -> list[RunTrace]:
+    """One for each run: that of its end, where there is one."""
+    latest: dict[UUID, RunTrace] = {}
+    for trace in traces:
+        if trace.id not in latest or latest[trace.id].outcome == "running":
+            latest[trace.id] = trace
+    return list(latest.values())
+
+
+async def bury(connection: Any, principal: Principal) -> None:
+    """End the traces of runs whose process died, as failed."""
+    await connection.execute(SQL["bury"], principal.tenant_id, LOST)
 
 
 async def _deleted_sessions(connection: Any, traces: Sequence[RunTrace]) -> set[str]:
@@ -90,7 +109,7 @@ def _quoted(text: str) -> str:
 
 
 async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace | None:
-    row = await connection.fetchrow(SQL["get"], principal.tenant_id, run_id)
+    row = await connection.fetchrow(SQL["get"], principal.tenant_id, run_id, LOST)
     if row is None:
         return None
     legs = await connection.fetch(SQL["legs"], principal.tenant_id, run_id)
@@ -100,13 +119,14 @@ async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace |
 
 
 async def _with_changes(connection: Any, principal: Principal, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The traced answer, with `source_changed` where it cites what has a later version by now, and `changed` there."""
+    """The traced answer, with `source_changed` where it cites what has a later version by now, and `changed` there; whether that
+    supports it nobody has checked."""
     cited = answer.get("citations") or ()
     now = await documents.find_versions(connection, principal, {UUID(one["document_id"]) for one in cited})
     marked = [{**one, "changed": now.get(UUID(one["document_id"]), 0) > one["version"]} for one in cited]
     if not any(one["changed"] for one in marked):
         return answer
-    return {**answer, "source_changed": True, "citations": marked}
+    return {**answer, "source_changed": True, "grounded": None, "citations": marked}
 
 
 def _values(row: Any) -> dict[str, Any]:

@@ -174,7 +174,7 @@ BEGIN
   SET title = $4, version = d.version + 1, status = 'indexed', content_hash = $5, media_type = $6, language = $7,
       metadata = $8, error = NULL, byte_size = $9, passage_count = new_passages, chunk_count = new_chunks,
       token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), updated_at = now(),
-      extractor = NULL
+      extractor = NULL, enrichment = NULL
   WHERE d.tenant_id = tenant AND d.id = document
   RETURNING d.version INTO published;
   INSERT INTO document_texts AS t (tenant_id, document_id, version, text) VALUES (tenant, document, published, body)
@@ -194,6 +194,7 @@ BEGIN
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM require_models(collection, model);
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
+  PERFORM weed_contexts(document);
 
   -- The reference length may have been set or renewed while this writer was weighting with another.
   PERFORM reweight_passages(collection, ARRAY(
@@ -227,7 +228,7 @@ BEGIN
   PERFORM insert_staged(document, collection, model);
   UPDATE documents d
   SET language = $5, passage_count = new_passages, chunk_count = new_chunks, updated_at = now(),
-      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), extractor = NULL
+      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), extractor = NULL, enrichment = NULL
   WHERE d.tenant_id = tenant AND d.id = document;
   UPDATE collections c
   SET epoch = c.epoch + 1, passage_count = c.passage_count + new_passages - old.passage_count,
@@ -235,6 +236,7 @@ BEGIN
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM require_models(collection, model);
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
+  PERFORM weed_contexts(document);
   -- The reference length may have been set or renewed while this writer was weighting with another.
   PERFORM reweight_passages(collection, ARRAY(
     SELECT l.passage_id FROM lexical_index l

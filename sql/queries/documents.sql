@@ -72,14 +72,14 @@ SELECT rag.remove_document($1, $2)
 
 -- name: get
 SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
-  d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at
+  d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id = $3
 
 -- name: page
 -- $5: words that the title contains, in any case; $6: the external id; null for all.
 SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
-  d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at
+  d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.external_id > $3
   AND ($5::text IS NULL OR strpos(lower(d.title), lower($5)) > 0) AND ($6::text IS NULL OR d.external_id = $6)
@@ -90,7 +90,7 @@ SELECT version, text FROM rag.document_texts WHERE tenant_id = $1 AND document_i
 
 -- name: stale
 -- Indexed documents after $3, but those that were written since $4: what a reindexing has still to look at.
-SELECT d.id, d.external_id, d.title, d.version, d.media_type, d.language, d.content_hash
+SELECT d.id, d.external_id, d.title, d.version, d.media_type, d.language, d.content_hash, d.enrichment
 FROM rag.documents d
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id > $3 AND d.status = 'indexed' AND d.updated_at < $4
 ORDER BY d.id LIMIT $5

@@ -57,3 +57,36 @@ CROSS JOIN LATERAL jsonb_to_record(r.plan -> 'agentic') AS f (
 WHERE r.tenant_id = $1 AND r.id = ANY ($2::uuid[]) AND r.started_at >= $3 AND r.outcome = 'ok'
   AND jsonb_typeof(r.plan -> 'agentic') = 'object'
 HAVING count(*) > 0
+
+-- name: agent_rates
+-- What agents needed over some runs, as analyst.agent_rates has it by day; no row where none of them took steps or passes.
+SELECT count(*)::double precision AS runs,
+       avg((r.plan -> 'cgrag' ->> 'passes_used')::integer)::double precision AS avg_passes,
+       avg(jsonb_array_length(r.plan -> 'cgrag' -> 'gaps_identified'))::double precision AS avg_gaps,
+       sum(jsonb_array_length(r.plan -> 'cgrag' -> 'gaps_resolved'))::double precision
+         / nullif(sum(jsonb_array_length(r.plan -> 'cgrag' -> 'gaps_identified')), 0) AS gap_resolution_rate,
+       avg(nullif(jsonb_array_length(r.plan -> 'agent_steps'), 0))::double precision AS avg_steps,
+       avg(s.calls)::double precision AS avg_tool_calls,
+       sum(s.failed)::double precision / nullif(sum(s.calls), 0) AS tool_failure_rate
+FROM rag.runs AS r
+CROSS JOIN LATERAL (
+  SELECT count(*) AS calls, count(*) FILTER (WHERE tool.value ->> 'success' = 'false') AS failed
+  FROM jsonb_array_elements(r.plan -> 'agent_steps') AS step (value)
+  CROSS JOIN LATERAL jsonb_array_elements(step.value -> 'tools') AS tool (value)
+) AS s
+WHERE r.tenant_id = $1 AND r.id = ANY ($2::uuid[]) AND r.started_at >= $3 AND r.outcome = 'ok'
+  AND (r.plan ? 'agent_steps' OR r.plan ? 'cgrag')
+HAVING count(*) > 0
+
+-- name: judged_runs
+-- What users rated up or down, newest first; $2: of one collection, or null. A run whose words were deleted has no question.
+SELECT f.run_id, f.rating, r.question, r.collections[1] AS collection, r.strategy, r.plan, r.settings_revision,
+  r.answer -> 'citations' AS citations
+FROM rag.feedback AS f
+JOIN rag.runs AS r ON r.tenant_id = f.tenant_id AND r.id = f.run_id
+WHERE f.tenant_id = $1 AND f.rating <> 0 AND r.kind = 'query' AND r.outcome = 'ok' AND r.question <> ''
+  AND ($2::text IS NULL OR r.collections[1] = $2)
+ORDER BY f.run_started_at DESC, f.run_id DESC LIMIT $3
+
+-- name: collection_epochs
+SELECT name, id, epoch FROM rag.collections WHERE tenant_id = $1 AND name = ANY ($2::text[])

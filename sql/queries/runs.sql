@@ -57,7 +57,8 @@ UPDATE rag.resumable_runs SET cancel_requested = true
 WHERE tenant_id = $1 AND id = $2 AND status = 'running' AND NOT cancel_requested
 
 -- name: bury
--- The last event of runs whose process is gone; $2: only this one. Who comes second finds it ended.
+-- The last event of runs whose process is gone, and the end of their traces; $2: only this one. Who comes second finds it
+-- ended.
 WITH doomed AS (
   SELECT id FROM rag.resumable_runs
   WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id = $2) AND status = 'running' AND lease_until < clock_timestamp()
@@ -66,6 +67,9 @@ WITH doomed AS (
   UPDATE rag.resumable_runs r SET status = 'error', ended_at = clock_timestamp(), last_seq = last_seq + 1
   FROM doomed WHERE r.tenant_id = $1 AND r.id = doomed.id
   RETURNING r.id, r.last_seq
+), traced AS (
+  UPDATE rag.runs r SET outcome = 'error', error = $5
+  FROM lost WHERE r.tenant_id = $1 AND r.id = lost.id AND r.outcome = 'running'
 )
 INSERT INTO rag.run_events (tenant_id, run_id, seq, kind, terminal, data)
 SELECT $1, id, last_seq, $3, true, $4 FROM lost
@@ -73,7 +77,10 @@ SELECT $1, id, last_seq, $3, true, $4 FROM lost
 -- name: known
 -- When a run began, and in which conversation; from its trace where there is one.
 SELECT started_at, session_id, status FROM (
-  SELECT 1 AS place, started_at, session_id, outcome AS status FROM rag.runs WHERE tenant_id = $1 AND id = $2
+  SELECT 1 AS place, started_at, session_id,
+    CASE WHEN outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM clock_timestamp()) THEN 'error'
+         ELSE outcome END AS status
+  FROM rag.runs WHERE tenant_id = $1 AND id = $2
   UNION ALL
   SELECT 2, started_at, session_id, status FROM rag.resumable_runs WHERE tenant_id = $1 AND id = $2
 ) AS found ORDER BY place LIMIT 1

@@ -1,10 +1,14 @@
 -- Traces of runs.
 
 -- name: insert_runs
--- $2 and on are columns; arrays and documents within them are text.
+-- $2 and on are columns, $21 the seconds that a run under way is known to live; arrays and documents within them are text.
+-- A run that is traced while it is under way is written again, until it has ended.
 INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used,
   legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id)
-SELECT $1, r.started_at, r.id, r.kind, r.collections::text[], r.question, r.strategy, r.plan::jsonb, r.timings_ms::jsonb,
+SELECT $1, r.started_at, r.id, r.kind, r.collections::text[], r.question, r.strategy,
+  CASE WHEN r.outcome = 'running' THEN r.plan::jsonb
+       || jsonb_build_object('alive_until', extract(epoch FROM clock_timestamp()) + $21::float8) ELSE r.plan::jsonb END,
+  r.timings_ms::jsonb,
   r.legs_used::text[], r.legs_failed::jsonb, r.degraded::text[], r.settings_revision, r.epochs::jsonb, r.outcome, r.error,
   r.answer::jsonb, r.usage::jsonb, r.document_ids::uuid[], r.session_id
 FROM unnest($2::timestamptz[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
@@ -12,7 +16,12 @@ FROM unnest($2::timestamptz[], $3::uuid[], $4::text[], $5::text[], $6::text[], $
   $19::text[], $20::text[]) AS r (started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used, legs_failed,
   degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids,
   session_id)
-ON CONFLICT DO NOTHING
+ON CONFLICT (tenant_id, id, started_at) DO UPDATE SET
+  question = excluded.question, strategy = excluded.strategy, plan = excluded.plan, timings_ms = excluded.timings_ms,
+  legs_used = excluded.legs_used, legs_failed = excluded.legs_failed, degraded = excluded.degraded, epochs = excluded.epochs,
+  outcome = excluded.outcome, error = excluded.error, answer = excluded.answer, usage = excluded.usage,
+  document_ids = excluded.document_ids
+WHERE rag.runs.outcome = 'running'
 
 -- name: insert_legs
 INSERT INTO rag.run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
@@ -20,12 +29,22 @@ SELECT $1, l.started_at, l.run_id, l.leg, l.passage_ids::uuid[], l.chunk_ids::uu
   l.shares::float8[], l.fates::text[]
 FROM unnest($2::timestamptz[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
   AS l (started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
-ON CONFLICT DO NOTHING
+ON CONFLICT (tenant_id, run_id, leg, started_at) DO UPDATE SET
+  passage_ids = excluded.passage_ids, chunk_ids = excluded.chunk_ids, scores = excluded.scores, shares = excluded.shares,
+  fates = excluded.fates
+WHERE rag.run_legs.passage_ids <> excluded.passage_ids OR rag.run_legs.fates <> excluded.fates
 
 -- name: get
 SELECT id, tenant_id, started_at, kind, collections, question, strategy, plan, timings_ms, legs_used, legs_failed,
-  degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id
-FROM rag.runs WHERE tenant_id = $1 AND id = $2
+  degraded, settings_revision, epochs, answer, usage, document_ids, session_id,
+  CASE WHEN lost THEN 'error' ELSE outcome END AS outcome, CASE WHEN lost THEN $3 ELSE error END AS error
+FROM (SELECT *, outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM clock_timestamp()) AS lost
+      FROM rag.runs WHERE tenant_id = $1 AND id = $2) AS run
+
+-- name: bury
+-- Runs whose process died: they were under way when they were last traced, and nobody says that they live.
+UPDATE rag.runs SET outcome = 'error', error = $2
+WHERE tenant_id = $1 AND outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM clock_timestamp())
 
 -- name: legs
 SELECT leg, passage_ids, chunk_ids, scores, shares, fates

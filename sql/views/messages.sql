@@ -10,16 +10,18 @@ SELECT t.name AS tenant,
        m.metadata -> 'sources' AS sources,
        m.document_ids,
        (m.metadata ->> 'confidence')::double precision AS confidence,
-       (m.metadata ->> 'grounded')::boolean AS grounded,
+       CASE WHEN NOT m.metadata ? 'source_deleted_at' AND NOT changed.source_changed THEN (m.metadata ->> 'grounded')::boolean END AS grounded,
        m.metadata ->> 'outcome' AS outcome,
        m.metadata #>> '{error,code}' AS error,
        (m.metadata ->> 'source_deleted_at')::timestamptz AS source_deleted_at,
        m.created_at,
-       EXISTS (SELECT FROM jsonb_array_elements(m.metadata -> 'sources') AS source
-               JOIN rag.documents AS d ON d.tenant_id = m.tenant_id AND d.id = (source ->> 'document_id')::uuid
-               WHERE (source -> 'cited')::boolean AND d.version > (source ->> 'version')::integer) AS source_changed
+       changed.source_changed
 FROM rag.messages AS m
-JOIN rag.tenants AS t ON t.id = m.tenant_id;
+JOIN rag.tenants AS t ON t.id = m.tenant_id
+CROSS JOIN LATERAL (SELECT EXISTS (
+    SELECT FROM jsonb_array_elements(m.metadata -> 'sources') AS source
+    JOIN rag.documents AS d ON d.tenant_id = m.tenant_id AND d.id = (source ->> 'document_id')::uuid
+    WHERE (source -> 'cited')::boolean AND d.version > (source ->> 'version')::integer) AS source_changed) AS changed;
 
 COMMENT ON VIEW analyst.messages IS 'Messages of conversations, one row each; analyst.retrieval_runs tells how an answer came to be (run_id).';
 COMMENT ON COLUMN analyst.messages.tenant IS 'Name of the tenant that owns the message.';
@@ -32,7 +34,7 @@ COMMENT ON COLUMN analyst.messages.run_id IS 'The run that the message belongs t
 COMMENT ON COLUMN analyst.messages.sources IS 'What an answer stood on (JSON array), n as it is cited: ids, span, score, preview; null for a question.';
 COMMENT ON COLUMN analyst.messages.document_ids IS 'Documents of the sources; some may be deleted by now.';
 COMMENT ON COLUMN analyst.messages.confidence IS 'Confidence in an answer, 0 to 1; null for a question.';
-COMMENT ON COLUMN analyst.messages.grounded IS 'Whether the sources support an answer; null for a question and where that was not checked.';
+COMMENT ON COLUMN analyst.messages.grounded IS 'Whether the sources support an answer; null for a question, where that was not checked, and where a source is another or gone by now.';
 COMMENT ON COLUMN analyst.messages.outcome IS 'Of a question that got no answer: error or cancelled; null otherwise.';
 COMMENT ON COLUMN analyst.messages.error IS 'Of a question whose run failed: the code of the error; null otherwise.';
 COMMENT ON COLUMN analyst.messages.source_deleted_at IS 'When a document among the sources was deleted, and its quotes with it; null otherwise.';

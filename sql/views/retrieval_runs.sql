@@ -16,7 +16,7 @@ SELECT t.name AS tenant,
        r.degraded,
        r.answer ->> 'text' AS answer,
        (r.answer ->> 'confidence')::double precision AS confidence,
-       (r.answer ->> 'grounded')::boolean AS grounded,
+       CASE WHEN NOT r.answer ? 'source_deleted_at' AND NOT changed.source_changed THEN (r.answer ->> 'grounded')::boolean END AS grounded,
        (r.answer ->> 'groundedness_score')::double precision AS groundedness_score,
        (r.answer ->> 'source_deleted_at')::timestamptz AS source_deleted_at,
        r.document_ids,
@@ -25,11 +25,13 @@ SELECT t.name AS tenant,
        r.settings_revision,
        r.epochs,
        r.session_id,
-       EXISTS (SELECT FROM jsonb_array_elements(r.answer -> 'citations') AS source
-               JOIN rag.documents AS d ON d.tenant_id = r.tenant_id AND d.id = (source ->> 'document_id')::uuid
-               WHERE d.version > (source ->> 'version')::integer) AS source_changed
+       changed.source_changed
 FROM rag.runs AS r
-JOIN rag.tenants AS t ON t.id = r.tenant_id;
+JOIN rag.tenants AS t ON t.id = r.tenant_id
+CROSS JOIN LATERAL (SELECT EXISTS (
+    SELECT FROM jsonb_array_elements(r.answer -> 'citations') AS source
+    JOIN rag.documents AS d ON d.tenant_id = r.tenant_id AND d.id = (source ->> 'document_id')::uuid
+    WHERE d.version > (source ->> 'version')::integer) AS source_changed) AS changed;
 
 COMMENT ON VIEW analyst.retrieval_runs IS
     'Searches and questions, one row each; what every leg found is in analyst.retrieval_hits.';
@@ -40,7 +42,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.kind IS 'search (passages were wanted) 
 COMMENT ON COLUMN analyst.retrieval_runs.collections IS 'Names of the collections that were searched.';
 COMMENT ON COLUMN analyst.retrieval_runs.question IS 'What was asked.';
 COMMENT ON COLUMN analyst.retrieval_runs.strategy IS 'How the question was answered; null for a plain search.';
-COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error or cancelled.';
+COMMENT ON COLUMN analyst.retrieval_runs.outcome IS 'ok, error, cancelled; running while it is under way, and of a process that died until the next upkeep.';
 COMMENT ON COLUMN analyst.retrieval_runs.error IS 'Why it failed; null otherwise.';
 COMMENT ON COLUMN analyst.retrieval_runs.total_ms IS 'Time from start to end, in milliseconds; null where it was not measured.';
 COMMENT ON COLUMN analyst.retrieval_runs.timings_ms IS 'Time of each stage, in milliseconds (JSON object).';
@@ -49,7 +51,7 @@ COMMENT ON COLUMN analyst.retrieval_runs.legs_failed IS 'Legs that failed, each 
 COMMENT ON COLUMN analyst.retrieval_runs.degraded IS 'What did not work as asked; empty when all did.';
 COMMENT ON COLUMN analyst.retrieval_runs.answer IS 'Text of the answer; null for a search, or when a cited document was deleted since.';
 COMMENT ON COLUMN analyst.retrieval_runs.confidence IS 'Confidence in the answer, 0 to 1; null for a search.';
-COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources support the answer; null where that was not checked.';
+COMMENT ON COLUMN analyst.retrieval_runs.grounded IS 'Whether the sources support the answer; null where that was not checked, or a source is another or gone by now.';
 COMMENT ON COLUMN analyst.retrieval_runs.groundedness_score IS 'How far the sources support the answer, 0 to 1; null where that was not checked.';
 COMMENT ON COLUMN analyst.retrieval_runs.source_deleted_at IS 'When a document that was cited, or read by an agent, was deleted, and the text of the answer with it.';
 COMMENT ON COLUMN analyst.retrieval_runs.document_ids IS 'Documents that the answer cites, or that an agent has read; some may be deleted by now.';

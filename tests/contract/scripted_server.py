@@ -6,8 +6,8 @@ v2 rerank. Unscripted requests get a good, deterministic answer; `script` says w
         chat = OpenAIChat("m", "key", server.openai_url)
 
 Kinds of reply for every endpoint: ok (after `seconds`), 401 (repeats the key), 429, quota (429 for good), 500, 529, 502
-(HTML), disconnect, stall, flood (a line without end), body (`message` as it is), absent path (404), malformed (broken JSON),
-wrong_shape, html_200, 400, refuse (400 that names `field`).
+(HTML), disconnect, stall, flood (a line without end), unasked stream (of the `deltas` in `message`), body (`message` as it
+is), absent path (404), malformed (broken JSON), wrong_shape, html_200, 400, refuse (400 that names `field`).
 Chat: empty, length, length_empty, no_finish. Its streams: error_first; after two words cut, error_chunk, bad_chunk,
 odd_chunk, garbage, stall_late; at the end silent_end; drip (a word per 0.2 s); endless (one full stop after the other).
 With `tools` in a request: `server.tools` says whether it answers by tool calls (native), refuses them, ignores them, or
@@ -164,6 +164,13 @@ class _Handler(BaseHTTPRequestHandler):
                 self._json(reply.message)
             case "absent path":
                 self._send(b"404 page not found", 404, "text/plain")
+            case "unasked stream":
+                self._begin_stream()
+                for delta in (reply.message or {})["deltas"]:
+                    self._event(chunk_body("m", delta))
+                self._event(chunk_body("m", {}, "stop"))
+                self._chunk(b"data: [DONE]\n\n")
+                self._chunk(b"")
             case "flood":
                 self._begin_stream()
                 for _ in range(200):

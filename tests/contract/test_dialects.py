@@ -182,6 +182,26 @@ async def test_what_a_server_wants_back_with_a_call_goes_back(server: ScriptedSe
     await chat.close()
 
 
+async def test_calls_in_pieces_of_a_server_that_streams_unasked_are_put_together(server: ScriptedServer) -> None:
+    pieces: list[Any] = [
+        {"role": "assistant", "content": None},
+        {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "search", "arguments": ""}}]},
+        {"tool_calls": [{"index": 1, "id": "a", "function": {"name": "search", "arguments": '{"qu'}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": '{"query": "leave"}'}}]},
+        {"tool_calls": [{"index": 1, "function": {"arguments": 'ery": "days"}'}}]},
+    ]
+    server.script(
+        Reply("unasked stream", message={"deltas": pieces}),
+        Reply("unasked stream", message={"deltas": [{"content": SAID}]}),
+    )
+    chat = OpenAIChat("m", KEY, server.openai_url, retry=QUICK)
+    acted = await act(chat)
+    assert [dict(call.arguments) for call in acted.calls] == [{"query": "leave"}, {"query": "days"}]
+    assert len({call.id for call in acted.calls}) == 2
+    assert (await chat.complete(ASK, temperature=0, max_tokens=5, timeout=5)).text == SAID
+    await chat.close()
+
+
 # --- redirects, and replies without end -------------------------------------------------------------------------------
 
 

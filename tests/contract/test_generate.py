@@ -136,11 +136,10 @@ async def prepared(chat: OpenAIChat, server: ScriptedServer, **more: Any) -> str
     return str(server.requests[-1].body["messages"][1]["content"])
 
 
-async def test_the_last_five_messages_are_shown_as_data(chat: OpenAIChat, server: ScriptedServer) -> None:
+async def test_the_conversation_is_shown_as_data(chat: OpenAIChat, server: ScriptedServer) -> None:
     turns = [turn("user", f"message {n}") for n in range(6)] + [turn("assistant", 'It is\n"one" [1][Source 2].')]
     said = await prepared(chat, server, history=turns)
-    assert "message 1" not in said
-    assert 'user: "message 2"\n' in said
+    assert all(f'user: "message {n}"\n' in said for n in range(6)), "all that it is given"
     assert 'assistant: "It is\\n\\"one\\"."' in said, "on one line, and without the marks of other sources"
     assert said.endswith(f"Question: {ASKED}")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
+import asyncpg
 import pytest
 from scripted_server import Reply, ScriptedServer
 from talking import Talking
@@ -13,6 +15,7 @@ from app.domain.event import Event, Progress
 from app.errors import NotFoundError
 from app.service.documents import delete_document, list_documents
 from app.service.qa import delete_session
+from app.service.search import get_trace
 from app.wiring import Services
 from tests.db.runs import answer, change, events_of, fill
 
@@ -36,6 +39,13 @@ FILES = {"app/auth.py": AUTH, "app/store.py": STORE, "notes.md": "# Bananas\n\nB
 ASK = "How does verify_user in app/auth.py find the user?"
 FIRST = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- load_user in app/store.py"
 LAST = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\nNONE"
+
+
+@pytest.fixture
+async def owner(database: str) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(database)
+    yield connection
+    await connection.close()
 
 
 @pytest.fixture
@@ -92,6 +102,31 @@ async def test_what_is_missing_is_fetched_for_the_next_pass(
     assert passes[0].message == "Retrieving additional context…"
     assert made.grounded is not None
     assert made.route["protocol"] == protocol
+
+
+async def test_analysts_see_passes_and_the_share_of_gaps_that_was_resolved(
+    services: Services, talking: Talking, owner: Any
+) -> None:
+    change(services, "answer", retrieved=1)
+    change(services, "rag", top_k=1)
+    talking.reset(iterate=["ANSWER:\nUnclear [1].\n\nMISSING:\n- query_users in app/store.py", LAST])
+    _, first, _ = await iterative(services, "What colour are bananas?")
+    talking.reset(iterate=["ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- frobnicate in app/nowhere.py"])
+    _, second, _ = await iterative(services)
+    talking.reset(iterate=[LAST])
+    made, third, _ = await iterative(services)
+    await get_trace(services, made.run_id)
+    row = dict(await owner.fetchrow("SELECT * FROM analyst.agent_rates"))
+    assert (row["strategy"], row["runs"]) == ("iterative", 3)
+    told = (first, second, third)
+    gaps, resolved = (sum(len(one[name]) for one in told) for name in ("gaps_identified", "gaps_resolved"))
+    assert 0 < resolved <= gaps
+    assert row["avg_passes"] == pytest.approx(sum(one["passes_used"] for one in told) / 3)
+    assert row["avg_gaps"] == pytest.approx(gaps / 3)
+    assert row["gap_resolution_rate"] == pytest.approx(resolved / gaps)
+    assert row["avg_steps"] >= 1
+    assert 0 <= row["tool_failure_rate"] <= 1
+    assert row["avg_model_calls"] >= 1
 
 
 async def test_a_gap_that_does_not_exist_is_looked_for_once(services: Services, talking: Talking) -> None:
@@ -232,6 +267,7 @@ async def test_not_found_dies_with_the_epoch(services: Services, talking: Talkin
     _, cgrag, _ = await iterative(services, context_session="s1")
     assert cgrag["passes_used"] == 1, "all that is missing is known to be missing"
     await fill(services, {"app/new.py": "def frobnicate(x):\n    return x\n"}, "code")
+    talking.reset(iterate=[gap, LAST])
     _, cgrag, _ = await iterative(services, context_session="s1")
     assert cgrag["gaps_resolved"] == ["frobnicate in app/new.py"]
 

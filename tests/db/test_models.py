@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 from scripted_server import ScriptedServer
 
+from app.domain.document import Source
 from app.domain.job import Job
 from app.domain.passage import SearchRequest, SearchResult
 from app.errors import ConflictError, NotFoundError, ProviderError, SettingsError
@@ -345,3 +346,21 @@ async def test_fusions_are_tried_on_what_the_collections_own_model_finds(service
             assert [hit.score for hit in hits] == pytest.approx(list(expected.scores) if expected else [], rel=1e-6)
     assert found[0].results["vector"].how["parts"][0]["model"] == OTHER
     assert found[1].results["vector"].hits == ()
+
+
+async def test_backfill_embeds_what_an_ingestion_does(services: Services) -> None:
+    """Rows of tables in words, the title where there is one, no tables in code: the hash of each chunk's input is the same."""
+    rows = "\n".join(f"| Item of line {n} | {n},5 | {n},7 |" for n in range(40))
+    table = f"# Balance\n\nAssets are in millions.\n\n| Assets | 2019 | 2018 |\n| --- | --- | --- |\n{rows}\n"
+    code = "def rows():\n    return '''\n| a | b |\n| --- | --- |\n| 1 | 2 |\n'''\n"
+    sources = [Source("balance.md", "balance.md", table.encode()), Source("rows.py", "rows.py", code.encode())]
+    sources.append(Source("given", "given", table.encode(), "A title that is given", "text/plain", is_text=True))
+    await index_now(services, "test", sources)
+    job = await run(services, await model_service.start_backfill(services, "test", OTHER))
+    assert job.status == "succeeded", job.error
+    async with services.database.transaction(services.principal) as connection:
+        hashes = await connection.fetch(
+            "SELECT count(*), count(DISTINCT content_hash) AS inputs FROM rag.embeddings GROUP BY chunk_id"
+        )
+    assert len(hashes) > 8
+    assert {(row["count"], row["inputs"]) for row in hashes} == {(2, 1)}

@@ -35,7 +35,7 @@ async def planned(services: Services, text: str) -> tuple[Answer, list[Mapping[s
 
 
 def trace_of(events: list[Event]) -> list[Mapping[str, Any]]:
-    return [event.detail for event in events if isinstance(event, Progress) and event.detail]
+    return [event.detail for event in events if isinstance(event, Progress) and "type" in event.detail]
 
 
 def kinds(trace: list[Mapping[str, Any]]) -> list[str]:

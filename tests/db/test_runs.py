@@ -207,13 +207,27 @@ async def test_the_trace_holds_every_decision(services: Services) -> None:
         "query_type_confidence", "query_type_reason", "complexity", "weights", "entities", "rewritten_query",
         "rewritten_by", "subquestions", "expansions", "filters", "is_summarization", "effective_top_k", "iterations",
         "answerer", "found", "from_cache", "needs_clarification", "searches", "attempts", "asked_strategy",
+        "collection_empty", "skip_rewrite", "should_rewrite", "rewrite_count",
     ):  # fmt: skip
         assert key in plan, key
     assert plan["complexity"].keys() == {"score", "level", "factors", "override", "reasoning"}
     assert plan["complexity"]["factors"].keys() == {
         "query_type", "entity_count", "subquestion_count", "keyword_matches", "low_confidence",
     }  # fmt: skip
-    assert plan["weights"] == {"text": 1.0, "graph": 0.0, "mode": "TEXT_ONLY"}
+    assert plan["weights"] == {
+        "text": 1.0, "graph": 0.0, "legs": {"vector": 0.7, "lexical": 0.3}, "mode": "TEXT_ONLY", "fusion": "relative_score",
+        "reason": "the question names nothing that the graph could begin with", "classifier": "names",
+    }  # fmt: skip
+    assert plan["searches"][0]["weights"] == plan["weights"]
+
+
+async def test_a_trace_tells_whether_there_was_anything_to_search_and_what_was_rewritten(services: Services) -> None:
+    names = ("collection_empty", "skip_rewrite", "should_rewrite", "rewrite_count")
+    nowhere = (await answered(services, LEAVE, collection="void")).route
+    assert [nowhere[name] for name in names] == [True, True, True, 0]
+    await fill(services)
+    there = (await answered(services, LEAVE)).route
+    assert [there[name] for name in names] == [False, True, False, 0]
 
 
 async def test_a_trace_keeps_ids_and_spans_but_no_quotes(services: Services) -> None:

@@ -18,12 +18,13 @@ import pytest
 
 from app.db.vector_indexes import vector_ddl
 from app.domain.job import PlannedIndex
+from app.errors import SettingsError
 from app.jobs import vector_indexes as handlers
 from app.retrieve.vector import RegimeGroup, ServedCollection, choose_regimes
 from app.service.documents import delete_collection, get_collection, get_recall, index_now, list_recall
 from app.service.jobs import order_upkeep
 from app.service.search import get_trace
-from app.settings import Settings, SettingsStore, VectorSettings
+from app.settings import Settings, SettingsStore, VectorSettings, parse_settings
 from app.store import vector_indexes
 from app.store.vectors import EmbeddingModel
 from app.wiring import Services
@@ -216,6 +217,19 @@ async def test_a_search_while_the_index_is_dropped_finds_everything(services: Se
         for name in await ddl.existing():
             await ddl.drop(name)
     assert len((await find(small, "granite", "large", legs=("vector",), top_k=10)).passages) == 10
+
+
+async def test_indexes_are_built_as_the_settings_say(services: Services) -> None:
+    small = scaled(services, m=8, ef_construction=40)
+    await fill(small, "large", 120)
+    await small.worker().run_until_idle()
+    owner = await asyncpg.connect(small.owner_dsn)
+    (name,) = await catalog(small)
+    options = await owner.fetchval("SELECT reloptions FROM pg_class WHERE oid = $1::text::regclass", f"rag.{name}")
+    await owner.close()
+    assert options == ["m=8", "ef_construction=40"]
+    with pytest.raises(SettingsError, match="at least 2 m, here 80"):
+        parse_settings(b'{"vector": {"m": 40, "efConstruction": 64}}')
 
 
 # --- interruptions ----------------------------------------------------------------------------------------------------

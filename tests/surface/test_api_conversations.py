@@ -55,7 +55,6 @@ FAILURES: Final = (
 )  # fmt: skip
 SETTINGS: Final[Json] = {
     "agents": {"seconds": SECONDS, "modelCalls": CALLS, "callSeconds": 1.0, "reflectSeconds": 1.0},
-    "planned": {"callSeconds": 1.0, "planSeconds": 1.0},
     "answer": {"timeoutSeconds": 1.0},
     "ground": {"timeoutSeconds": 1.0},
     "rewrite": {"model": False},

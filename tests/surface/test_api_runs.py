@@ -272,13 +272,21 @@ def test_other_tenants_see_nothing(both: tuple[Api, Api], chat: ScriptedServer, 
 
 
 @pytest.mark.fault
-def test_killed_process_leaves_a_failed_run_to_the_other(
-    fresh_database: Callable[[], str], tmp_path: Path, model: Path, chat: ScriptedServer
+def test_killed_process_leaves_failed_runs_with_their_traces_to_the_other(
+    fresh_database: Callable[[], str], tmp_path: Path, model: Path, chat: ScriptedServer, psql: Psql
 ) -> None:
     with two_servers(fresh_database(), tmp_path, model, chat) as (one, two):
-        chat.script(LONG)
-        run_id, read = start(one)
-        one.process.kill()
+        chat.script(LONG, LONG)
+        plain = str(uuid4())
+        with one.client.stream("POST", "/query", json={**QUESTION, "stream": True, "run_id": plain}) as stream:
+            reading = read_events(stream)
+            assert next(reading).data["run_id"] == plain
+            run_id, read = start(one)
+            assert two.client.get(f"/traces/{run_id}").json()["outcome"] == "running"
+            two.await_until(lambda: two.client.get(f"/traces/{plain}").status_code == 200)
+            two.await_until(lambda: two.client.get(f"/traces/{run_id}").json()["legs_used"])
+            assert two.client.get(f"/runs/{plain}").json()["status"] == "running"
+            one.process.kill()
         rest = events(two, run_id, read[-1].id)
         check_whole([*read, *rest], "error")
         assert rest[-1].data["code"] == "run-lost"
@@ -287,6 +295,21 @@ def test_killed_process_leaves_a_failed_run_to_the_other(
         again = events(two, run_id)
         assert again[:-1] == [*read, *rest[:-1]]
         assert again[-1].data["code"] == "run-lost"
+        _check_lost(two, run_id)
+        later = f"UPDATE rag.runs SET plan = plan || '{{\"alive_until\": 0}}' WHERE id = '{plain}'"
+        psql(later, two.database)
+        _check_lost(two, plain)
+        assert two.client.get(f"/traces/{plain}").json()["legs"]
+
+
+def _check_lost(api: Api, run_id: str) -> None:
+    """What the run had come to is traced, and that it went no further."""
+    assert api.client.get(f"/runs/{run_id}").json()["status"] == "error"
+    trace = api.client.get(f"/traces/{run_id}").json()
+    assert (trace["outcome"], trace["question"], trace["strategy"]) == ("error", QUESTION["question"], "fast")
+    assert trace["error"].startswith("run-lost: ")
+    assert trace["plan"]["searches"]
+    assert trace["document_ids"]
 
 
 def test_stopped_process_ends_its_runs_in_time(

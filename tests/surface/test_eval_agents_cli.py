@@ -36,6 +36,10 @@ def test_questions_are_answered_judged_and_rated(cairn: Cairn, asked: Path, rows
     assert "it is on for this evaluation" in done.err
     assert sum(metrics["citation_recall"] for metrics in run["queries"].values()) >= 1
     assert any(one["quotation"] and one["quotation"] in one["answer"] for one in run["answers"].values())
+    assert {"context_utilization", "semantic_similarity", "answer_relevance"} <= set(run["metrics"])
+    answered = [one["answer_relevance"] for one in run["queries"].values() if one["found"]]
+    assert min(answered) > 0.2, "what is quoted speaks of what was asked"
+    assert all(0 <= one["context_utilization"] <= 1 for one in run["queries"].values())
     rates = run["rates"]
     assert rates["runs"] == 8
     assert rates["avg_retrieval_rounds"] >= 1
@@ -70,6 +74,25 @@ def test_without_answers_only_what_they_stand_on_is_judged(cairn: Cairn, gear: P
     (run,) = json.loads((tmp_path / "a.json").read_text())["runs"]
     assert "token_f1" not in run["metrics"]
     assert "source_recall" in run["metrics"]
+
+
+def test_figures_below_their_floor_end_with_an_error(cairn: Cairn, asked: Path, tmp_path: Path) -> None:
+    floor = tmp_path / "floor.json"
+    floor.write_text(json.dumps({"margin": 0.1, "figures": {"mountain gear/fast": {"answer_in": 0.1, "found": 0.4}}}))
+    assert cairn("agents", asked, "--strategy", "fast", "--floor", floor).code == 0
+    floor.write_text(json.dumps({"figures": {"mountain gear/fast": {"answer_in": 1.01}}}))
+    done = cairn("agents", asked, "--strategy", "fast", "--floor", floor)
+    assert done.code == 1
+    assert "below the floor: mountain gear/fast: answer_in" in done.err
+    for wrong, said in (
+        ({"figures": {"other/fast": {"answer_in": 1}}}, "have none for mountain gear/fast"),
+        ({"figures": {"mountain gear/fast": {"beauty": 1}}}, "no metric 'beauty'"),
+        ({"figures": [1]}, "wanted"),
+    ):
+        floor.write_text(json.dumps(wrong))
+        done = cairn("agents", asked, "--strategy", "fast", "--floor", floor, "--limit-queries", "1")
+        assert done.code not in (0, 1) or "below the floor" not in done.err
+        assert said in done.err
 
 
 def test_too_few_questions_calibrate_nothing(cairn: Cairn, asked: Path) -> None:

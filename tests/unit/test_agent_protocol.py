@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.agents.policies.planned import FINAL
+from app.agents.planned_work import FINAL
 from app.agents.policies.react import read_reflection
 from app.agents.protocol import select_calls
 from app.agents.steps import LEFT_OUT, AgentStep, Notebook

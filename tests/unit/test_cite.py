@@ -116,6 +116,65 @@ def test_the_chunk_is_named_only_where_it_overlaps_the_quote() -> None:
     assert citation(1, near, (0, 19)).chunk_id is None
 
 
+HANDBOOK = [
+    passage("Employees have 30 days of annual leave. Requests go to the team lead.", title="Leave", headings=()),
+    passage("Parking costs 45 euros a month. The car park closes at 10 pm.", title="Parking", headings=()),
+    passage("Part-time staff have 18 days of annual leave.", title="Part time", headings=()),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "quotes"),
+    [
+        (
+            "Parking costs 45 euros a month [1].", "Parking costs 45 euros a month [1].", ["Parking costs 45 euros a month."],
+        ),
+        (
+            "Employees have 30 days of annual leave [2]. Parking costs 45 euros a month [2].",
+            "Employees have 30 days of annual leave [1]. Parking costs 45 euros a month [2].",
+            ["Employees have 30 days of annual leave.", "Parking costs 45 euros a month."],
+        ),
+        (
+            "Part-time staff have 18 days of annual leave [1].", "Part-time staff have 18 days of annual leave [1].",
+            ["Part-time staff have 18 days of annual leave."],
+        ),
+        (
+            "Parking costs 45 euros a month [1][3].", "Parking costs 45 euros a month [1].", ["Parking costs 45 euros a month."],
+        ),
+        (  # one of its citations holds it: the other one stays
+            "Parking costs 45 euros a month [2][3].", "Parking costs 45 euros a month [1][2].",
+            ["Parking costs 45 euros a month.", "Part-time staff have 18 days of annual leave."],
+        ),
+    ],
+)  # fmt: skip
+def test_a_citation_that_does_not_hold_its_sentence_moves(text: str, expected: str, quotes: list[str]) -> None:
+    cited = cite(text, HANDBOOK)
+    assert (cited.text, [one.quote for one in cited.citations]) == (expected, quotes)
+    assert [one.n for one in cited.citations] == list(range(1, len(quotes) + 1))
+
+
+def test_a_sentence_that_no_source_holds_keeps_its_citation_and_is_left_to_the_check() -> None:
+    cited = cite("Employees have 45 days of annual leave [2].", HANDBOOK)
+    assert [one.external_id for one in cited.citations] == ["a.md"]
+    assert cited.citations[0].passage_id == HANDBOOK[1].passage_id
+
+
+def test_a_sentence_without_a_citation_gets_that_of_the_source_that_holds_it() -> None:
+    text = "Here is what I found:\n- Employees have 30 days of annual leave.\n- Parking costs 45 euros a month!\nReady?"
+    cited = cite(text, HANDBOOK)
+    assert cited.text == (
+        "Here is what I found:\n- Employees have 30 days of annual leave [1].\n- Parking costs 45 euros a month [2]!\nReady?"
+    )
+    assert [one.passage_id for one in cited.citations] == [HANDBOOK[0].passage_id, HANDBOOK[1].passage_id]
+
+
+@pytest.mark.parametrize(
+    "text", ["Employees have 45 days of annual leave.", "I am glad to help you with that.", "Well."]
+)
+def test_what_no_source_holds_gets_no_citation(text: str) -> None:
+    assert cite(text, HANDBOOK).citations == ()
+
+
 TEXTS = st.lists(
     st.sampled_from(["Whales eat krill", "[1]", "[2]", "[9]", " ", ". ", "[1,2]", "[", "]", '"', "`", "A cairn"])
 ).map("".join)

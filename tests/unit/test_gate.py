@@ -13,6 +13,7 @@ from app.agents.gate import (
     Insufficiency,
     Opened,
     WorkDone,
+    disclosed,
     validate,
 )
 from app.domain.plan import PromptConstraints
@@ -136,3 +137,13 @@ def test_disclosure_of_insufficiencies() -> None:
     wanted = {"requires_insufficiency_disclosure": True, "lacks": lacks}
     assert codes(GOOD, **wanted) == ["MISSING_INSUFFICIENCY_DISCLOSURE"]
     assert codes(f"{GOOD} Insufficient documentation on sick leave.", **wanted) == []
+
+
+@pytest.mark.parametrize("language", ["en", "fr", "es", "de", "it"])
+def test_a_disclosure_of_ours_is_one_that_the_gate_knows(language: str) -> None:
+    lacks = (Insufficiency("Sick leave", "days"),)
+    text = disclosed(GOOD, lacks, language)
+    assert text.startswith(f"{GOOD}\n\n")
+    assert text.endswith(": Sick leave: days.")
+    assert disclosed(text, lacks, language) == text, "said once"
+    assert disclosed(GOOD, (), language) == GOOD

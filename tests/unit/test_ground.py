@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -14,7 +15,7 @@ from app.answer.ground.verdict import read_verdict
 from app.domain.answer import Grounding
 from app.domain.passage import Passage
 from app.errors import ProviderError
-from app.providers.protocols import Vectors
+from app.providers.protocols import Completion, Usage, Vectors
 from app.settings import GroundSettings
 
 LENIENT, STRICT = GroundSettings(), GroundSettings(strict=True)
@@ -262,3 +263,55 @@ async def test_a_value_of_a_table_is_read_with_its_header() -> None:
     assert found.grounded
     wrong = await check("Total sales in fiscal 2017 were $ 1,202.9 in millions [1].", STRICT, [passage(1, table)])
     assert not wrong.grounded
+
+
+# --- verdict, score, reasons and sentences agree ------------------------------------------------------------------------
+
+PIECES = st.sampled_from(
+    [
+        "Berlin is the capital of Germany. ", "The Eiffel Tower is 330 metres high. ", "Entry is forbidden after 8 pm. ",
+        "Whales eat krill. ", "Sales rose by 12% in 2020. ", "Sales fell by 12% in 2020. ", "It is so. ", "Aspirin helps. ",
+        "“Entry is forbidden after 9 pm”, they say. ", "I do not know. ", "Paris is the capital of Germany. ", "[1] ", "\n- ",
+    ]
+)  # fmt: skip
+REPLIES = st.sampled_from(
+    [
+        "GROUNDED: YES", "GROUNDED: YES\nSCORE: 0.6", "GROUNDED: NO\nSCORE: 0.95",
+        "GROUNDED: NO\nSCORE: 0.1\nISSUES:\n- the tower",
+        "GROUNDED: YES\nSCORE: 1\nISSUES:\n- the tower is higher", "nonsense", "GROUNDED: NO",
+        "GROUNDED: YES\nISSUES:\n- All claims are supported.",
+    ]
+)  # fmt: skip
+
+
+class Judge:
+    """A model that gives one reply."""
+
+    name = "judge"
+
+    def __init__(self, reply: str) -> None:
+        self._reply = reply
+
+    async def complete(self, *_: object, **__: object) -> Completion:
+        return Completion(self._reply, "stop", Usage(), self.name)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(PIECES, min_size=1, max_size=6), st.none() | REPLIES, st.booleans(), st.sampled_from([0.2, 0.5, 0.8]))
+async def test_a_verdict_never_contradicts_itself(
+    pieces: list[str], reply: str | None, strict: bool, threshold: float
+) -> None:
+    how = GroundSettings(strict=strict, threshold=threshold)
+    judge: Any = Judge(reply) if reply else None
+    found = await ground("".join(pieces), SOURCES, embedder=NoEmbedder(), chat=judge, settings=how)
+    supported = [one.supported for one in found.sentences]
+    if found.grounded is None:
+        assert found.degraded
+        return
+    assert found.score is not None
+    assert (found.score >= threshold) == found.grounded
+    assert all(supported) == found.grounded
+    assert bool(found.issues) != found.grounded
+    assert all((one.score >= 0.5) == one.supported and bool(one.issues) != one.supported for one in found.sentences)
+    if any("330" in piece or "fell" in piece or "Paris" in piece for piece in pieces):
+        assert found.grounded is False

@@ -15,10 +15,6 @@ from pydantic import BaseModel
 from app.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
-WITHOUT_EFFECT = {
-    "rag.contextual_enrichment_enabled": "accepted for files of others that have it; a note in the log and in /health/ready",
-    "rag.agentic_retrieval.web_search_fallback_enabled": "likewise: Cairn never searches the web",
-}
 
 
 @cache
@@ -46,7 +42,7 @@ def test_every_setting_is_read() -> None:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
     }
     unread = {path for path, name in keys(Settings) if name not in read}
-    assert unread == {path for path in WITHOUT_EFFECT if path.rpartition(".")[2] not in read}
+    assert unread == set()
 
 
 def test_one_public_class_name_means_one_thing() -> None:

@@ -19,8 +19,9 @@ def test_starting_imports_no_sdk_and_no_parser() -> None:
     assert done.stdout.split() == []
 
 
-ENGINE = {"chat_for", "circuits", "database", "exemplars", "extracting_chat", "owner_dsn", "register_model", "runs",
-          "search_deps", "target", "traces", "worker"}  # fmt: skip
+ENGINE = {"chat_for", "circuits", "database", "exemplars", "enriching_chat", "extracting_chat", "owner_dsn", "register_model",
+          "routing_chat", "runs",
+          "search_deps", "target", "traces", "web_search", "worker"}  # fmt: skip
 """What `Services` holds for app.service; edges take its settings, environment and principal only."""
 REPO = Path(__file__).resolve().parents[2]
 

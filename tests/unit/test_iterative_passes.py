@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agents.gaps import normal, symbols_of
+from app.agents.gaps import meaning, normal, symbols_of
 from app.agents.policies.iterative import MOST_GAPS, Pass, read_pass
 
 ANSWER = "It checks the token [1]."
@@ -80,3 +80,23 @@ def test_of_a_pass_that_was_cut_off_the_whole_sentences_stay() -> None:
     assert read_pass(None, f"ANSWER:\n{ANSWER}\nMISSING:\n- class Store\n- deco", cut_off=True) == Pass(
         ANSWER, ("class Store",)
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("when salaries are paid", "the salaries: when are they paid?"),
+        ("load_user in app/store.py", "the function `load_user` in app/store.py"),
+        ("Store.save", "the method `Store.save`"),
+    ],
+)
+def test_one_gap_in_two_wordings(one: str, other: str) -> None:
+    assert meaning(one) == meaning(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("load_user in app/store.py", "load_user in app/auth.py"), ("hotel costs", "train costs"), ("?", "!")],
+)
+def test_two_gaps(one: str, other: str) -> None:
+    assert meaning(one) != meaning(other) or not normal(one)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.agents.gate import CitationRef, FinalAnswer, Insufficiency, read_final
-from app.agents.plan import SYNTHESIS, default_plan, read_plan
+from app.agents.plan import SYNTHESIS, default_plan, queries_of, read_plan
 from app.providers.reader import json_array, json_object
 
 STEPS = ("search_docs: leave", "open_citation: the best", "Synthesize the answer")
@@ -73,3 +74,31 @@ def test_no_reply_raises(reply: str) -> None:
 def test_nested_brackets_are_no_danger() -> None:
     assert json_object("{" * 100_000) is None
     assert json_array("[" * 100_000) is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "queries"),
+    [
+        (["search_docs: terms of leave", "search_docs(\"l'équipe d'accueil\")", "open_citation: the best", "Write"],
+         ("terms of leave", "l'équipe d'accueil")),
+        (["1. search_docs for 'Leave'", "Search_docs - leave", "search_docs: leave", "Write"], ("Leave",)),
+        (["Compare both offices", "search_docs", "Write"], ()),
+        (["search_docs then open_citation", "Write"], ()),
+    ],
+)  # fmt: skip
+def test_what_a_plan_searches_for(steps: list[str], queries: tuple[str, ...]) -> None:
+    assert read_plan(json.dumps(steps), "question").queries == queries
+
+
+def test_a_plan_without_a_model_searches_for_the_topics() -> None:
+    assert read_plan("", "question", ("leave", "the firm's hotels")).queries == ("leave", "the firm's hotels")
+
+
+def test_queries_of_a_plan_are_read_in_linear_time() -> None:
+    def seconds(n: int) -> float:
+        began = time.perf_counter()
+        queries_of(["search_docs: " + "'x" * n])
+        return time.perf_counter() - began
+
+    seconds(1000)
+    assert seconds(40_000) < 8 * max(seconds(10_000), 0.002)

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from app.errors import SettingsError
 from app.settings import Settings, SettingsStore, parse_settings, read_environment
+from app.settings.store import read_settings
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,8 +25,8 @@ def test_the_rag_block_has_the_documented_keys_and_defaults() -> None:
     documented: dict[str, Any] = {
         "embeddingModel": "all-MiniLM-L6-v2", "collectionName": "default", "chunkSize": 500, "chunkOverlap": 50,
         "topK": 5, "hybridSearchEnabled": True, "hybridSearchWeight": 0.7, "rerankingEnabled": True, "rerankerProvider": "auto",
-        "rerankerModel": "", "contextualEnrichmentEnabled": False, "adaptiveRoutingEnabled": False,
-        "adaptiveRoutingModel": "",
+        "rerankerModel": "", "contextualEnrichmentEnabled": False, "contextualEnrichmentModel": "",
+        "adaptiveRoutingEnabled": False, "adaptiveRoutingModel": "",
         "qa": {"model": "", "temperature": 0.1},
         "agenticRetrieval": {
             "enabled": False, "maxRetries": 2, "documentGradingEnabled": True, "queryExpansionEnabled": True,
@@ -34,6 +35,47 @@ def test_the_rag_block_has_the_documented_keys_and_defaults() -> None:
         },
     }  # fmt: skip
     assert shipped == documented
+
+
+def test_the_rag_block_of_thoth_is_accepted_as_it_stands() -> None:
+    """Every key of it, with the values that it ships with; nothing is refused, and nothing is said to be in vain."""
+    block = {
+        "embeddingModel": "text-embedding-3-small", "collectionName": "thoth_papers", "chunkSize": 500, "chunkOverlap": 50,
+        "topK": 5, "hybridSearchEnabled": True, "hybridSearchWeight": 0.7, "rerankingEnabled": True, "rerankerProvider": "auto",
+        "rerankerModel": "google/gemini-2.5-flash", "contextualEnrichmentEnabled": False,
+        "contextualEnrichmentModel": "google/gemini-2.5-flash", "adaptiveRoutingEnabled": False,
+        "adaptiveRoutingModel": "google/gemini-2.5-flash",
+        "qa": {"model": "anthropic/claude-3-5-sonnet", "temperature": 0.1},
+        "agenticRetrieval": {
+            "enabled": False, "maxRetries": 2, "documentGradingEnabled": True, "queryExpansionEnabled": True,
+            "queryDecompositionEnabled": True, "hallucinationCheckEnabled": True, "strictHallucinationCheck": False,
+            "webSearchFallbackEnabled": False, "confidenceThreshold": 0.5,
+        },
+    }  # fmt: skip
+    settings, notes = read_settings(json.dumps({"rag": block}).encode())
+    assert notes == ()
+    assert settings.rag.model_dump(by_alias=True) == block
+    production = {"chunkSize": 800, "chunkOverlap": 100, "topK": 10, "rerankerProvider": "cohere"}
+    assert parse_settings(json.dumps({"rag": block | production}).encode()).rag.top_k == 10
+
+
+def test_the_fallback_to_the_web_needs_a_server() -> None:
+    wanted: dict[str, Any] = {"rag": {"agenticRetrieval": {"webSearchFallbackEnabled": True}}}
+    with pytest.raises(SettingsError, match=r"needs web\.searxngUrl, the address of a SearXNG server") as refused:
+        parse_settings(json.dumps(wanted).encode())
+    assert "Value error" not in refused.value.detail
+    for url in (
+        "ftp://search.example",
+        "file:///etc/passwd",
+        "search.example",
+        "http://user:key@search.example",
+        "http://",
+    ):
+        with pytest.raises(SettingsError, match=r"web\.searxngUrl"):
+            parse_settings(json.dumps({**wanted, "web": {"searxngUrl": url}}).encode())
+    for url in ("http://127.0.0.1:8888", "https://search.example/searxng/"):
+        found = parse_settings(json.dumps({**wanted, "web": {"searxngUrl": url}}).encode())
+        assert found.web.searxng_url == url
 
 
 def test_the_shipped_file_is_the_defaults() -> None:
@@ -104,17 +146,12 @@ def test_a_bad_file_at_start_is_an_error(tmp_path: Path) -> None:
 
 
 def test_what_a_file_asks_for_in_vain_is_said(tmp_path: Path) -> None:
-    """A key of an earlier release is no reason not to start, and a switch that does nothing is no silent lie."""
+    """A key of an earlier release is no reason not to start."""
     file = tmp_path / "settings.json"
-    file.write_text(
-        '{"graph": {"vectors": {"enabled": true}, "hops": 3}, "ingest": {"embedBatch": 8},'
-        ' "rag": {"contextualEnrichmentEnabled": true}}'
-    )
+    file.write_text('{"graph": {"vectors": {"enabled": true}, "hops": 3}, "ingest": {"embedBatch": 8}}')
     store = SettingsStore(file)
     assert store.current.graph.hops == 3
-    assert [note.split()[0] for note in store.notes] == [
-        "graph.vectors", "ingest.embedBatch", "rag.contextualEnrichmentEnabled",
-    ]  # fmt: skip
+    assert [note.split()[0] for note in store.notes] == ["graph.vectors", "ingest.embedBatch"]
     file.write_text('{"graph": {"hops": 2}}')
     assert store.reload()
     assert store.notes == ()

@@ -9,7 +9,8 @@ good enough, another query is made of what was found, and it is looked for again
 
 Each step is a toggle in `rag.agenticRetrieval`. Without a chat model the parts are those that rules find, passages are graded
 by scores, queries are rewritten by rules, and the answer is quoted. Of several answers only the first is streamed; the best
-one is given, with what its sources do not support.
+one is given, with what its sources do not support. Where nothing is relevant to the end, a web search may be asked
+(app/answering/web.py), if the settings name one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Final
 
 from app.agents.loop import work
 from app.agents.rounds import Rounds
-from app.answer.context import Context, assemble
+from app.answer.context import Context, assemble_with_graph
 from app.answer.extract import not_found
 from app.answering.check import Checked, check_settings, feedback
 from app.answering.context import Outcome, Run, half_up
@@ -35,6 +36,7 @@ from app.answering.draft import (
 from app.answering.fast import answer_empty
 from app.answering.gather import widen
 from app.answering.progress import counted, reading
+from app.answering.web import answer_from_web
 from app.domain.answer import coverage_of
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
@@ -57,6 +59,8 @@ async def corrective(run: Run) -> Outcome:
     if not policy.answers.count:  # the budget ended before there was enough
         await policy.answer()
     outcome = await _outcome(run, policy.rounds, policy.answers)
+    if run.deps.web is not None and not policy.rounds.relevant and not outcome.draft.found:
+        outcome = await answer_from_web(run, outcome)
     if not run.record.streamed:
         run.emit(Token(outcome.draft.text))
     return outcome
@@ -113,7 +117,7 @@ class Corrective:
             return False
         relevant = len(self.rounds.relevant)
         self.run.emit(
-            Progress("rerank", 70, f"Ordering {counted(relevant, 'relevant passage')}", {"passages": relevant})
+            Progress("rerank", 70, f"Ordering {counted(relevant, 'relevant passage')}", numbers={"passages": relevant})
         )
         material = await _material(self.run, self.rounds, self.answers)
         await _answer(self.run, material, self.answers)
@@ -153,6 +157,7 @@ async def _material(run: Run, rounds: Rounds, answers: Answers) -> Material:
         confidence=rounds.sure,
         visible=rounds.visible,
         parts=rounds.subquestions(),
+        graph=run.record.graph,
     )
 
 
@@ -202,7 +207,8 @@ class Answers:
 async def _answer(run: Run, material: Material, answers: Answers) -> None:
     """One more answer. A model that fails is replaced by quotations, also where it has begun to write; later, the best
     answer that there is stays."""
-    context = assemble(material.passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
+    count, most = run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
+    context = assemble_with_graph(material.passages, material.graph, count, most)
     answers.count += 1
     run.emit(SourcesFound(context.passages))
     run.emit(reading(len(context.passages)))

@@ -6,9 +6,9 @@
         decide  an answer, and its gaps
         act     fetch them (gaps.py)
 
-It stops when nothing is missing, when all that is missing was looked for in vain, or after `iterative.maxPasses`. New gaps
+It stops when nothing is missing, when all that is missing was looked for before, or after `iterative.maxPasses`. New gaps
 are fetched before they are noted as not found, and nothing is fetched after the last pass. Each pass is a Progress
-whose `detail` has its answer and its gaps.
+whose `detail` has its answer and its gaps. What is unresolved in the end is told with the answer.
 """
 
 from __future__ import annotations
@@ -16,13 +16,22 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from app.agents.draft_check import check_answer, has_answer
-from app.agents.gaps import Reading, fetch_gaps, in_order, keep_session, normal, open_reading
+from app.agents.draft_check import check_answer, has_answer, stream_text
+from app.agents.gaps import (
+    Reading,
+    fetch_gaps,
+    in_order,
+    keep_session,
+    normal,
+    note_repeated,
+    open_reading,
+)
 from app.agents.loop import work
 from app.answer.context import Context, assemble_with_graph
+from app.answer.generate import told_conversation
 from app.answer.refusal import refusal
 from app.answer.reply import complete_sentences
 from app.answering.check import check_settings
@@ -31,7 +40,7 @@ from app.answering.draft import Material, answer_from, settle
 from app.answering.fast import answer_empty
 from app.answering.gather import best_confidence
 from app.answering.progress import checking, reading, searching
-from app.domain.event import Progress, SourcesFound, Token
+from app.domain.event import Progress, SourcesFound
 from app.errors import ProviderError, ProviderResponseError, QueryTimeoutError
 from app.language.fence import fenced, quoted
 from app.prompts import prompt, prompt_part
@@ -105,10 +114,11 @@ class Iterative:
         return self.last
 
     async def act(self, step: int, decision: Pass) -> bool:
-        """Fetch what is missing, if it is not known to be nowhere and another pass may read it."""
+        """Fetch what is missing, if it was not looked for before and another pass may read it."""
         reading, budget = self.reading, self.run.record.open_budget(self.run.settings)
         new = reading.note(decision.gaps)
         done = not new or step == self.most_steps or budget.out() is not None
+        note_repeated(reading, decision.gaps)
         self._tell(step, decision, done=done)
         if not done:
             await fetch_gaps(reading, new)
@@ -143,7 +153,7 @@ class Iterative:
         read = tuple({passage.document_id for passage in in_order(self.reading)})
         detail = {
             "type": "pass", "pass": number, "answer": said.answer, "gaps": list(said.gaps),
-            "notFound": [gap for gap in said.gaps if normal(gap) in self.reading.not_found],
+            "notFound": [gap for gap in said.gaps if self.reading.key(gap) in self.reading.in_vain],
         }  # fmt: skip
         told = f"Answered in pass {number}" if done else FETCHING
         self.run.emit(Progress("pass", self._percent(number), told, detail, read))
@@ -160,12 +170,14 @@ def _context(reading: Reading) -> Context:
 
 def _messages(reading: Reading, context: Context) -> list[Message]:
     question, in_words = reading.run.plan.text, reading.run.settings.agents.protocol == "text"
-    listed = "\n".join(quoted(gap) for gap in sorted(reading.not_found)[:20])
+    listed = "\n".join(quoted(gap) for gap in reading.in_vain[:20])
+    before = told_conversation(reading.run.history)
     filled = prompt(
         "iterate",
         form=prompt_part("iterate", "labels" if in_words else "object"),
         context=fenced(context.text),
         question=question,
+        before=f"{before}\n\n" if before else "",
         refusal=refusal(question),
         tried=f"\n{prompt_part('iterate', 'tried', gaps=listed)}\n" if listed else "",
     )
@@ -226,8 +238,10 @@ async def _answer(policy: Iterative) -> Outcome:
     run.emit(SourcesFound(context.passages))
     run.emit(checking(len(material.passages)))
     verdict = await check_answer(run, policy.last.answer, material)
-    run.emit(Token(verdict.draft.text))
-    return await settle(run, material, context, verdict, strict=check_settings(run.settings).strict)
+    stream_text(run, verdict.draft.text)
+    outcome = await settle(run, material, context, verdict, strict=check_settings(run.settings).strict)
+    told = (*outcome.draft.insufficiencies, *reading.unresolved)
+    return replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
 
 
 def _material(policy: Iterative, passages: Sequence[Any]) -> Material:

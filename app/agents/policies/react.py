@@ -35,6 +35,7 @@ from app.agents.steps import (
 from app.agents.tools.registry import open_toolbox
 from app.agents.tools.tool import LONGEST_ANSWER
 from app.answer.cite import marks
+from app.answer.generate import told_conversation
 from app.answer.refusal import is_refusal, refusal
 from app.answer.reply import tidy
 from app.answering.context import Outcome, Run
@@ -135,7 +136,7 @@ class React:
             refusal=refusal(run.plan.text),
             language=run.plan.language or "as it is",
             question=quoted(run.plan.text),
-            before="".join(f"{part}\n\n" for part in (history, self.hint) if part),
+            before="".join(f"{part}\n\n" for part in (told_conversation(run.history), history, self.hint) if part),
             step=str(step),
             steps=str(self.most_steps),
         )
@@ -162,7 +163,11 @@ class React:
             self.hint = prompt_part("react", "failed", failure=failure)
             return True
         found = sum(len(one.passages) for one in results)
-        run.emit(Progress("observing", self._percent(step), f"Found {counted(found, 'passage')}", {"passages": found}))
+        run.emit(
+            Progress(
+                "observing", self._percent(step), f"Found {counted(found, 'passage')}", numbers={"passages": found}
+            )
+        )
         notebook.gather(decision.calls, results)
         if toolbox.repeated >= MOST_REPEATED:
             run.record.degraded.append("react: the agent repeated itself and was stopped")
@@ -170,7 +175,7 @@ class React:
         if step < self.most_steps:
             gathered = len(notebook.gathered)
             said = f"Considering whether this is enough: {counted(gathered, 'passage')}"
-            run.emit(Progress("reflecting", self._percent(step), said, {"passages": gathered}))
+            run.emit(Progress("reflecting", self._percent(step), said, numbers={"passages": gathered}))
             notebook.reflection_concluded = await self._reflect()
         return not notebook.reflection_concluded
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -19,6 +20,7 @@ from app.agents.tools.tool import (
 )
 from app.domain.graph import EntityLink, Neighbourhood, WalkLimits
 from app.domain.passage import Passage
+from app.errors import CairnError
 from app.graph.link import find_entities
 from app.graph.walk import traverse
 from app.settings import GraphSettings
@@ -60,7 +62,7 @@ class StatedRelation:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownEntities:
     """What the graph holds around some entities, and the passages that the question may see of it."""
 
     links: tuple[EntityLink, ...] = ()
@@ -68,17 +70,17 @@ class Known:
     passages: tuple[Passage, ...] = ()
 
 
-async def known(toolbox: Toolbox, text: str, *, seeds: int = SEEDS) -> Known:
+async def known(toolbox: Toolbox, text: str, *, seeds: int = SEEDS) -> KnownEntities:
     """Entities that a text names, what is related to them, and passages that prove it; nothing where none is known."""
     library, settings = toolbox.run.deps.library, toolbox.run.settings.graph
     async with library.database.transaction(library.principal, readonly=True) as connection:
         collection = await collections.by_name(connection, library.principal, toolbox.collection)
         if collection is None:
-            return Known()
+            return KnownEntities()
         found = await find_entities(connection, library.principal, collection.id, text, limit=seeds)
         links = [link for link in found if link.score >= SURE]
         if not links:
-            return Known()
+            return KnownEntities()
         around = await traverse(
             connection, collection.id, {one.entity_id: one.score for one in links}, _limits(settings)
         )
@@ -93,7 +95,7 @@ async def known(toolbox: Toolbox, text: str, *, seeds: int = SEEDS) -> Known:
     seen = [relation.passage_id for relation in relations if relation.passage_id]
     ids = [key for key in dict.fromkeys([*seen[:PASSAGES], *wanted]) if key in scope][:PASSAGES]
     passages = tuple(await library.passages(ids))
-    return Known(tuple(links), relations, passages) if passages else Known()
+    return KnownEntities(tuple(links), relations, passages) if passages else KnownEntities()
 
 
 def _limits(settings: GraphSettings) -> WalkLimits:
@@ -140,31 +142,38 @@ async def lookup_entity(toolbox: Toolbox, asked: Name) -> ToolResult:
 async def compare_entities(toolbox: Toolbox, asked: ComparedNames) -> ToolResult:
     """What the documents say of each, side by side: what the graph proves, and what a search for it finds."""
 
-    async def about(name: str) -> tuple[Known, tuple[Passage, ...]]:
+    async def about(name: str) -> tuple[KnownEntities, tuple[Passage, ...]] | CairnError:
         query = f"{name} {asked.aspect}".strip()
-        searched = await toolbox.run.search(query, 3, purpose="tool", filters=toolbox.filters)
-        return await known(toolbox, name, seeds=1), searched.passages
+        try:
+            searched = await toolbox.run.search(query, 3, purpose="tool", filters=toolbox.filters)
+            return await known(toolbox, name, seeds=1), searched.passages
+        except CairnError as error:
+            return error
 
-    # one after the other: the pool of connections is small
-    sides = [await about(name) for name in asked.entities]
-    told, passages = [], list[Passage]()
-    for name, (graphed, searched) in zip(asked.entities, sides, strict=True):
+    sides = await asyncio.gather(*map(about, asked.entities))
+    told, passages, data = [], list[Passage](), dict[str, list[str]]()
+    for name, side in zip(asked.entities, sides, strict=True):
+        if isinstance(side, CairnError):  # the others can be told of all the same
+            toolbox.run.record.degraded.append(f"compare_entities: {name}: {side.code}: {side.detail}")
+            told.append(f"{quoted(name, 80)} could not be looked up this time.")
+            continue
+        graphed, searched = side
+        data[name] = [passage.content for passage in searched]
         both = _unique([*searched, *graphed.passages[:2]])
         passages += both
         relations = "".join(f"\n- {relation.line}" for relation in graphed.relations[:4])
         body = numbered(toolbox, both, 500) or f"The documents contain no passage about {quoted(name)}."
         told.append(f"{quoted(name, 80)}:{relations}\n{body}")
-    data = {name: [p.content for p in searched] for name, (_, searched) in zip(asked.entities, sides, strict=True)}
     return ToolResult("\n\n".join(told), data=data if passages else {}, passages=_unique(passages))
 
 
-def _told(toolbox: Toolbox, found: Known) -> str:
+def _told(toolbox: Toolbox, found: KnownEntities) -> str:
     lines = [f"{quoted(one.name, 80)}: {one.kind}, in {one.passage_count} passages" for one in found.links]
     lines += [f"- {relation.line}" for relation in found.relations]
     return "\n".join([*lines, numbered(toolbox, found.passages, 400)])
 
 
-def _data(found: Known) -> list[dict[str, str]]:
+def _data(found: KnownEntities) -> list[dict[str, str]]:
     return [{"name": one.name, "kind": one.kind} for one in found.links]
 
 

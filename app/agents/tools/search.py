@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from app.agents.tools.show import numbered, quoted
+from app.agents.tools.show import numbered, quoted, related
 from app.agents.tools.tool import (
     Arguments,
     Count,
@@ -13,6 +13,7 @@ from app.agents.tools.tool import (
     Toolbox,
     ToolResult,
 )
+from app.answer.context import numbers_of
 from app.answering.gather import best_confidence
 from app.answering.naming import topic
 from app.domain.passage import Passage
@@ -43,7 +44,7 @@ async def retrieve_vector(toolbox: Toolbox, asked: SearchArguments) -> ToolResul
     sure = best_confidence(found)
     weak = "; they are only weakly related to it" if sure < WEAK else ""
     head = f"{len(found.passages)} passages for {quoted(asked.query)} (confidence {sure:.2f}{weak}):"
-    lines = numbered(toolbox, found.passages)
+    lines = numbered(toolbox, found.passages) + related(toolbox.run, found.graph, numbers_of(toolbox.passages))
     return ToolResult(f"{head}\n{lines}", data=[passage.content for passage in found.passages], passages=found.passages)
 
 

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.agents.tools.tool import Toolbox
+from app.answer.context import Numbers, graph_section
+from app.answering.context import Run
+from app.domain.graph import GraphContext
 from app.domain.passage import Passage
 from app.language.fence import quoted as as_data
 
 EXCERPT: Final = 700
 """Characters of a passage that an observation quotes."""
+
+GRAPH_TOKENS: Final = 300
+"""Of an observation that what the graph says of its passages may take."""
 
 
 def quoted(text: str, most: int = EXCERPT) -> str:
@@ -36,3 +42,9 @@ def numbered(toolbox: Toolbox, passages: Sequence[Passage], most: int = EXCERPT)
         lines.append(f"[{toolbox.number(passage)}] {quoted(passage.title or passage.external_id, 120)}{page}: "
                      f"{quoted(excerpt(passage, most), most)}")  # fmt: skip
     return "\n".join(lines)
+
+
+def related(run: Run, graph: GraphContext | None, numbers: Numbers) -> str:
+    """What the graph says of passages that have numbers, on lines of its own; "" where that is nothing."""
+    section = graph_section(graph, numbers, run.deps.embedder.tokens.count, GRAPH_TOKENS, quoted)
+    return f"\n{section}" if section else ""

@@ -121,6 +121,7 @@ TOOLS = (
         "put together what was found so far, for a comparison or a longer answer",
         Focus,
         synthesize,
+        rereads=True,
     ),
     Tool("verify_claim", "text", "whether the documents support a statement", Claim, verify_claim),
 )

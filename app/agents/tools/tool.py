@@ -87,13 +87,15 @@ made of what was found; end ends the run."""
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`description` is a line of the prompt. `run` may raise CairnError; `use` makes a failed result of it."""
+    """`description` is a line of the prompt. `run` may raise CairnError; `use` makes a failed result of it. `rereads`: it works
+    on all passages found so far, so that the same call may bring something else after more were found."""
 
     name: str
     kind: Kind
     description: str
     arguments: type[Arguments]
     run: Callable[[Toolbox, Any], Awaitable[ToolResult]]
+    rereads: bool = False
 
     @property
     def line(self) -> str:

@@ -39,7 +39,7 @@ async def use(toolbox: Toolbox, name: str, arguments: Mapping[str, Any]) -> Tool
     if isinstance(checked, str):
         return _noted(toolbox, tool.name, {}, ToolResult(checked, False), began, reason="wrong arguments")
     given = checked.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    so_far = len(toolbox.passages) if tool.kind == "text" else 0  # what is made of these changes with them
+    so_far = len(toolbox.passages) if tool.rereads else 0
     key = f"{tool.name} {so_far} {json.dumps(given, sort_keys=True, ensure_ascii=False).casefold()}"
     if (before := toolbox.done.get(key)) and tool.kind != "end":
         toolbox.repeated += 1

@@ -19,7 +19,7 @@ from app.answer.ground.evidence import SentenceEvidence, Sources, gather_evidenc
 from app.answer.ground.score import combined, fast_score, foreign_logits, languages_differ, logit, probability
 from app.answer.ground.verdict import Verdict, ask_model
 from app.answer.refusal import is_refusal
-from app.domain.answer import Grounding, SentenceSupport
+from app.domain.answer import Grounding, ProblemKind, SentenceSupport
 from app.domain.passage import Passage
 from app.errors import ProviderError
 from app.language.identify import certain_language
@@ -38,7 +38,8 @@ invented number has at most."""
 BELOW: Final = 0.01
 """By how much the score of an answer that is not grounded stays below the threshold."""
 NO_CLAIM: Final = "the answer makes no claim that can be checked"
-UNSTATED: Final = "not supported by the sources"
+NO_SOURCES: Final = "There are no sources."
+UNSTATED: Final[tuple[tuple[ProblemKind, str]]] = (("unstated", "not supported by the sources"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,11 @@ async def ground(
     """
     texts = [passage.content for passage in sources]
     if not any(text.strip() for text in texts):
-        return Grounding(False, 0.0, "fast", 0.0, ("There are no sources.",))
+        unheld = tuple(
+            SentenceSupport(*span, 0.0, False, issues=(NO_SOURCES,), kinds=("unstated",))
+            for span in split_sentences(without_marks(answer))
+        )
+        return Grounding(False, 0.0, "fast", 0.0, (NO_SOURCES,), unheld)
     checked, evident = await _check(answer, sources, texts, embedder)
     if not checked.claims:
         return Grounding(None, None, None, degraded=(NO_CLAIM,))
@@ -237,8 +242,8 @@ def _without_echo(sentence: str, evidence: SentenceEvidence, ordered: SentenceEv
 def _judged(checked: _Checked, answer: str, decided: _Decision) -> tuple[SentenceSupport, ...]:
     problems = [_problems(claim.evidence, foreign=checked.foreign) for claim in checked.claims]
     for reason in decided.reasons if not decided.grounded else ():
-        if (at := _meant(reason, checked.claims, answer)) is not None and reason not in problems[at]:
-            problems[at] = (*problems[at], reason)
+        if (at := _meant(reason, checked.claims, answer)) is not None:
+            problems[at] = (*problems[at], ("reason", reason))
     supported = [
         decided.grounded or (probability(claim.logit) >= SUPPORTED and not found)
         for claim, found in zip(checked.claims, problems, strict=True)
@@ -251,8 +256,9 @@ def _judged(checked: _Checked, answer: str, decided: _Decision) -> tuple[Sentenc
             score=_on_side(probability(claim.logit), fine, SUPPORTED),
             supported=fine,
             sources=claim.evidence.supporters,
-            issues=() if fine else found or (UNSTATED,),
+            issues=() if fine else tuple(issue for _, issue in found or UNSTATED),
             computed=claim.evidence.computed,
+            kinds=() if fine else tuple(kind for kind, _ in found or UNSTATED),
         )
         for claim, fine, found in zip(checked.claims, supported, problems, strict=True)
     )
@@ -293,10 +299,13 @@ def _issues(
     return tuple(dict.fromkeys(found))[:MOST_ISSUES]
 
 
-def _problems(evidence: SentenceEvidence, *, foreign: bool) -> tuple[str, ...]:
-    problems = [f"the number {number} is in no source" for number in evidence.numbers]
-    problems += [f"{name} is in no source" for name in evidence.names if not foreign]
-    problems += [f"{command} is in no source" for command in evidence.commands]
-    problems += [evidence.turned] if evidence.turned else []
-    problems += ["it repeats what a source orders a model to say"] if evidence.echo else []
+_Problem = tuple[ProblemKind, str]
+
+
+def _problems(evidence: SentenceEvidence, *, foreign: bool) -> tuple[_Problem, ...]:
+    problems: list[_Problem] = [("number", f"the number {number} is in no source") for number in evidence.numbers]
+    problems += [("name", f"{name} is in no source") for name in evidence.names if not foreign]
+    problems += [("command", f"{command} is in no source") for command in evidence.commands]
+    problems += [("turned", evidence.turned)] if evidence.turned else []
+    problems += [("echo", "it repeats what a source orders a model to say")] if evidence.echo else []
     return tuple(problems)

@@ -8,25 +8,24 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
-from app.language.lexicon import every, languages
-from app.language.numbers import Quantity, agrees, quantities
+from app.answer.ground.binding import SourceText, crossed, other_fact, other_value, substituted, swapped
+from app.answer.ground.facts import Facts, Readings, check_facts, read_facts
+from app.answer.ground.places import Cell, cells_of, places_of, stem, subject_stems
+from app.answer.ground.turned import SPEAKER, turned
+from app.language.dates import is_month
+from app.language.lexicon import every
+from app.language.names import COMMON_OPENERS
+from app.language.numbers import Quantity, scale_in
 from app.language.sentences import split_sentences
 from app.language.tables import describe_row, tables_in
-from app.language.text import folded_words
+from app.language.text import fold
 from app.language.tokens import all_terms, is_stop_word, likeness
 
-_NEGATIONS: Final = every(lambda one: one.claims.negations)
-_NO_NEGATION: Final = frozenset(pair for one in languages() for pair in one.claims.no_negation)
-_SPEAKER: Final = every(lambda one: one.claims.speaker)
 _INTERJECTIONS: Final = every(lambda one: one.claims.interjections)
-_OPPOSITES: Final = tuple(
-    tuple(folded_words(side) for side in pair.split("|")) for one in languages() for pair in one.claims.opposites
-)
 _COMMANDS: Final = (
     "pg_reindex", "reindex", "vacuum", "kubectl", "helm", "docker compose", "systemctl", "drop table", "truncate",
     "alter table",
@@ -35,15 +34,6 @@ _COMMANDS: Final = (
 
 WINDOW: Final = 1
 """Neighbours on each side that a sentence is read with: its subject often stands before it."""
-STEM: Final = 6
-"""Letters kept. Cutting words is about as good as stemming them in these four languages (McNamee and Mayfield 2004)."""
-_SUFFIX = re.compile(r"(?<=...)(?:ing|edly|ied|ed|ies|es|en|er|ers|em|ly|os|as|s|e|y)$")
-
-
-@lru_cache(maxsize=50_000)
-def stem(word: str) -> str:
-    """A folded word without its ending; numbers as they are."""
-    return word if word[0].isdigit() else _SUFFIX.sub("", word)[:STEM]
 
 
 def stems(words: Iterable[str]) -> frozenset[str]:
@@ -52,23 +42,35 @@ def stems(words: Iterable[str]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class SourceSentence:
-    """`source` is the number of its source, from 1. `near`: stems of it and its neighbours."""
+    """`source` is the number of its source, from 1. `near`: stems of it and its neighbours. `before`: the sentence before it;
+    `around`: stems of its titles; `cells`: those of a table's row."""
 
     source: int
     text: str
     words: tuple[str, ...]
     stems: frozenset[str]
     near: frozenset[str]
+    before: str = ""
+    around: frozenset[str] = frozenset()
+    cells: tuple[Cell, ...] = ()
+
+    @property
+    def place(self) -> SourceText:
+        return SourceText(self.text, self.before, self.around, self.cells)
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """`frequencies`: in how many sentences a stem occurs. `words`: all words, folded."""
+    """`frequencies`: in how many sentences a stem occurs. `words`: all words, folded; `common`: those that are written without a
+    capital somewhere. `rows`: those of tables."""
 
     sentences: tuple[SourceSentence, ...]
     frequencies: dict[str, int]
     words: frozenset[str]
     quantities: frozenset[Quantity]
+    dates: tuple[Readings, ...]
+    common: frozenset[str]
+    rows: tuple[SourceText, ...]
 
     def rarity(self, wanted: str) -> float:
         """Inverse document frequency of a stem as in BM25, with sentences as documents."""
@@ -81,26 +83,46 @@ def read_sources(texts: Sequence[str], titles: Sequence[str] = ()) -> Sources:
     sentences: list[SourceSentence] = []
     for number, text in enumerate(texts, start=1):
         pieces = _sentences_and_rows(text)
-        said = [tuple(all_terms(piece)) for piece in pieces]
+        said = [tuple(all_terms(piece)) for piece, _ in pieces]
         kept = [stems(words) for words in said]
-        for i, (piece, words) in enumerate(zip(pieces, said, strict=True)):
+        around = subject_stems(titles[number - 1]) if titles else frozenset()
+        for i, ((piece, cells), words) in enumerate(zip(pieces, said, strict=True)):
             near = frozenset().union(*kept[max(0, i - WINDOW) : i + WINDOW + 1])
-            sentences.append(SourceSentence(number, piece, words, kept[i], near))
-    around = frozenset(word for title in titles for word in all_terms(title))
+            before = pieces[i - 1][0] if i else ""
+            sentences.append(SourceSentence(number, piece, words, kept[i], near, before, around, cells))
+    named = frozenset(word for title in titles for word in all_terms(title))
     frequencies = Counter(one for sentence in sentences for one in sentence.stems)
-    for one in stems(around):
+    for one in stems(named):
         frequencies.setdefault(one, 1)
-    vocabulary = frozenset(word for sentence in sentences for word in sentence.words) | around
-    told = frozenset(q for text in (*texts, *titles) for q in quantities(text))
-    return Sources(tuple(sentences), dict(frequencies), vocabulary, told)
+    vocabulary = frozenset(word for sentence in sentences for word in sentence.words) | named
+    facts = [read_facts(text) for text in (*texts, *titles)]
+    rows = tuple(sentence.place for sentence in sentences if sentence.cells)
+    of_cells = frozenset(q for row in rows for place in places_of(row.text, row.cells) for q in place.quantities)
+    return Sources(
+        tuple(sentences),
+        dict(frequencies),
+        vocabulary,
+        frozenset(q for one in facts for q in one.told) | of_cells,
+        tuple(readings for one in facts for readings in one.dates),
+        frozenset(fold(word) for text in texts for word in _LOWER.findall(text)),
+        rows,
+    )
 
 
-def _sentences_and_rows(text: str) -> list[str]:
-    """Sentences, and rows of tables with the headers of their values."""
+_LOWER = re.compile(r"(?<![^\W\d_])[^\W\d_A-Z]\w+")
+
+
+def _sentences_and_rows(text: str) -> list[tuple[str, tuple[Cell, ...]]]:
+    """Sentences, and rows of tables with the headers of their values and as cells."""
     tables = tables_in(text)
-    rows = {(row.start, row.end): describe_row(table, row) for table in tables for row in table.rows}
-    corners = [table.header[0] for table in tables if table.header and table.header[0]]
-    return [rows.get(span) or text[slice(*span)] for span in split_sentences(text)] + corners
+    scale = scale_in(text) if tables else 1
+    rows = {
+        (row.start, row.end): (describe_row(table, row), cells_of(table, row, scale))
+        for table in tables
+        for row in table.rows
+    }
+    corners = [(table.header[0], ()) for table in tables if table.header and table.header[0]]
+    return [rows.get(span) or (text[slice(*span)], ()) for span in split_sentences(text)] + corners
 
 
 def content_words(words: Iterable[str]) -> list[str]:
@@ -111,7 +133,7 @@ def content_words(words: Iterable[str]) -> list[str]:
 # --- a sentence of the answer ----------------------------------------------------------------------------------------
 
 READ: Final = 12
-"""Source sentences that a sentence is compared with closely: those that share the most of its rare words."""
+"""SourceText sentences that a sentence is compared with closely: those that share the most of its rare words."""
 PAIRED: Final = 8
 """Of which pairs are tried: a sentence may draw on two places."""
 
@@ -125,7 +147,7 @@ class SentenceEvidence:
     counted. `speaker`: words about speaker or listener that the sources do not have. `numbers`, `names`: what of these
     stands nowhere in the sources, as spelled. `turned`: what the best sentence says the other way round, or "".
     `commands`: operations on machines that no source speaks of. `computed`: numbers that stand nowhere and follow from two
-    that do. `echo`: it says what a source orders a model to say.
+    that do. `strange`: a word with a capital stands nowhere, a name or not. `echo`: it says what a source orders a model to say.
     `words`: content words, counted. `best`: the sentences that were read closely, best first.
     """
 
@@ -140,6 +162,7 @@ class SentenceEvidence:
     turned: str
     commands: tuple[str, ...]
     best: tuple[SourceSentence, ...]
+    strange: bool = False
     computed: tuple[str, ...] = ()
     echo: bool = False
 
@@ -156,7 +179,12 @@ def gather_evidence(sentence: str, sources: Sources, *, capitals: bool = True) -
     wanted, every = stems(content), stems(said)
     rarity = {one: sources.rarity(one) for one in sorted(wanted)}
     best = _closest(wanted, every, rarity, sources.sentences)
-    about = [word for word in said if word in _SPEAKER and word not in sources.words]
+    about = [word for word in said if word in SPEAKER and word not in sources.words]
+    nearest = [one.place for one in best]
+    unknown = _unknown_capitals(sentence, sources) if capitals else []
+    facts = check_facts(
+        sentence, read_facts(sentence), sources.quantities, sources.dates, [_facts_of(one) for one in nearest[:PAIRED]]
+    )
     return SentenceEvidence(
         words=len(content),
         near=max((_share(every, s.near) for s in best), default=0.0),
@@ -164,13 +192,33 @@ def gather_evidence(sentence: str, sources: Sources, *, capitals: bool = True) -
         exact=max((_share(every, s.stems) for s in best), default=0.0),
         missing=tuple(word for word in content if stem(word) not in sources.frequencies),
         speaker=len(about) / len(said) if said else 0.0,
-        numbers=tuple(_missing_numbers(sentence, sources)),
-        names=tuple(_missing_names(sentence, sources)) if capitals else (),
-        turned=_turned(sentence, said, best) or _other_numbers(sentence, said, best),
+        numbers=facts.missing,
+        names=tuple(one[0] for one in unknown if _is_name(one, sources, best)),
+        turned=turned(sentence, said, [one.words for one in best])
+        or _tied_otherwise(sentence, nearest, sources, capitals=capitals),
         commands=tuple(
             c for c in _COMMANDS if _spoken(c, said) and not any(_spoken(c, s.words) for s in sources.sentences)
         ),
         best=tuple(best),
+        strange=any(one.start() or not one.string[one.end() :].startswith(",") for one in unknown),
+        computed=facts.computed,
+    )
+
+
+def _facts_of(source: SourceText) -> Facts:
+    places = places_of(source.text, source.cells)
+    return Facts(
+        tuple(q for place in places for q in place.quantities), tuple(d for place in places for d in place.dates)
+    )
+
+
+def _tied_otherwise(sentence: str, nearest: Sequence[SourceText], sources: Sources, *, capitals: bool) -> str:
+    return (
+        other_fact(sentence, nearest, sources.rarity)
+        or other_value(sentence, sources.rows)
+        or swapped(sentence, nearest)
+        or crossed(sentence, nearest)
+        or (substituted(sentence, nearest, sources.rarity) if capitals else "")
     )
 
 
@@ -210,131 +258,51 @@ def _pair(rarity: dict[str, float], best: Sequence[SourceSentence]) -> float:
     )
 
 
-def _missing_numbers(sentence: str, sources: Sources) -> Iterator[str]:
-    for quantity in quantities(sentence):
-        if not agrees(quantity, sources.quantities):
-            yield f"{quantity.value} {quantity.unit}".strip()
-
-
 NAME_LIKENESS: Final = 0.7
 """See terms.likeness: inflected, or one begins the other."""
+_ASSERTS: Final = every(lambda one: one.graph.asserts)
 _NAME = re.compile(r"[^\W_][\w'’-]*")
 
 
-def _missing_names(sentence: str, sources: Sources) -> Iterator[str]:
-    """Capitalised words that no source has; none in a sentence that is all capitals. The first word is taken for a name
-    unless a comma follows ("Additionally, ...")."""
+def _unknown_capitals(sentence: str, sources: Sources) -> list[re.Match[str]]:
+    """Words with a capital that no source has; none in a sentence that is all capitals."""
     if sentence.isupper():
-        return
-    for i, found in enumerate(_NAME.finditer(sentence)):
-        raw = found[0]
-        follows = sentence[found.end() : found.end() + 1]
-        if any(c.isupper() for c in raw) and (i or (follows != "," and raw.isalpha())):
-            parts = [
-                word
-                for word in content_words(all_terms(raw))
-                if word.isalpha() and len(word) > 1 and word not in _INTERJECTIONS
-            ]
-            if any(not _known_name(word, sources) for word in parts):
-                yield raw
+        return []
+    return [
+        found
+        for found in _NAME.finditer(sentence)
+        if any(map(str.isupper, found[0])) and _is_unknown(found[0], sources)
+    ]
+
+
+def _is_unknown(raw: str, sources: Sources) -> bool:
+    parts = (word for word in content_words(all_terms(raw)) if word.isalpha() and len(word) > 1)
+    return any(word not in _INTERJECTIONS and not is_month(raw) and not _known_name(word, sources) for word in parts)
+
+
+def _is_name(found: re.Match[str], sources: Sources, best: Sequence[SourceSentence]) -> bool:
+    """Inside a sentence a word with a capital is one. The first is where another one follows, or where what is said of it is said
+    of somebody in the source ("Bob manages ..." where Alice does); "Workers get ..." is none."""
+    sentence = found.string
+    if any(map(str.isalnum, sentence[: found.start()])):
+        return True
+    word, after = fold(found[0]), _NAME.match(sentence, found.end() + 1)
+    if not after or sentence[found.end()] != " " or word in COMMON_OPENERS or not found[0].isalpha():
+        return False
+    if after[0][0].isupper():
+        return True
+    follows = fold(after[0])
+    if word in sources.common or (word.endswith(("s", "ing")) and follows not in _ASSERTS):
+        return False
+    return any(follows in one.words and _begins_with_name(one, sources) for one in best[:2])
+
+
+def _begins_with_name(one: SourceSentence, sources: Sources) -> bool:
+    return bool(one.words) and not is_stop_word(one.words[0]) and one.words[0] not in sources.common
 
 
 def _known_name(word: str, sources: Sources) -> bool:
     """Also in another form: "Asian" where the sources say "Asia"."""
-    return stem(word) in sources.frequencies or any(likeness(word, other) >= NAME_LIKENESS for other in sources.words)
-
-
-# --- said the other way round ---------------------------------------------------------------------------------------
-
-ALIKE: Final = 0.75
-"""Share of a sentence's content words that a place in a source must have, for a difference to turn the meaning."""
-LOOSE: Final = 1.5
-"""A place is so many times as long as the sentence: a "not" elsewhere in a long source sentence turns nothing."""
-_ASIDE: Final = re.compile(r"^\W*(?:no|non|nein)\b[\s,.!]|\bnot (?:sure|really|certain)\b|\bno idea\b", re.IGNORECASE)
-
-
-def _turned(sentence: str, said: Sequence[str], best: Sequence[SourceSentence]) -> str:
-    """A negation on one side only, or a word whose opposite the source has in its place; "" where a source sentence that
-    is as much like it says the same way."""
-    content = stems(content_words(word for word in said if word not in _NEGATIONS))
-    if len(content) < 2 or _ASIDE.search(sentence) or any(word in _SPEAKER for word in said):
-        return ""
-    found = []
-    for source in best[:READ]:
-        share, place = _place(content, source.words, round(LOOSE * len(said)) + 3)
-        if share >= ALIKE:
-            found.append(_difference(said, place))
-    return found[0] if found and all(found) else ""
-
-
-def _other_numbers(sentence: str, said: Sequence[str], best: Sequence[SourceSentence]) -> str:
-    """A number that every place that is much like the sentence has otherwise, in the same unit: "30 days" where the source
-    says "25 days", however often 30 stands elsewhere."""
-    ours = frozenset(quantities(sentence))
-    content = stems(word for word in content_words(said) if not word[0].isdigit())
-    if not ours or len(content) < 2:
-        return ""
-    like = [s for s in best if len(content & s.stems) / len(content) >= ALIKE]
-    told = frozenset(q for s in like for q in quantities(s.text))
-    here = {q.value for q in told}
-    for one in sorted(ours, key=lambda q: q.value):
-        others = sorted(q.value for q in told if _kind(q) == _kind(one) and q not in ours)
-        if _kind(one) and one.value not in here and others:
-            return f"{one.value} {one.unit} where the source says {others[0]} {one.unit}".replace("  ", " ").strip()
-    return ""
-
-
-def _kind(quantity: Quantity) -> str:
-    """What can be compared: the unit, or that it looks like a year; "" where neither is known."""
-    return quantity.unit or ("year" if re.fullmatch(r"1\d{3}|20\d{2}", quantity.value) else "")
-
-
-def _place(content: frozenset[str], words: Sequence[str], length: int) -> tuple[float, Sequence[str]]:
-    """The stretch of a source sentence that holds the most content words, with their share, shortened to them."""
-    at = [i for i, word in enumerate(words) if stem(word) in content]
-    best: tuple[int, Sequence[str]] = (0, ())
-    for first in at:
-        inside = [i for i in at if first <= i < first + length]
-        held = len({stem(words[i]) for i in inside})
-        if held > best[0]:
-            best = (held, words[max(0, first - 2) : inside[-1] + 2])
-    return best[0] / len(content), best[1]
-
-
-def _difference(said: Sequence[str], told: Sequence[str]) -> str:
-    """What is the other way round; a negation together with an opposite ("not allowed", "forbidden") is not."""
-    ours, theirs = frozenset(said), frozenset(told)
-    turns = []
-    for one, other in _OPPOSITES:
-        for here, there in ((one, other), (other, one)):
-            mine, its = (ours & here) - theirs, (theirs & there) - ours
-            if mine and its and not (ours & there) and not (theirs & here):
-                turns.append(f"“{min(mine)}” where the source says “{min(its)}”")
-    turns += [f"“{one}” where the source says “{other}”" for one, other in _prefixed(ours - theirs, theirs - ours)]
-    if _negated(said) != _negated(told):
-        turns.append("negated, where the source is not" if _negated(said) else "not negated, where the source is")
-    return turns[0] if len(turns) % 2 else ""
-
-
-_PREFIXES: Final = ("un", "non", "dis", "in", "im", "ir")
-SHORTEST_ROOT: Final = 4
-"""Letters of what a prefix turns round ("paid", "unpaid")."""
-
-
-def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Words of which one is the other with a negative prefix."""
-    for here, there, swapped in ((ours, theirs, False), (theirs, ours, True)):
-        for word in sorted(here):
-            for prefix in _PREFIXES:
-                root = word.removeprefix(prefix)
-                if root != word and len(root) >= SHORTEST_ROOT and root in there:
-                    yield (root, word) if swapped else (word, root)
-
-
-def _negated(words: Sequence[str]) -> bool:
-    """A "no" or "not" that is one: "not only", "no longer than", "No. 5" are none, "n't" comes as the word "t"."""
-    return any(
-        (word in _NEGATIONS or (word == "t" and i and words[i - 1].endswith("n")))
-        and (word, words[i + 1] if i + 1 < len(words) else "") not in _NO_NEGATION
-        for i, word in enumerate(words)
+    return stem(word) in sources.frequencies or any(
+        word[0] == other[0] and likeness(word, other) >= NAME_LIKENESS for other in sources.words
     )

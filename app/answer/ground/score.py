@@ -83,14 +83,14 @@ STRANGE: Final = math.log(0.4 / 0.6)
 
 def features(evidence: SentenceEvidence) -> tuple[float, ...]:
     """Words in the best place, content words in the best two, content words that are nowhere (log of 1 + their number);
-    whether speaker or listener, a number, a name come in that no source has."""
+    whether speaker or listener, a number, a word with a capital come in that no source has."""
     return (
         evidence.near,
         evidence.pair,
         math.log1p(len(evidence.missing)),
         float(evidence.speaker > 0),
         float(bool(evidence.numbers)),
-        float(bool(evidence.names)),
+        float(evidence.strange),
     )
 
 

@@ -127,6 +127,13 @@ documents = Table(
         nullable=True,
     ),
     col("origin", Text, "Path of the file it was read from; null where it was handed over otherwise.", nullable=True),
+    col(
+        "enrichment",
+        JSONB,
+        "Who wrote the contexts that its chunks are embedded with, for how many of them, and why not for the others; null: "
+        "embedded without.",
+        nullable=True,
+    ),
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "collection_id", "external_id"),
     ForeignKeyConstraint(
@@ -223,6 +230,24 @@ chunks = Table(
     Index(None, "tenant_id", "passage_id"),
     Index(None, "tenant_id", "document_id"),
     comment="Small pieces of passages: what vectors rank.",
+)
+
+
+chunk_contexts = Table(
+    "chunk_contexts",
+    metadata,
+    tenant_id(),
+    col("collection_id", UUID, "The collection."),
+    col("document_id", UUID, "The document; what a model wrote of it goes with it."),
+    col("content_hash", LargeBinary, "rag.context_key of all that the model read."),
+    col("writer", Text, "Model, checks and prompt."),
+    col("context", Text, "The sentence; empty where none passed the checks."),
+    col("reason", Text, "Why there is none; null where there is one.", nullable=True),
+    moment("created_at", "When.", server_default=NOW),
+    PrimaryKeyConstraint("tenant_id", "document_id", "content_hash", "writer"),
+    document_key(),
+    Index("chunk_contexts_reuse_idx", "tenant_id", "content_hash", "writer"),
+    comment="A sentence of context for each chunk by a model, kept so that none is paid for twice.",
 )
 
 

@@ -328,8 +328,9 @@ extraction_usage = Table(
     count("calls", "Calls that were answered."),
     count("input_tokens", "Tokens that it read, as reported or estimated.", BigInteger),
     count("output_tokens", "Tokens that it wrote, likewise.", BigInteger),
+    col("purpose", Text, "Kind of the job: each has caps of its own.", server_default=text("'graph_model'")),
     PrimaryKeyConstraint("tenant_id", "day", "job_id", "model"),
-    comment="What extraction with models has cost, for the caps of graph.model.",
+    comment="What jobs have cost that ask chat models, for the caps of graph.model and enrichment.",
 )
 
 

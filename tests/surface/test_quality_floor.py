@@ -1,0 +1,72 @@
+"""The gate: retrieval and quotations on small fixed samples of public sets do not fall below what was recorded.
+
+Skipped where the sets are not at hand (CAIRN_SHARED). A change that means to lower a figure writes the new one and its date into
+floors.json; the margin is above what rounding and other processors move (docs/adr/0055).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+from test_eval_cli import Cairn, cairn
+
+__all__ = ["cairn"]
+
+FLOORS: Final = Path(__file__).with_name("floors.json")
+QUERIES, OTHERS = 30, 60
+"""Of each set: questions in their order, what answers them, and so many other documents."""
+SETS: Final[Mapping[str, tuple[str, ...]]] = {
+    "retrieval": ("cranfield", "spf_fr"),
+    "agents": ("xquad_en", "xquad_es"),
+}
+
+
+def cut(source: Path, folder: Path) -> Path:
+    """The same set, small: its first questions, the documents judged for them, and the first others."""
+    lines = (source / "qrels.tsv").read_text(encoding="utf-8").splitlines()
+    judged: dict[str, list[str]] = {}
+    for line in lines[1:]:
+        judged.setdefault(line.split("\t")[0], []).append(line)
+    asked = [
+        line for line in (source / "queries.jsonl").read_text(encoding="utf-8").splitlines()
+        if str(json.loads(line)["_id"]) in judged
+    ][:QUERIES]  # fmt: skip
+    ids = {str(json.loads(line)["_id"]) for line in asked}
+    kept = [line for query in judged if query in ids for line in judged[query]]
+    wanted, others, corpus = {line.split("\t")[1] for line in kept}, 0, []
+    for line in (source / "corpus.jsonl").read_text(encoding="utf-8").splitlines():
+        needed = str(json.loads(line)["_id"]) in wanted
+        if needed or others < OTHERS:
+            corpus.append(line)
+            others += not needed
+    folder.mkdir()
+    for name, rows in (("corpus.jsonl", corpus), ("queries.jsonl", asked), ("qrels.tsv", [lines[0], *kept])):
+        (folder / name).write_text("\n".join(rows) + "\n", encoding="utf-8")
+    if (source / "answers.jsonl").is_file():
+        rows = (source / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+        known = [line for line in rows if str(json.loads(line)["_id"]) in ids]
+        (folder / "answers.jsonl").write_text("\n".join(known) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("command", SETS)
+def test_figures_do_not_fall(command: str, cairn: Cairn, shared_data: Path, tmp_path: Path) -> None:
+    missing = [name for name in SETS[command] if not (shared_data / name / "corpus.jsonl").is_file()]
+    if missing:
+        pytest.skip(f"not at hand: {', '.join(missing)}")
+    folders = [cut(shared_data / name, tmp_path / name) for name in SETS[command]]
+    strategy = ("--strategy", "fast") if command == "agents" else ()
+    done = cairn(command, *folders, *strategy, "--floor", FLOORS, "--json", "measured.json")
+    runs = json.loads((tmp_path / "measured.json").read_text())["runs"]
+    figures = {
+        f"{run['data_set']}/{run['parameters']['mode']}": {
+            name: round(run["metrics"][name]["mean"], 4) for name in names
+        }
+        for run in runs
+        for names in [json.loads(FLOORS.read_text())["figures"][f"{run['data_set']}/{run['parameters']['mode']}"]]
+    }
+    assert done.code == 0, f"{done.err}\nmeasured: {json.dumps(figures, indent=2)}"
