@@ -61,7 +61,8 @@ from app.store.traces import TraceWriter
 
 @dataclass(frozen=True)
 class Services:
-    """Everything an edge needs. Take `settings.current` once per request."""
+    """Everything an edge needs. Take `settings.current` once per request. `started_with`: the settings that were in force at the
+    start, by which embedding models and the queue of traces were made (app/service/restart.py)."""
 
     environment: Environment
     settings: SettingsStore
@@ -74,6 +75,7 @@ class Services:
     exemplars: Exemplars
     circuits: Circuits
     runs: Runs
+    started_with: Settings
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
@@ -170,16 +172,17 @@ async def open_services(
     async with AsyncExitStack() as stack:
         owner_dsn = environment.database_url or await _embedded(environment, stack)
         await migrate(owner_dsn)
+        started_with = settings.current
         circuits = Circuits(lambda: _limits(settings.current))
-        embedders = ConfiguredEmbedders(environment, circuits, settings.current.providers)
+        embedders = ConfiguredEmbedders(environment, circuits, started_with.providers)
         stack.push_async_callback(embedders.close)
-        name = embedding_model_name(settings.current)
+        name = embedding_model_name(started_with)
         embedder = embedders.get(name)
         await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
         database = await Database.open(environment.app_database_url or owner_dsn, max_size=pool_size)
         stack.push_async_callback(database.close)
         principal, model = await _identify(database, environment.tenant, name)
-        traces = TraceWriter(database, settings.current.trace.queue_size)
+        traces = TraceWriter(database, started_with.trace.queue_size)
         stack.push_async_callback(traces.close)
         chats = ConfiguredChatModels(environment, circuits)
         stack.push_async_callback(chats.close)
@@ -204,6 +207,7 @@ async def open_services(
             exemplars,
             circuits,
             runs,
+            started_with,
         )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,7 +14,7 @@ from app.api import problems
 from app.api.models import COLLECTION_EXAMPLE, Body, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.domain.document import Collection
-from app.service import documents
+from app.service import documents, models
 
 router = APIRouter(tags=["collections"], route_class=TypedRoute)
 
@@ -25,7 +26,7 @@ _RECALL = {
 }  # fmt: skip
 _EXAMPLE = {
     "name": COLLECTION_EXAMPLE, "document_count": 12, "passage_count": 140, "chunk_count": 610, "epoch": 14,
-    "created_at": "2026-11-21T10:00:00Z",
+    "created_at": "2026-11-21T10:00:00Z", "embedding_model": "all-MiniLM-L6-v2:int8", "embedding_state": "serving",
 }  # fmt: skip
 
 
@@ -46,6 +47,13 @@ class CollectionOut(BaseModel):
     chunk_count: int
     epoch: int = Field(description="Grows with every committed change of content.")
     created_at: datetime
+    embedding_model: str | None = Field(
+        None, description="Which serves it; null before its first document, when that of the settings will."
+    )
+    embedding_state: Literal["empty", "serving", "changing", "reindexing"] = Field(
+        "empty",
+        description="changing: vectors of another model are being made; reindexing: its documents are embedded anew.",
+    )
 
 
 class RecallOut(BaseModel):
@@ -75,8 +83,13 @@ class CollectionPage(BaseModel):
     next_cursor: str | None = Field(description="For the next page; null on the last one.")
 
 
-def _out(collection: Collection) -> CollectionOut:
-    return CollectionOut(**{name: getattr(collection, name) for name in CollectionOut.model_fields})
+def _out(collection: Collection, serving: Mapping[str, models.CollectionEmbedding] | None = None) -> CollectionOut:
+    embedding = (serving or {}).get(collection.name, models.CollectionEmbedding())
+    return CollectionOut(
+        **{name: getattr(collection, name) for name in CollectionOut.model_fields if not name.startswith("embedding_")},
+        embedding_model=embedding.model,
+        embedding_state=embedding.state,
+    )
 
 
 @router.post("/collections", status_code=201, responses=problems.declare(409), summary="Create a collection")
@@ -92,7 +105,8 @@ async def list_collections(services: ServicesDep, cursor: Cursor = None, limit: 
     """In order of name."""
     found = await documents.list_collections(services, after=decode_cursor(cursor), limit=limit + 1)
     more = encode_cursor(found[limit - 1].name) if len(found) > limit else None
-    return CollectionPage(items=[_out(collection) for collection in found[:limit]], next_cursor=more)
+    serving = await models.get_embedding(services)
+    return CollectionPage(items=[_out(collection, serving) for collection in found[:limit]], next_cursor=more)
 
 
 @router.get("/collections/{name}", summary="Look at a collection")
@@ -100,7 +114,8 @@ async def get_collection(name: CollectionName, services: ServicesDep) -> Collect
     found = await documents.get_collection(services, name)
     check = await documents.get_recall(services, found)
     recall = RecallOut(**asdict(check)) if check else None
-    return CollectionDetail(**_out(found).model_dump(), recall=recall)
+    serving = await models.get_embedding(services, found.name)
+    return CollectionDetail(**_out(found, serving).model_dump(), recall=recall)
 
 
 @router.delete("/collections/{name}", status_code=204, summary="Delete a collection")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from app.domain.document import Collection
 from app.domain.job import Job
@@ -22,6 +24,30 @@ class Models:
 
     models: list[EmbeddingModel]
     collections: list[CollectionModel]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionEmbedding:
+    """Which embedding model serves a collection, None before its first document. `changing`: the vectors of another model are
+    being made; `reindexing`: its documents are cut and embedded anew."""
+
+    model: str | None = None
+    state: Literal["empty", "serving", "changing", "reindexing"] = "empty"
+
+
+async def get_embedding(services: Services, collection: str | None = None) -> Mapping[str, CollectionEmbedding]:
+    """By the name of the collection, of one or of all; those that are empty are left out."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        listed = await models.list_models(connection, services.principal, collection)
+        reindexing = await models.list_reindexing(connection, services.principal)
+    changing = {one.collection for one in listed if one.state == "backfilling"}
+    return {
+        one.collection: CollectionEmbedding(
+            one.model,
+            "reindexing" if one.collection in reindexing else "changing" if one.collection in changing else "serving",
+        )
+        for one in listed if one.state == "serving"
+    }  # fmt: skip
 
 
 async def list_models(services: Services, collection: str | None = None) -> Models:

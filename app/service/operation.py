@@ -14,6 +14,7 @@ from app.jobs.outcome import describe
 from app.providers.circuit import Circuit
 from app.service.documents import end_abandoned
 from app.service.jobs import expire_jobs, order_upkeep
+from app.service.restart import restart_warnings
 from app.service.runs import tidy_runs
 from app.store import jobs, upkeep
 from app.wiring import Services
@@ -82,7 +83,9 @@ def describe_service(services: Services) -> ServiceState:
     """Asks nobody."""
     settings, search = services.settings, services.search_deps
     chat, circuits = services.chat_for(settings.current), tuple(services.circuits.all())
-    warnings = [f"settings: {one}" for one in ([settings.problem] if settings.problem else []) + list(settings.notes)]
+    warnings = [f"settings: {settings.problem}; the next start would fail"] if settings.problem else []
+    warnings += [f"settings: {note}" for note in settings.notes]
+    warnings += restart_warnings(services)
     warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
     warnings += [str(broken) for broken in broken_extensions()]
     return ServiceState(

@@ -61,6 +61,11 @@ async def list_models(connection: Any, principal: Principal, collection: str | N
     return [CollectionModel(**row) for row in rows]
 
 
+async def list_reindexing(connection: Any, principal: Principal) -> set[str]:
+    """Names of collections whose documents are cut and embedded anew, or wait for that."""
+    return {row["name"] for row in await connection.fetch(SQL["reindexing"], principal.tenant_id)}
+
+
 async def list_needed(connection: Any, principal: Principal, collection_id: UUID) -> list[EmbeddingModel]:
     """Models that every new chunk needs a vector of, the serving one first; empty while none serves."""
     rows = await connection.fetch(SQL["needed"], principal.tenant_id, collection_id)

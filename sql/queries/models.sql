@@ -29,6 +29,10 @@ LEFT JOIN rag.collection_models w ON w.tenant_id = $1 AND w.collection_id = c.id
 WHERE c.tenant_id = $1 AND ($2::text IS NULL OR c.name = $2)
 ORDER BY c.name, m.name
 
+-- name: reindexing
+SELECT c.name FROM rag.jobs j JOIN rag.collections c ON c.tenant_id = $1 AND c.id = (j.payload ->> 'collection_id')::uuid
+WHERE j.tenant_id = $1 AND j.kind = 'reindex' AND j.status IN ('queued', 'running')
+
 -- name: set_state
 INSERT INTO rag.collection_models (tenant_id, collection_id, model_id, state) VALUES ($1, $2, $3, $4)
 ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE SET state = excluded.state, changed_at = clock_timestamp()
