@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
 from app.answer.ground.check import ground
 from app.answering.context import Run
+from app.answering.outbound import cited_texts
 from app.domain.answer import Draft, Grounding
 from app.domain.passage import Passage
 from app.errors import CairnError
+from app.language.outbound import without_links
 from app.settings import GroundSettings, Settings
 
 SURE_ENOUGH: Final = 0.7
@@ -65,6 +67,9 @@ def facts_as_sources(facts: Sequence[str]) -> tuple[Passage, ...]:
 async def check(run: Run, draft: Draft, sources: Sequence[Passage], confidence: float) -> Checked:
     """Never fails: a check that does not work is reported in the grounding."""
     settings = check_settings(run.settings)
+    draft = replace(
+        draft, text=without_links(draft.text, cited_texts(draft.citations, sources))
+    )  # as it will be let out
     if not settings.enabled or not draft.found:
         return Checked(draft, None)
     simple = run.plan.complexity.level == "SIMPLE" and confidence >= SURE_ENOUGH

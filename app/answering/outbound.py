@@ -7,16 +7,16 @@ tags are shown as text, so that a client loads nothing by showing them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from app.answering.context import Outcome, Record, Report, StepEvent
-from app.domain.answer import Answer
+from app.domain.answer import Answer, Citation
 from app.domain.event import Progress, SourcesFound, Token
 from app.domain.passage import Passage
 from app.language.links import Known, known
-from app.language.outbound import Outbound, filtered, without_links_inside
+from app.language.outbound import INSTEAD, Outbound, filtered, without_links_inside
 
 NO_MODEL: Final = frozenset({"extractive", "fixed", "sql", "graph"})
 """Answerers whose words are ours, or quotations."""
@@ -73,14 +73,20 @@ def texts_of(passages: Iterable[Passage]) -> list[str]:
     return [text for passage in passages for text in (passage.content, passage.title, passage.external_id)]
 
 
+def cited_texts(citations: Sequence[Citation], read: Iterable[Passage]) -> Known:
+    """The sources that are cited, of those that were read."""
+    cited = {citation.passage_id for citation in citations}
+    return known(
+        [*(one.quote for one in citations), *texts_of(passage for passage in read if passage.passage_id in cited)]
+    )
+
+
 def let_out(record: Record, outcome: Outcome, answer: Answer) -> Answer:
     """The answer without addresses that no cited source has; what is told besides it (the route, what is missing, what the
     check found) without those that nothing the run has read has."""
     read = [*(p for item in record.searches for p in item.result.passages), *outcome.sources]
-    cited = {citation.passage_id for citation in answer.citations}
-    quotes = [citation.quote for citation in answer.citations]
-    sources = known([*quotes, *texts_of(p for p in read if p.passage_id in cited)])
-    text, moved = filtered(answer.answer, None if outcome.answerer in NO_MODEL else sources)
+    sources = None if outcome.answerer in NO_MODEL else cited_texts(answer.citations, read)
+    text, moved = filtered(answer.answer, sources)
     told = known([record.question.text, *texts_of(read)])
 
     def plain(value: Any) -> Any:
@@ -95,7 +101,7 @@ def let_out(record: Record, outcome: Outcome, answer: Answer) -> Answer:
         grounding = replace(grounding, sentences=sentences, issues=plain(grounding.issues))
     return replace(
         answer,
-        answer=text,
+        answer=text if text.strip() or not answer.answer.strip() else INSTEAD,
         insufficiencies=plain(answer.insufficiencies),
         degraded=plain(answer.degraded),
         route=plain(answer.route),

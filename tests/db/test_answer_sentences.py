@@ -50,13 +50,13 @@ async def test_what_stays_wrong_is_marked_and_said(services: Services, talking: 
     assert made.grounding is not None
     assert [one.supported for one in made.grounding.sentences] == [True, False]
     trace = await get_trace(services, made.run_id)
-    assert trace.answer["grounding"]["sentences"][1]["problems"] == ["number"]
+    assert trace.answer["grounding"]["sentences"][1]["problems"] == ["number", "turned"]
     rows = await owner.fetch(
         "SELECT sentence, supported, problems, cardinality(passage_ids) AS held FROM analyst.answer_sentences "
         "WHERE run_id = $1 ORDER BY n",
         made.run_id,
     )
-    assert [(row["supported"], row["problems"]) for row in rows] == [(True, []), (False, ["number"])]
+    assert [(row["supported"], row["problems"]) for row in rows] == [(True, []), (False, ["number", "turned"])]
     assert rows[0]["sentence"].startswith("Employees have 30 days")
     assert all(row["held"] for row in rows)
 
