@@ -33,6 +33,11 @@ app.add_typer(documents.group, name="documents")
 app.add_typer(graph.group, name="graph")
 
 
+class SearchFusion(StrEnum):
+    relative_score = "relative_score"
+    rrf = "rrf"
+
+
 class SearchMode(StrEnum):
     hybrid = "hybrid"
     text = "text"
@@ -127,12 +132,18 @@ def search(
     mode: Annotated[
         SearchMode | None, typer.Option(help="By words, by meaning, by both (text), by the graph, or by all (default).")
     ] = None,
+    fusion: Annotated[
+        SearchFusion | None, typer.Option(help="How legs are merged; default: the setting retrieve.fusion.")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Find passages."""
     from app.commands.search import search as run
 
-    return _run(run(" ".join(text), collection, top_k, mode.value if mode else None, json))
+    query = " ".join(text)
+    return _run(
+        run(query, collection, top_k, mode.value if mode else None, fusion.value if fusion else None, as_json=json)
+    )
 
 
 @app.command()

@@ -26,7 +26,7 @@ from app.domain.answer import Answer, Citation, Coverage
 from app.domain.document import Indexed, Rejected, Source
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from app.domain.ids import new_id
-from app.domain.passage import Mode, Passage, SearchResult
+from app.domain.passage import FusionForm, Mode, Passage, SearchResult
 from app.domain.question import Question
 from app.errors import CairnError, ConflictError, InputError, NotFoundError, ProviderError, SettingsError
 from app.service.ask import ask, held, start
@@ -160,16 +160,18 @@ class Cairn:
         filters: Mapping[str, Any] | None = None,
         rerank: bool | None = None,
         group_by: Literal["passage", "document"] = "passage",
+        fusion: FusionForm | None = None,
     ) -> SearchResult:
         """Passages, best first; `degraded` says what did not work as asked.
 
         `mode`: hybrid, text (without the graph), vector, lexical or graph. `filters`: only documents whose metadata contain
-        this object. `rerank` None: as the settings say. Raises NotFoundError for an unknown collection, InputError.
+        this object. `rerank`, `fusion` (relative_score, rrf) None: as the settings say. Raises NotFoundError for an unknown
+        collection, InputError.
         """
         names = [self._collection(collection)] if isinstance(collection, str | None) else list(collection)
         request = make_request(
             self._services.settings.current, query, names, top_k=top_k, mode=mode, filters=filters, rerank=rerank,
-            group_by=group_by,
+            group_by=group_by, fusion=fusion,
         )  # fmt: skip
         return await run_search(self._services, request)
 

@@ -25,6 +25,7 @@ from typing import Final, Literal
 from app.domain.plan import Intent, QueryPlan
 from app.domain.question import Question, Turn
 from app.language.tokens import terms
+from app.query.complexity import SEVERAL_STEPS
 from app.query.constraints import constraints_of
 from app.query.hops import multi_hop
 from app.query.intent import hard_rules
@@ -126,6 +127,10 @@ def by_complexity(plan: QueryPlan, means: Means) -> Route:
     complexity = plan.complexity
     why = f"{complexity.level.lower()}: {complexity.reasoning}"
     if complexity.level == "SIMPLE":
+        return Route("fast", why)
+    if (
+        complexity.override == SEVERAL_STEPS and not means.chat
+    ):  # reading more quotes no more (docs/adr/0054-routing.md)
         return Route("fast", why)
     if complexity.level == "MODERATE":
         return Route("enhanced", why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from app.answer.confidence import decide
@@ -23,6 +23,9 @@ from app.language.outbound import without_links_inside
 from app.language.text import fold
 from app.query.hops import query_class
 from app.retrieve.trace import cache_plan, query_plan
+
+INTENT_CLASSIFIERS: Final[Mapping[int | None, str]] = {None: "rules", 0: "rules", 1: "exemplars", 2: "model"}
+"""Who said what a message wants, by the layer that matched; where none did, a rule takes it for a question."""
 
 
 def make_answer(run: Run, outcome: Outcome) -> Answer:
@@ -97,6 +100,7 @@ def _route(run: Run, outcome: Outcome) -> dict[str, Any]:
     searches, budget = run.record.searches, run.record.budget
     return {
         **describe_plan(run.plan, run.route),
+        "weights": _weights(searches),
         **outcome.more,
         "answerer": outcome.answerer,
         "found": outcome.draft.found,
@@ -121,6 +125,12 @@ def _state(run: Run, outcome: Outcome) -> dict[str, Any]:
     }
 
 
+def _weights(searches: Sequence[DoneSearch]) -> dict[str, Any] | None:
+    """What was in force in the first search; the trace has them of each. None where nothing was searched."""
+    used = searches[0].result.weights if searches else None
+    return used.as_json() if used else None
+
+
 def describe_plan(plan: QueryPlan, route: Route) -> dict[str, Any]:
     """What was understood and decided before anything was retrieved."""
     return {
@@ -133,12 +143,13 @@ def describe_plan(plan: QueryPlan, route: Route) -> dict[str, Any]:
 
 
 def _understood(plan: QueryPlan) -> Mapping[str, Any]:
-    intent, kind, complexity, weights = plan.intent, plan.classification, plan.complexity, plan.weights
+    intent, kind, complexity = plan.intent, plan.classification, plan.complexity
     return {
         "intent": intent.intent,
         "intent_confidence": round(intent.confidence, 4),
         "intent_layer": intent.layer,
         "intent_reason": intent.reason,
+        "intent_by": INTENT_CLASSIFIERS[intent.layer],
         "language": plan.language,
         "query_type": kind.type,
         "query_type_confidence": round(kind.confidence, 4),
@@ -151,7 +162,6 @@ def _understood(plan: QueryPlan) -> Mapping[str, Any]:
             "override": complexity.override,
             "reasoning": complexity.reasoning,
         },
-        "weights": {"text": weights.text, "graph": weights.graph, "mode": weights.mode},
         "entities": list(plan.entities),
         "rewritten_query": plan.text if plan.rewritten_by else None,
         "rewritten_by": plan.rewritten_by,
@@ -254,6 +264,7 @@ def _plan(record: Record, answer: Answer | None) -> dict[str, Any]:
         "asked_strategy": question.strategy,
         "reranker": first.result.reranker if first else None,
         **decided,
+        "weights": _weights(record.searches),
         **(answer.route if answer else {}),
         "filters": asked,
         "history_messages": len(question.history),
@@ -292,6 +303,7 @@ def _search(n: int, item: DoneSearch, question: str) -> dict[str, Any]:
         "legs_used": list(result.legs_used),
         "legs_failed": {str(leg): why for leg, why in result.legs_failed.items()},
         "reranker": result.reranker,
+        "weights": result.weights and result.weights.as_json(),
         "total_ms": result.timings_ms.get("total"),
         **cache_plan(result),
     }

@@ -19,6 +19,7 @@ from app.domain.question import Question
 from app.errors import CairnError
 from app.graph.code.questions import asked_of_code, wanted_symbols
 from app.memory.recall import widest
+from app.query.complexity import SEVERAL_STEPS
 from app.query.understand import understand
 from app.retrieve.plan import default_legs
 
@@ -38,7 +39,8 @@ async def answer(question: Question, deps: Deps, record: Record, report: Report)
     run = Run(question, plan, route, deps, record, shown, symbols, code)
     if can_widen(run):
         run.emit(Progress("expand", 20, "Asking the model for other phrasings and parts of the question"))
-        run = await widen(run)
+        # what a chain lacks is its inner question, not other words for the whole
+        run = await widen(run, expand=plan.complexity.override != SEVERAL_STEPS)
     outcome = await deps.strategies[route.strategy](run)
     record.spent("total", began)
     answer = make_answer(replace(run, plan=record.plan), outcome)  # with what the strategy added to it

@@ -20,7 +20,8 @@ from app.api.models import (
     passage_fields,
 )
 from app.api.running import RunningDep, ServicesDep, TypedRoute, until_gone
-from app.domain.passage import Leg, Mode, SearchRequest, SearchResult
+from app.domain.passage import FusionForm, Leg, Mode, SearchRequest, SearchResult
+from app.domain.plan import WeightMode
 from app.errors import InputError
 from app.service import search as search_service
 from app.settings import Settings
@@ -48,11 +49,17 @@ class SearchBody(Body):
     top_k: int = Field(10, ge=1, le=200)
     legs: Annotated[list[Leg], Field(min_length=1)] | None = Field(
         None,
-        description="Default: vector, lexical and (graph.search) graph, which is followed where the query names something; "
+        description="Default: vector, lexical and (graph.search) graph, which is followed where a question names something and "
+        "goes through another one, or names several things; "
         "vector alone when rag.hybridSearchEnabled is off. Named here, the graph is asked about any query.",
     )
     mode: Mode | None = Field(
         None, description="Shorthand for `legs`; hybrid is the default, text the same without the graph."
+    )
+    fusion: FusionForm | None = Field(
+        None,
+        description="How the legs are merged: by scores relative to each leg's best, or by reciprocal ranks. "
+        "Default: the setting retrieve.fusion.",
     )
     rerank: bool | None = Field(
         None,
@@ -67,11 +74,28 @@ class SearchBody(Body):
     cache: bool = Field(True, description="false: neither answered from the retrieval cache nor stored in it.")
 
 
+class WeightsOut(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+    text: float = Field(description="Of the vector and the lexical leg together.")
+    graph: float
+    legs: dict[Leg, float] = Field(description="What each leg counted; they sum to 1. One that did not run is missing.")
+    mode: WeightMode = Field(description="ADAPTIVE: neither text nor graph was sure, so neither gave weight away.")
+    fusion: FusionForm
+    reason: str = Field(description="Why the graph was followed or not, and how much it counts.")
+    classifier: str = Field(
+        description="Who decided: names (what the query names), rules or a model (by the type of the question), caller, settings."
+    )
+
+
 class SearchOut(BaseModel):
     model_config = example(
         {
             "results": [PASSAGE_EXAMPLE], "legs_used": ["vector", "lexical"], "legs_failed": {}, "exact": True,
             "from_cache": False, "degraded": [], "reranker": None, "confidence": {"vector": 0.71, "lexical": 0.9},
+            "weights": {"text": 1.0, "graph": 0.0, "legs": {"vector": 0.7, "lexical": 0.3}, "mode": "TEXT_ONLY",
+                        "fusion": "relative_score", "reason": "the question names nothing that the graph could begin with",
+                        "classifier": "names"},
             "timings_ms": {"embed": 6.1, "vector": 2.0, "lexical": 3.4, "total": 14.2}, "trace_id": ID_EXAMPLE,
             "usage": {},
         }
@@ -85,6 +109,9 @@ class SearchOut(BaseModel):
     degraded: list[str] = Field(description="What did not work as asked.")
     reranker: str | None = Field(description="What made the order, or null: the order is that of fusion.")
     confidence: dict[Leg, float] = Field(description="Per leg, 0 to 1.")
+    weights: WeightsOut | None = Field(
+        description="What each leg counted in the order, and why; null: nothing was searched."
+    )
     timings_ms: dict[str, float]
     trace_id: UUID
     usage: dict[str, Any] = Field(description="What a chat model that reranked has cost; empty where none was called.")
@@ -113,6 +140,7 @@ def _request(body: SearchBody, settings: Settings) -> SearchRequest:
         expand_parents=body.expand_parents,
         model=body.model,
         cache=body.cache,
+        fusion=body.fusion,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from app.commands.search import label_place, require_documents
+from app.commands.search import label_place, require_documents, shown_weights
 from app.commands.terminal import STDOUT, note, say, say_json, services, shorten
 from app.domain.answer import Answer
 from app.domain.event import Event, Progress, Token
@@ -98,7 +98,7 @@ def show_sources(answer: Answer) -> None:
 def show_route(answer: Answer) -> None:
     """How the message was understood, and what was done for it."""
     route = answer.route
-    complexity, weights = route["complexity"], route["weights"]
+    complexity = route["complexity"]
     layer = "" if route["intent_layer"] is None else f", layer {route['intent_layer']}"
     lines = {
         "strategy": f"{route['strategy']}: {route['reason']}",
@@ -106,7 +106,7 @@ def show_route(answer: Answer) -> None:
         "language": route["language"],
         "type": f"{route['query_type']} ({route['query_type_confidence']:.2f}): {route['query_type_reason']}",
         "complexity": f"{complexity['score']:.3f} {complexity['level']}: {complexity['reasoning']}",
-        "weights": f"text {weights['text']:g}, graph {weights['graph']:g} ({weights['mode']})",
+        "weights": shown_weights(route["weights"]),
         "searched for": route["rewritten_query"],
         "entities": ", ".join(route["entities"]),
         "sub-questions": "; ".join(route["subquestions"]),

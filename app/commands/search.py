@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from app.commands.terminal import count, note, say, say_json, services, shorten
 from app.domain.document import Collection
-from app.domain.passage import Mode, SearchResult
+from app.domain.passage import FusionForm, Mode, SearchResult
 from app.errors import NotFoundError
 from app.service.documents import check_collection_name, get_collection, list_collections
 from app.service.search import check_query, clear_cache, get_cache_stats, make_request, run_search
@@ -17,13 +17,15 @@ from app.wiring import Services
 _EXCERPT = 300
 
 
-async def search(text: str, collection: str | None, top_k: int, mode: Mode | None, as_json: bool) -> int:
+async def search(
+    text: str, collection: str | None, top_k: int, mode: Mode | None, fusion: FusionForm | None = None, *, as_json: bool
+) -> int:
     """Raises NotFoundError for a collection without documents; exit code 0 also when nothing matches."""
     async with services() as opened:
         settings = opened.settings.current
         query = check_query(text, settings)
         found = await require_documents(opened, collection)
-        request = make_request(settings, query, (found.name,), top_k=top_k, mode=mode)
+        request = make_request(settings, query, (found.name,), top_k=top_k, mode=mode, fusion=fusion)
         result = await run_search(opened, request)
     if as_json:
         say_json(_as_json(result))
@@ -75,8 +77,18 @@ def _show(result: SearchResult, collection: Collection) -> None:
         hint = " None of these words occurs; try --mode hybrid." if result.legs_used == ("lexical",) else ""
         say(f"Nothing found in collection {collection.name} ({count(collection.document_count, 'document')}).{hint}")
         return
+    if result.weights:
+        say(shown_weights(result.weights.as_json()), style="dim")
     total = result.timings_ms.get("total", 0)
     say(f"{count(len(result.passages), 'passage')} in {total:.0f} ms; trace {result.trace_id}", style="dim")
+
+
+def shown_weights(weights: Mapping[str, Any] | None) -> str:
+    """What text and graph counted, and why."""
+    if weights is None:
+        return "nothing was searched"
+    sides = f"text {weights['text']:g}, graph {weights['graph']:g} ({weights['mode']}, by {weights['classifier']})"
+    return f"{sides}: {weights['reason']}"
 
 
 def _as_json(result: SearchResult) -> dict[str, Any]:

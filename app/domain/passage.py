@@ -9,13 +9,15 @@ from uuid import UUID
 
 from app.domain.document import Landmark
 from app.domain.graph import GraphContext
-from app.domain.plan import FusionWeights
+from app.domain.plan import Classification, FusionWeights, WeightMode
 from app.domain.trace import LegTrace
 
 Leg = Literal["vector", "lexical", "graph"]
 LEGS: tuple[Leg, ...] = ("vector", "lexical", "graph")
 Mode = Literal["hybrid", "text", "vector", "lexical", "graph"]
 """What to search by: all legs, those without the graph, or one."""
+FusionForm = Literal["relative_score", "rrf"]
+"""How lists are merged: by scores relative to each leg's best, or by reciprocal ranks."""
 
 
 class Hit(NamedTuple):
@@ -94,8 +96,8 @@ class SearchRequest:
     `model`: search by the vectors of this embedding model instead of those that serve, to compare before a flip.
     `cache` False: neither read from the retrieval cache nor written to it.
     `explicit`: the caller chose the legs, so the graph is asked also where the query names nothing. `weights`: text against
-    graph, where the type of the question decides (graph.routing). `chat_reranks` False: a chat model reranks only where
-    `rerank` asks for it.
+    graph, where the type of the question decides (graph.routing), and `classification` that type. `fusion` None: as the settings
+    say. `chat_reranks` False: a chat model reranks only where `rerank` asks for it.
     """
 
     query: str
@@ -110,7 +112,36 @@ class SearchRequest:
     cache: bool = True
     explicit: bool = False
     weights: FusionWeights | None = None
+    classification: Classification | None = None
+    fusion: FusionForm | None = None
     chat_reranks: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsUsed:
+    """What each leg counted in the order of a search, and why: `legs` sum to 1, what did not run counts 0. `reason` in words;
+    `classifier` decided on the graph: names, rules or a model (by the type of the question), caller, settings."""
+
+    legs: Mapping[Leg, float]
+    mode: WeightMode
+    fusion: FusionForm
+    reason: str
+    classifier: str
+
+    @property
+    def text(self) -> float:
+        return round(self.legs.get("vector", 0.0) + self.legs.get("lexical", 0.0), 4)
+
+    @property
+    def graph(self) -> float:
+        return self.legs.get("graph", 0.0)
+
+    def as_json(self) -> dict[str, Any]:
+        """As routes and traces tell it."""
+        return {
+            "text": self.text, "graph": self.graph, "legs": dict(self.legs), "mode": self.mode, "fusion": self.fusion,
+            "reason": self.reason, "classifier": self.classifier,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +161,8 @@ class SearchResult:
     """Passages best first, and how they were found. `confidence` per leg in 0..1; `timings_ms` per stage; `reranker`
     is the name of the one that made the order; `how` as in LegResult, for the legs that have something to tell.
 
-    `graph` is what the graph says about the passages, where it brought some and an answer will be made of them.
-    `retries`: why retrievers ran again, if they did.
+    `weights` None: nothing was searched. `graph` is what the graph says about the passages, where it brought some and an
+    answer will be made of them. `retries`: why retrievers ran again, if they did.
     `epochs` by name and `snapshot` by id are the states of the collections that were read, all in one snapshot. `usage`: what
     a search of its own has spent on a chat model that reranked; empty where it was not asked.
     """
@@ -153,6 +184,7 @@ class SearchResult:
     how: Mapping[Leg, Mapping[str, Any]] = field(default_factory=dict)
     graph: GraphContext | None = None
     retries: tuple[str, ...] = ()
+    weights: WeightsUsed | None = None
     usage: Mapping[str, Any] = field(default_factory=dict)
 
     @property

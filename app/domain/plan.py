@@ -47,7 +47,7 @@ class Classification:
 class ComplexityScore:
     """`score` in 0..1 after overrides; `factors` in 0..1 before their weights, by name: query_type,
     entity_count, subquestion_count, keyword_matches, low_confidence. `override`: what raised the score, if anything:
-    "database_meta" or "ambiguous". `reasoning` is a sentence for people.
+    "database_meta", "ambiguous" or "several_steps" (a question through another one). `reasoning` is a sentence for people.
     """
 
     score: float
@@ -57,13 +57,17 @@ class ComplexityScore:
     override: str | None = None
 
 
+WeightMode = Literal["HYBRID", "GRAPH_ONLY", "TEXT_ONLY", "ADAPTIVE"]
+"""ADAPTIVE: neither side is sure of what it found, so neither gave weight away."""
+
+
 @dataclass(frozen=True, slots=True)
 class FusionWeights:
     """Text (vector and lexical legs together) against graph, each in 0..1, sum 1."""
 
     text: float
     graph: float
-    mode: Literal["HYBRID", "GRAPH_ONLY", "TEXT_ONLY", "ADAPTIVE"]
+    mode: WeightMode
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from app.domain.plan import IntentMatch, Level, QueryType
 from app.errors import InputError
+from app.language.bridge import bridge
 from app.language.identify import likely_language
 from app.providers.protocols import Embedder
 from app.query.classify import classify
@@ -186,7 +187,8 @@ async def _route(
     classification = classify(message.text, message.language)
     clock.stop("classification")
     named = entities(message.text, message.language, None)
-    level = complexity(message.text, classification, named, (), settings)
+    inner = bridge(message.text, message.language)
+    level = complexity(message.text, classification, named, (), settings, inner=inner)
     clock.stop("complexity")
     return RoutedMessage(message, intent, classification.type, level.level, level.score, timings)
 

@@ -13,8 +13,9 @@ bridges, and a passage that mentions a bridge is as good as
     adds     share of the question, by weight of its words, that the passage holds and the seed does not
     says     share of the question in the sentences of the seed that mention the bridge
 
-A passage that mentions what the question itself names is worth NAMED / sqrt(passages that do), or NAMED_TOPIC where that
-is its title or heading: questions that compare two things need both. Of several ways to a passage the best counts.
+What the question itself names is no bridge: its words have led the text legs to it already. A passage that mentions it is
+worth NAMED / sqrt(passages that do), or NAMED_TOPIC where that is its title or heading: questions that compare two things
+need both. Of several ways to a passage the best counts.
 
 Everything that is needed comes from one statement: mentions of the seeds -> entities of at most `MOST_PASSAGES`
 passages -> mentions -> passages, each with the question's words that it holds (keys of the lexical index).
@@ -40,6 +41,8 @@ LINKED: Final = 0.025
 NAMED_TOPIC: Final = 0.3
 NAMED: Final = 0.2
 """What naming a thing is worth to the passages about it and to those that mention it; .1 to .5 do about as well."""
+LEAST: Final = 0.1
+"""Worth below which a passage moves nothing: less would let every name that fills the documents of a collection shuffle them."""
 UNNAMED: Final = 0.5
 """A seed that mentions nothing that the question names may be about something else."""
 

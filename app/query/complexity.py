@@ -37,6 +37,7 @@ TYPE_FACTOR: Final[Mapping[QueryType, float]] = {
     "UNKNOWN": 0.5,
 }  # fmt: skip
 """UNKNOWN, which the source leaves open, is half way: what is not understood need not be simple."""
+SEVERAL_STEPS: Final = "several_steps"
 META_SCORE, AMBIGUOUS_SCORE = 0.75, 0.65
 SHORT: Final = 15
 """Characters under which a message may be ambiguous."""
@@ -50,8 +51,11 @@ def complexity(
     entities: Sequence[str],
     subquestions: Sequence[str],
     settings: RoutingSettings,
+    *,
+    inner: str | None = None,
 ) -> ComplexityScore:
-    """`subquestions`: independent questions; none or one counts as one."""
+    """`subquestions`: independent questions; none or one counts as one. `inner`: the question that it goes through, which makes
+    it MODERATE at least."""
     folded = fold_line(window(text))
     found = keywords(folded)
     factors = {
@@ -73,7 +77,10 @@ def complexity(
         return ComplexityScore(
             score, level, factors, f"{_sentence(score, level, factors, found)}; ambiguous: {why}.", override
         )
-    told = f"{_sentence(score, level, factors, found)}{'; it asks about the collection itself' if override else ''}."
+    elif inner and level == "SIMPLE":
+        override, score, level = SEVERAL_STEPS, settings.moderate_from, "MODERATE"
+    also = {"database_meta": "; it asks about the collection itself", SEVERAL_STEPS: f"; it goes through {inner!r}"}
+    told = f"{_sentence(score, level, factors, found)}{also.get(override or '', '')}."
     return ComplexityScore(score, level, factors, told, override)
 
 

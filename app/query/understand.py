@@ -20,6 +20,7 @@ from app.domain.plan import Intent, IntentMatch, ListRequest, QueryPlan, Vocabul
 from app.domain.question import Turn
 from app.errors import CairnError
 from app.language import identify
+from app.language.bridge import bridge
 from app.language.identify import by_words, detect
 from app.language.tokens import message_words
 from app.providers.protocols import ChatModel, Vectors
@@ -217,7 +218,7 @@ def _plan(
         most = run.settings.rewrite.max_subquestions
         parts = parts or parts_alone(split(text, language, limit=most, names=named), language, _named)
         kind = classify(text, language)
-        score = complexity(text, kind, named, parts, run.settings.routing)
+        score = complexity(text, kind, named, parts, run.settings.routing, inner=bridge(text, language))
         restricted: Mapping[str, Any] = found.filters if found else {}
         return QueryPlan(
             message=run.message,

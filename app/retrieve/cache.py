@@ -33,7 +33,7 @@ from app.store import cache
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
-FORMAT = 3
+FORMAT = 4
 """Of keys and stored results: one more when either changes its meaning, so that old entries are never read."""
 _TRAILING = "?.!,;: "
 _QUICKLY = {"statement_timeout": "1000"}
@@ -197,7 +197,7 @@ def cache_address(
     rest = [
         FORMAT, principal.tenant_id, request.top_k, request.rerank, reranker, strategy, answering, names, model_id,
         settings.revision, sorted(set(request.legs)), request.group_by, request.expand_parents,
-        request.model, list(serving), request.explicit, request.weights and astuple(request.weights),
+        request.model, list(serving), request.explicit, request.weights and astuple(request.weights), request.fusion,
     ]  # fmt: skip
     named = question_keys(request.query) if "graph" in request.legs else ()
     return CacheAddress(

@@ -12,7 +12,7 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from app.domain.ids import new_id
-from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest
+from app.domain.passage import Fused, FusionForm, Leg, LegResult, Passage, SearchRequest
 from app.domain.plan import Conditions
 from app.domain.principal import Principal
 from app.providers.protocols import Embedder, Embedders, RerankerChoice, Rerankers
@@ -85,12 +85,21 @@ class QueryVectors:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphChoice:
+    """Why the graph is followed or not, in words, and who decided: see WeightsUsed."""
+
+    reason: str
+    classifier: str
+
+
+@dataclass(frozen=True, slots=True)
 class SearchContext:
     """One search: what was requested, and what app/retrieve/plan.py decided about it.
 
-    `text` is the query without its operators, which are the `conditions`. `legs` are the retrievers that run, of those
-    requested. `whole`: how many passages are read with their text, because they are reranked or shown. `answering`: an
-    answer will be made of the passages. Steps that learn something pass on a copy; only the stopwatch is shared.
+    `text` is the query without its operators, which are the `conditions`. `legs` are the retrievers that run, of those requested;
+    `graph_choice` says why the graph is among them or not. `fusion` is the form in force. `whole`: how many passages are read
+    with their text, because they are reranked or shown. `answering`: an answer will be made of the passages. Steps that learn
+    something pass on a copy; only the stopwatch is shared.
     """
 
     deps: SearchDeps
@@ -100,6 +109,8 @@ class SearchContext:
     text: str = ""
     conditions: Conditions | None = None
     legs: tuple[Leg, ...] = ()
+    graph_choice: GraphChoice = GraphChoice("the caller chose what is searched", "caller")
+    fusion: FusionForm = "relative_score"
     whole: int = 0
     reranker_choice: RerankerChoice = field(default_factory=RerankerChoice)
     reranks: bool = False

@@ -1,41 +1,39 @@
 """Fusing what the retrievers found into one list of passages. Pure; neither form depends on the order of the retrievers.
 
-Two forms, chosen by `retrieve.fusion`: reciprocal ranks, as the source documents describe it, and relative scores, the
-default by measurement (docs/adr/0008-fusion.md). The graph, which starts from what the text retrievers found, is added to either
-(docs/adr/0024-graph-leg.md).
+Two forms, chosen by the request or `retrieve.fusion`: reciprocal ranks, as the source documents describe it, and relative
+scores, the default by measurement (docs/adr/0008-fusion.md). The graph, which starts from what the text retrievers found, is
+added to either (docs/adr/0024-graph-leg.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from app.domain.passage import Fused, Leg, LegResult, SearchRequest
+from app.domain.passage import Fused, FusionForm, Leg, LegResult
 from app.domain.plan import FusionWeights
 from app.retrieve.context import Retrieved, SearchContext
+from app.retrieve.weights import graph_weights, text_shares
 from app.settings import Settings
 
 KEPT: Final = 1
 """Best passages of the text retrievers that the graph does not move."""
-CONFIDENCE_THRESHOLD: Final = 0.3
-"""A side that is less sure than this gives weight away."""
-MAX_SHIFT: Final = 0.3
-"""What a side gives away that found nothing."""
 
 
-def weights(legs: Collection[Leg], settings: Settings) -> dict[Leg, float]:
-    """What each retriever counts: shares of the settings, or all where it is alone."""
-    share = settings.rag.hybrid_search_weight
-    return {"vector": share, "lexical": 1 - share} if len(legs) > 1 else dict.fromkeys(legs, 1.0)
+def fuse(legs: Mapping[Leg, LegResult], form: FusionForm, settings: Settings) -> list[Fused]:
+    """Best first, with scores in 0..1. rag.fused_best is the same in SQL, to guess what will be shown.
 
-
-def fuse(legs: Mapping[Leg, LegResult], settings: Settings) -> list[Fused]:
-    """By the form that the settings name. rag.fused_best is the same in SQL, to guess what will be shown."""
-    if settings.retrieve.fusion == "rrf":
-        return reciprocal_rank_fusion(legs, weights(legs, settings), settings.retrieve.rrf_k)
-    return relative_score_fusion(legs, weights(legs, settings))
+    A reciprocal rank says how good a place is only against others, so such scores are told as shares of the best one possible,
+    which is that of the first place in every list.
+    """
+    shares = text_shares(legs, settings)
+    if form == "relative_score":
+        return relative_score_fusion(legs, shares)
+    k = settings.retrieve.rrf_k
+    possible = sum(shares.values()) / (k + 1)
+    return _scaled(reciprocal_rank_fusion(legs, shares, k), 1 / possible if possible > 0 else 1.0)
 
 
 def reciprocal_rank_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, float], k: int = 60) -> list[Fused]:
@@ -78,9 +76,10 @@ def with_graph(text: Sequence[Fused], graph: LegResult, weight: float = 1.0) -> 
     highest = max((item.score for item in merged), default=0.0)
     kept = {item.passage_id for item in text[:KEPT]}
     merged = [item._replace(score=highest) if item.passage_id in kept else item for item in merged]
-    return sorted(
+    ordered = sorted(
         merged, key=lambda item: (item.passage_id not in kept, -item.score)
     )  # stable: equal ones stay in order
+    return _scaled(ordered, (best if best > 0 else min(1.0, highest)) / highest if highest > 0 else 1.0)
 
 
 def with_graph_capped(text: Sequence[Fused], graph: LegResult, weights: FusionWeights, places: int) -> list[Fused]:
@@ -94,6 +93,18 @@ def with_graph_capped(text: Sequence[Fused], graph: LegResult, weights: FusionWe
     place = {key: at for at, key in enumerate(dict.fromkeys([*brought, *order, *linked]))}
     merged = [item._replace(score=1 / (1 + place[item.passage_id])) for item in with_graph(text, graph)]
     return sorted(merged, key=lambda item: place[item.passage_id])
+
+
+def _scaled(fused: Sequence[Fused], factor: float) -> list[Fused]:
+    """With scores and shares times `factor`; none above 1, where rounding would leave it there."""
+    if factor == 1:
+        return list(fused)
+    return [
+        item._replace(
+            score=min(1.0, factor * item.score), shares={leg: factor * share for leg, share in item.shares.items()}
+        )
+        for item in fused
+    ]
 
 
 def _add_share(item: Fused, scale: float, graph: tuple[int, float] | None) -> Fused:
@@ -142,56 +153,21 @@ def _merge(
 
 def add_graph(context: SearchContext, text: Retrieved, graph: LegResult, linked: Mapping[UUID, UUID]) -> Retrieved:
     """What the text retrievers found, with what the graph adds. `linked`: over which entity it came to a passage."""
+    legs: dict[Leg, LegResult] = {**text.legs, "graph": graph}
     return replace(
         text,
-        fused=merge_graph(text.fused, text.legs, graph, context.request, context.settings),
-        legs={**text.legs, "graph": graph},
+        fused=merge_graph(text.fused, graph, graph_weights(legs, context.request, context.settings), context),
+        legs=legs,
         documents={**text.documents, **{hit.passage_id: hit.document_id for hit in graph.hits}},
         linked=linked,
     )
 
 
-def merge_graph(
-    text: Sequence[Fused],
-    legs: Mapping[Leg, LegResult],
-    graph: LegResult,
-    request: SearchRequest,
-    settings: Settings,
-) -> list[Fused]:
-    """The order of the text retrievers with what the graph found, by the weights in force and the form of the settings."""
-    share = settings.graph.weight
-    weights = FusionWeights(1 - share, share, "HYBRID")
-    if (by_type := weights_by_type(request, settings)) is not None:
-        sure = max((leg.confidence for leg in legs.values()), default=0.0)
-        weights = shift_weights(by_type, text=sure, graph=graph.confidence)
-    if settings.graph.fusion == "capped":
-        return with_graph_capped(text, graph, weights, request.top_k)
+def merge_graph(text: Sequence[Fused], graph: LegResult, weights: FusionWeights, context: SearchContext) -> list[Fused]:
+    """The order of the text retrievers with what the graph found, by these weights and the form of the settings."""
+    if context.settings.graph.fusion == "capped":
+        return with_graph_capped(text, graph, weights, context.request.top_k)
     return with_graph(text, graph, weights.graph / weights.text if weights.text > 0 else 1.0)
-
-
-def weights_by_type(request: SearchRequest, settings: Settings) -> FusionWeights | None:
-    """Weights that the type of the question gives, where it decides."""
-    return request.weights if settings.graph.routing == "type" else None
-
-
-def confidence_shift(confidence: float) -> float:
-    """Weight that a retriever of this confidence (0..1) gives away, 0 to MAX_SHIFT: .30 -> 0, .25 -> .05, 0 -> .30."""
-    if confidence >= CONFIDENCE_THRESHOLD:
-        return 0.0
-    return MAX_SHIFT * (1 - max(confidence, 0.0) / CONFIDENCE_THRESHOLD)
-
-
-def shift_weights(weights: FusionWeights, *, text: float, graph: float) -> FusionWeights:
-    """The weights after both sides have told their confidence (0..1): a low one boosts the other.
-
-    No side gives away more than it has. Where both are low there is nothing to lean on: the weights stay and the mode is
-    ADAPTIVE.
-    """
-    if text < CONFIDENCE_THRESHOLD and graph < CONFIDENCE_THRESHOLD:
-        return FusionWeights(weights.text, weights.graph, "ADAPTIVE")
-    moved = confidence_shift(graph) - confidence_shift(text)
-    share = min(max(weights.text + moved, 0.0), 1.0)
-    return FusionWeights(share, 1.0 - share, weights.mode) if moved else weights
 
 
 def cap(found: int, weight: float) -> int:

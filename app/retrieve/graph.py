@@ -25,7 +25,7 @@ from app.graph.code.symbols import (
     wanted_symbols,
 )
 from app.graph.link import find_entities, keys_of
-from app.graph.rank import MOST_PASSAGES, SEEDS, NamingPassage, RankedPassage, Seed, SharedEntity, rank
+from app.graph.rank import LEAST, MOST_PASSAGES, SEEDS, NamingPassage, RankedPassage, Seed, SharedEntity, rank
 from app.language.identify import likely_language
 from app.retrieve.context import CollectionState, SearchContext
 from app.retrieve.lexical import lexical_text
@@ -57,11 +57,6 @@ class GraphFound:
 def question_keys(query: str) -> tuple[str, ...]:
     """What a query names, as the graph calls it."""
     return keys_of(query, likely_language(query))
-
-
-def names_something(query: str) -> bool:
-    """Whether the graph has anything to begin with."""
-    return bool(question_keys(query) or wanted_symbols(query))
 
 
 def fits_one_statement(text: str) -> bool:
@@ -167,19 +162,23 @@ def _relative_scores(seeds: Sequence[Fused | RankedPassage], best: float = 1.0) 
 def _rank_all(
     linkages: Sequence[Linkage], seeds: Mapping[UUID, float], named: Mapping[UUID, float], *, alone: bool
 ) -> list[RankedPassage]:
-    """Of all collections; no link leads from one to another."""
+    """Of all collections; no link leads from one to another. Beside other retrievers, what is worth little is left out, unless
+    the query names nothing: then the caller asked for what its words may mean."""
     found = [one for linkage in linkages for one in _rank_collection(linkage, seeds, named, alone=alone)]
+    if not (alone or named):
+        found = [one for one in found if one.score >= LEAST]
     return sorted(found, key=lambda one: (-one.score, one.passage_id))
 
 
 def _rank_collection(
     linkage: Linkage, seeds: Mapping[UUID, float], named: Mapping[UUID, float], *, alone: bool
 ) -> list[RankedPassage]:
+    asked = {row.entity_id for row in linkage.rows if row.seed_id is None}
     given, links, terms = [], [], {}
     for row in linkage.rows:
         if row.seed_id == row.passage_id:
             given.append(Seed(row.passage_id, seeds[row.passage_id], row.held, row.topic))
-        elif row.seed_id and row.entity_id and row.passages:
+        elif row.seed_id and row.entity_id and row.passages and (alone or row.entity_id not in asked):
             links.append(SharedEntity(row.seed_id, row.passage_id, row.entity_id, row.passages, row.topic, row.said))
             terms[row.passage_id] = row.held
     return rank(linkage.weights, given, links, terms, list(_list_mentions(linkage, named, alone=alone)))

@@ -7,17 +7,23 @@ from uuid import UUID
 
 from app.domain.ids import new_id
 from app.domain.passage import LEGS, Leg, LegResult, Mode, SearchRequest
+from app.domain.plan import FusionWeights
 from app.domain.principal import Principal
+from app.graph.code.symbols import wanted_symbols
+from app.language.bridge import asks, bridge
+from app.language.identify import likely_language
 from app.providers.metered import Meter
-from app.retrieve.context import SearchContext, SearchDeps
-from app.retrieve.fuse import CONFIDENCE_THRESHOLD, weights_by_type
-from app.retrieve.graph import names_something
+from app.retrieve.context import GraphChoice, SearchContext, SearchDeps
+from app.retrieve.graph import question_keys
 from app.retrieve.operators import parse_operators
 from app.retrieve.rerank import wants_reranking
+from app.retrieve.weights import CONFIDENCE_THRESHOLD, weights_by_type
 from app.settings import Settings
 
 SKIP = 0.15
 """A side, text or graph, with less weight is not asked."""
+LEFT_OUT_BY_SETTINGS = GraphChoice("by the settings, searches do not follow the graph", "settings")
+LEFT_OUT_BY_CALLER = GraphChoice("the caller asked for a search without the graph", "caller")
 
 
 def plan_search(
@@ -37,11 +43,14 @@ def plan_search(
     reranks = wants_reranking(
         choice, settings, requested=request.rerank, answering=answering, chat_reranks=request.chat_reranks
     )
+    legs, graph_choice = choose_legs(request, parsed.text, settings)
     return SearchContext(
         deps, principal, request, settings,
         text=parsed.text,
         conditions=parsed.conditions,
-        legs=choose_legs(request, parsed.text, settings),
+        legs=legs,
+        graph_choice=graph_choice,
+        fusion=request.fusion or settings.retrieve.fusion,
         whole=max(request.top_k, settings.retrieve.rerank_candidates if reranks and choice.reranker else 0),
         reranker_choice=choice,
         reranks=reranks,
@@ -64,18 +73,46 @@ def legs_of(mode: Mode, settings: Settings) -> tuple[Leg, ...]:
     return (mode,)
 
 
-def choose_legs(request: SearchRequest, text: str, settings: Settings) -> tuple[Leg, ...]:
-    """The retrievers that run, of those requested. `text`: the query without operators.
+def choose_legs(request: SearchRequest, text: str, settings: Settings) -> tuple[tuple[Leg, ...], GraphChoice]:
+    """The retrievers that run, of those requested, and why the graph is among them or not. `text`: the query without operators.
 
-    By names, the graph is left out where the query names nothing and the caller did not choose the retrievers. By type, the
-    side with a weight below SKIP is left out.
+    By names, the graph is followed where a question names something and goes through another question, or names several things;
+    elsewhere it moves what text has found already (docs/adr/0054-routing.md). By type, the side with a weight below SKIP is left
+    out. Retrievers that the caller chose all run.
     """
     others = tuple(leg for leg in request.legs if leg != "graph")
-    if others == request.legs or not others:
-        return request.legs
+    if others == request.legs:
+        by_settings = others == default_legs(settings)
+        return others, LEFT_OUT_BY_SETTINGS if by_settings else LEFT_OUT_BY_CALLER
+    if not others or request.explicit:
+        return request.legs, GraphChoice("the caller asked for the graph", "caller")
     if (weights := weights_by_type(request, settings)) is not None:
-        return others if weights.graph < SKIP else ("graph",) if weights.text < SKIP else request.legs
-    return request.legs if request.explicit or names_something(text) else others
+        return _choose_by_type(request, weights, others)
+    return _choose_by_names(request, text, others)
+
+
+def _choose_by_type(
+    request: SearchRequest, weights: FusionWeights, others: tuple[Leg, ...]
+) -> tuple[tuple[Leg, ...], GraphChoice]:
+    kind = request.classification
+    told = f"{kind.type} questions ({kind.reason}) " if kind else "the question "
+    choice = GraphChoice(f"{told}weigh text {weights.text:g} and graph {weights.graph:g}", kind.by if kind else "rules")
+    if weights.graph < SKIP:
+        return others, choice
+    return (("graph",) if weights.text < SKIP else request.legs), choice
+
+
+def _choose_by_names(request: SearchRequest, text: str, others: tuple[Leg, ...]) -> tuple[tuple[Leg, ...], GraphChoice]:
+    keys, shown = question_keys(text), ", ".join(map(repr, question_keys(text)[:3]))
+    if wanted_symbols(text):
+        return request.legs, GraphChoice("the question names a symbol of code", "names")
+    if not keys:
+        return others, GraphChoice("the question names nothing that the graph could begin with", "names")
+    if inner := bridge(text, likely_language(text)):
+        return request.legs, GraphChoice(f"it goes through another question ({inner!r}) and names {shown}", "names")
+    if len(keys) > 1 and asks(text):
+        return request.legs, GraphChoice(f"the question names several things: {shown}", "names")
+    return others, GraphChoice(f"it names {shown} and goes through no other question, so text finds it", "names")
 
 
 def graph_is_unsure(context: SearchContext, found: Mapping[Leg, LegResult]) -> bool:

@@ -22,6 +22,7 @@ from app.retrieve.graph import graph_context
 from app.retrieve.plan import plan_search
 from app.retrieve.rerank import Reranked, keep_relevant, rerank
 from app.retrieve.trace import leg_traces
+from app.retrieve.weights import weights_used
 from app.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -75,6 +76,7 @@ async def search_planned(context: SearchContext) -> SearchResult:
         how={leg: result.how for leg, result in found.legs.items() if result.how},
         retries=tuple(reason.value for reason in executed.retries),
         graph=graph,
+        weights=weights_used(context, found),
     )
 
 

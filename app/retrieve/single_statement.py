@@ -17,10 +17,11 @@ from app.domain.passage import Leg, LegResult, Passage
 from app.errors import DatabaseUnavailableError, NotFoundError
 from app.retrieve import graph
 from app.retrieve.context import CollectionState, Executed, Reason, Retrieved, SearchContext
-from app.retrieve.fuse import add_graph, fuse, weights
+from app.retrieve.fuse import add_graph, fuse
 from app.retrieve.lexical import lexical_text
 from app.retrieve.stepwise import fetch_passages, unknown_collections
 from app.retrieve.vector import first_chunks
+from app.retrieve.weights import text_shares
 from app.store import search as store
 from app.store.passages import passage
 from app.store.search import SearchedCollection
@@ -68,7 +69,7 @@ async def _retrieve(context: SearchContext) -> Executed:
         context.stopwatch.book("fetch", elapsed - sum(row.milliseconds.values()))
         documents = {hit.passage_id: hit.document_id for result in legs.values() for hit in result.hits}
         state = CollectionState(row.collection_id, context.request.collections[0], row.epoch, row.passage_count)
-        found = Retrieved([state], legs, fuse(legs, context.settings), documents)
+        found = Retrieved([state], legs, fuse(legs, context.fusion, context.settings), documents)
         if "graph" in context.legs:
             follow = _follow if _needs_transaction(context) else _follow_at
             followed = await follow(connection, context, row, found)
@@ -155,7 +156,8 @@ async def _search_collection(connection: Any, context: SearchContext) -> Searche
         chunks=first_chunks(depth, settings.vector),
         depth=depth,
         hits=max(depth, settings.lexical.candidates),
-        vector_share=weights(text_legs, settings).get("vector", 0.0),
+        vector_share=text_shares(text_legs, settings).get("vector", 0.0),
+        rrf_k=settings.retrieve.rrf_k if context.fusion == "rrf" else None,
         top=context.whole,
     )  # fmt: skip
 

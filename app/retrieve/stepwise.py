@@ -150,7 +150,7 @@ async def _run_text(
             else:
                 return Executed(retry=Reason.RETRIEVER_FAILED)
         documents = {hit.passage_id: hit.document_id for result in legs.values() for hit in result.hits}
-        found = Retrieved(scope, legs, fuse(legs, context.settings), documents)
+        found = Retrieved(scope, legs, fuse(legs, context.fusion, context.settings), documents)
         if _deep_enough(context, found, depth):
             return Executed(found, failed)
         depth *= 4

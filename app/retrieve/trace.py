@@ -27,7 +27,7 @@ def search_trace(
         "top_k": request.top_k,
         "group_by": request.group_by,
         "filters": dict(request.filters or {}),
-        "fusion": settings.retrieve.fusion,
+        "fusion": request.fusion or settings.retrieve.fusion,
         "vector_share": settings.rag.hybrid_search_weight,
         **query_plan(request.query, filtered=bool(request.filters)),
     }
@@ -70,6 +70,7 @@ def complete_trace(trace: RunTrace, result: SearchResult) -> RunTrace:
         plan={
             **trace.plan,
             "reranker": result.reranker,
+            "weights": result.weights and result.weights.as_json(),
             **cache_plan(result),
             **{str(leg): how for leg, how in result.how.items()},
             **({"retries": list(result.retries)} if result.retries else {}),

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from uuid import UUID
 
 from app.domain.ids import new_id
-from app.domain.passage import CacheStats, Leg, Mode, SearchRequest, SearchResult
+from app.domain.passage import CacheStats, FusionForm, Leg, Mode, SearchRequest, SearchResult
 from app.domain.trace import RunTrace
 from app.errors import InputError, NotFoundError
 from app.language.text import normalise
@@ -49,13 +49,17 @@ def make_request(
     expand_parents: bool = True,
     model: str | None = None,
     cache: bool = True,
+    fusion: FusionForm | None = None,
 ) -> SearchRequest:
     """A search as a user asks for it, see SearchRequest; by what it searches when neither `mode` nor `legs` say so is up to
-    the settings. Raises InputError for an unusable query, and where `mode` and `legs` contradict each other."""
+    the settings. Raises InputError for an unusable query, an unknown mode or form of fusion, and where `mode` and `legs`
+    contradict each other."""
     if not 1 <= top_k <= 200:
         raise InputError(f"top_k is 1 to 200, not {top_k}")
     if mode is not None and mode not in get_args(Mode):
         raise InputError(f"mode is one of {', '.join(get_args(Mode))}, not {str(mode)[:80]!r}")
+    if fusion is not None and fusion not in get_args(FusionForm):
+        raise InputError(f"fusion is one of {', '.join(get_args(FusionForm))}, not {str(fusion)[:80]!r}")
     named: tuple[Leg, ...] = tuple(dict.fromkeys(legs))
     of_mode = legs_of(mode, settings) if mode else ()
     if named and of_mode and set(named) - {"graph"} != set(of_mode) - {"graph"}:
@@ -72,6 +76,7 @@ def make_request(
         expand_parents=expand_parents,
         cache=cache,
         model=model,
+        fusion=fusion,
     )
 
 

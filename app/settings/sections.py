@@ -267,12 +267,10 @@ class GraphSettings(SettingsSection):
     """The knowledge graph: what is extracted from documents, when searches follow it, and how far walks over it go."""
 
     enabled: bool = Field(True, description="Extract entities and relations when documents are indexed.")
-    search: bool = Field(
-        True, description="Searches that name no legs follow the graph where the query names something."
-    )
+    search: bool = Field(True, description="Searches that name no legs follow the graph where it pays (routing).")
     routing: Literal["names", "type"] = Field(
         "names",
-        description="What decides about the graph: whether the question names something, or its type.",
+        description="What decides about the graph: names in a question of several steps or several names, or the type.",
     )
     fusion: Literal["relative", "capped"] = Field(
         "relative", description="How the graph joins the text legs: by scores, or each brings its share."

@@ -20,7 +20,7 @@ from app.domain.graph import (
     ContextRelation,
     GraphContext,
 )
-from app.domain.passage import CacheAddress, CacheCounts, CacheHit, CacheStats, Passage, SearchResult
+from app.domain.passage import CacheAddress, CacheCounts, CacheHit, CacheStats, Passage, SearchResult, WeightsUsed
 from app.domain.principal import Principal
 from app.settings import CacheSettings
 
@@ -134,6 +134,7 @@ def _document(result: SearchResult) -> dict[str, Any]:
         "epochs": dict(result.epochs),
         "visible_passages": result.visible_passages,
         "reranker": result.reranker,
+        "weights": result.weights and asdict(result.weights),
         "graph": result.graph and _context_document(result.graph),
     }
 
@@ -157,6 +158,7 @@ def _result(stored: Mapping[str, Any], run_id: UUID, age: float, similarity: flo
         visible_passages=stored["visible_passages"],
         reranker=stored["reranker"],
         hit=CacheHit(UUID(stored["run_id"]), age, similarity),
+        weights=stored["weights"] and WeightsUsed(**stored["weights"]),
         graph=stored["graph"] and _context(stored["graph"]),
     )
 

@@ -50,11 +50,12 @@ async def search_collection(
     depth: int,
     hits: int,
     vector_share: float,
+    rrf_k: int | None,
     top: int,
 ) -> SearchedCollection | None:
     """Search one collection, by name. `vector` or `text` None: without that leg. `depth` passages are wanted from the vector
     leg, of `chunks` at first, and `hits` from the lexical one; `top` are fetched whole. `vector_share` is the weight of the
-    vector leg in fusion.
+    vector leg in fusion, which is by reciprocal ranks with `rrf_k`, or (None) by relative scores.
 
     Needs a connection without a transaction. None: there is no such collection. Raises QueryTimeoutError, and what the
     database raises when a leg fails; which one it was has to be found out by other means.
@@ -67,7 +68,7 @@ async def search_collection(
             vector, chunks, depth, near.exact_below, MAX_INDEXED_DIMENSIONS, near.ef_search, MAX_EF_SEARCH,
             near.max_scan_tuples,
             text, hits, words.candidate_budget, words.candidate_cap,
-            vector_share, retrieve.rrf_k if retrieve.fusion == "rrf" else None, top,
+            vector_share, rrf_k, top,
             timeout=seconds,
         )  # fmt: skip
     except TimeoutError as error:

@@ -383,7 +383,9 @@ async def test_the_example_queries_of_the_documentation_run(
     await refresh_communities(services, "demo", force=True)
     for query in ("lava", "trail of stones", "xyzzy"):
         await run_search(services, SearchRequest(query=query, collections=("demo",), top_k=1))
-    await run_search(services, SearchRequest(query="Where was Marie Curie born?", collections=("demo",), legs=LEGS))
+    await run_search(
+        services, SearchRequest(query="Where was Marie Curie born?", collections=("demo",), legs=LEGS, explicit=True)
+    )
     await talk(services, "demo")
     await corrected(services, "demo")
     await enhanced(services, "demo")

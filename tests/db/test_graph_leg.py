@@ -183,7 +183,7 @@ async def test_the_trace_tells_what_the_graph_found(services: Services, psql: An
         told = {hit["external_id"]: hit for hit in hits}
         assert told["director"]["fate"] == "kept"
         assert 0 < told["director"]["raw_score"] <= 1
-        assert told["director"]["fusion_share"] == pytest.approx(told["director"]["raw_score"])
+        assert 0 < told["director"]["fusion_share"] <= 1
         ids = {p.external_id: p.passage_id for p in (await find(services, "marry", top_k=50, cache=False)).passages}
         director = next(p.passage_id for p in result.passages if p.external_id == "director")
         for passage, expected in ((director, "found at rank"), (ids["noise3"], "linked with the best")):

@@ -214,7 +214,11 @@ async def test_the_trace_holds_every_decision(services: Services) -> None:
     assert plan["complexity"]["factors"].keys() == {
         "query_type", "entity_count", "subquestion_count", "keyword_matches", "low_confidence",
     }  # fmt: skip
-    assert plan["weights"] == {"text": 1.0, "graph": 0.0, "mode": "TEXT_ONLY"}
+    assert plan["weights"] == {
+        "text": 1.0, "graph": 0.0, "legs": {"vector": 0.7, "lexical": 0.3}, "mode": "TEXT_ONLY", "fusion": "relative_score",
+        "reason": "the question names nothing that the graph could begin with", "classifier": "names",
+    }  # fmt: skip
+    assert plan["searches"][0]["weights"] == plan["weights"]
 
 
 async def test_a_trace_tells_whether_there_was_anything_to_search_and_what_was_rewritten(services: Services) -> None:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.plan import FusionWeights
-from app.retrieve.fuse import cap, confidence_shift, shift_weights
+from app.retrieve.fuse import cap
+from app.retrieve.weights import confidence_shift, shift_weights
 
 unit = st.floats(0, 1)
 

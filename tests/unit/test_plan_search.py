@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from app.retrieve.context import SearchContext, SearchDeps
 from app.retrieve.fuse import merge_graph
 from app.retrieve.graph import question_keys
 from app.retrieve.plan import choose_legs, default_legs, graph_is_unsure, legs_of
+from app.retrieve.weights import graph_weights
 from app.settings import GraphSettings, RagSettings, Settings
 
 NAMES = Settings()
@@ -31,7 +33,7 @@ def asked(query: str, legs: tuple[Leg, ...] = LEGS, *, explicit: bool = False, k
 
 
 def legs_chosen(request: SearchRequest, settings: Settings) -> tuple[Leg, ...]:
-    return choose_legs(request, request.query, settings)
+    return choose_legs(request, request.query, settings)[0]
 
 
 def planned(request: SearchRequest, legs: tuple[Leg, ...]) -> SearchContext:
@@ -49,9 +51,14 @@ def text(count: int, confidence: float = 0.8) -> tuple[list[Fused], dict[Leg, Le
     return order, {"lexical": LegResult("lexical", (), confidence, True, True)}
 
 
-def order(settings: Settings, request: SearchRequest, found: LegResult, confidence: float = 0.8) -> list[int]:
+def merged(settings: Settings, request: SearchRequest, found: LegResult, confidence: float = 0.8) -> list[Fused]:
     fused, legs = text(5, confidence)
-    return [item.passage_id.int for item in merge_graph(fused, legs, found, request, settings)]
+    weights = graph_weights({**legs, "graph": found}, request, settings)
+    return merge_graph(fused, found, weights, replace(planned(request, LEGS), settings=settings))
+
+
+def order(settings: Settings, request: SearchRequest, found: LegResult, confidence: float = 0.8) -> list[int]:
+    return [item.passage_id.int for item in merged(settings, request, found, confidence)]
 
 
 @pytest.mark.parametrize(
@@ -70,13 +77,37 @@ def test_what_a_query_names(query: str, keys: tuple[str, ...]) -> None:
     assert question_keys(query) == keys
 
 
-def test_by_names_the_graph_is_followed_where_the_query_names_something() -> None:
-    assert legs_chosen(asked("Who directed Big Eyes?"), NAMES) == LEGS
-    assert legs_chosen(asked("how many days?"), NAMES) == TEXT
+@pytest.mark.parametrize(
+    ("query", "followed", "reason"),
+    [
+        ("Who is the spouse of the director of Big Eyes?", True, "it goes through another question"),
+        ("Are Big Eyes and Citizen Kane both films?", True, "the question names several things"),
+        ("What does Client.send return?", True, "the question names a symbol of code"),
+        ("Who directed Big Eyes?", False, "goes through no other question"),
+        ("Big Eyes was made after Citizen Kane was.", False, "goes through no other question"),
+        ("how many days?", False, "names nothing"),
+    ],
+)
+def test_by_names_the_graph_is_followed_where_it_pays(query: str, followed: bool, reason: str) -> None:
+    """A chain from a name, or several names in a question; a statement with names is found by its words."""
+    legs, choice = choose_legs(asked(query), query, NAMES)
+    assert legs == (LEGS if followed else TEXT)
+    assert reason in choice.reason
+    assert choice.classifier == "names"
+
+
+def test_what_the_caller_and_the_settings_choose_is_told() -> None:
+    chain = "Who is the spouse of the director of Big Eyes?"
     assert legs_chosen(asked("how many days?", explicit=True), NAMES) == LEGS
     assert legs_chosen(asked("how many days?", ("graph",)), NAMES) == ("graph",)
-    assert legs_chosen(asked("Who directed Big Eyes?", TEXT), NAMES) == TEXT
-    assert legs_chosen(asked("Who directed Big Eyes?", kind="PROCEDURAL"), NAMES) == LEGS, "types do not decide"
+    assert legs_chosen(asked(chain, TEXT), NAMES) == TEXT
+    assert legs_chosen(asked("how many days?", kind="RELATIONAL"), NAMES) == TEXT, "types do not decide"
+    assert choose_legs(asked(chain, TEXT), chain, NAMES)[1].classifier == "caller"
+    assert (
+        choose_legs(asked(chain, TEXT), chain, Settings(graph=GraphSettings(search=False)))[1].classifier == "settings"
+    )
+    assert choose_legs(asked(chain, explicit=True), chain, NAMES)[1].classifier == "caller"
+    assert choose_legs(asked(chain, kind="RELATIONAL"), chain, TYPE)[1].classifier == "rules"
 
 
 @pytest.mark.parametrize(
@@ -128,11 +159,9 @@ def test_a_graph_that_is_not_sure_gives_weight_away() -> None:
     """RELATIONAL without entities is .5/.5: worth .5 + .25 of .3 without the shift, less with it."""
     request, found = asked("how?", kind="RELATIONAL"), graph(0.25)
     weight = 0.45 / 0.55
-    fused, legs = text(5)
-    merged = {item.passage_id.int: item for item in merge_graph(fused, legs, found, request, TYPE)}
-    assert merged[100].shares["graph"] == pytest.approx(0.25 * weight)
-    fused, legs = text(5, confidence=0.1)
-    both_low = {item.passage_id.int: item for item in merge_graph(fused, legs, found, request, TYPE)}
+    by_id = {item.passage_id.int: item for item in merged(TYPE, request, found)}
+    assert by_id[100].shares["graph"] == pytest.approx(0.25 * weight)
+    both_low = {item.passage_id.int: item for item in merged(TYPE, request, found, 0.1)}
     assert both_low[100].shares["graph"] == pytest.approx(0.25), "ADAPTIVE: nothing moves"
 
 
