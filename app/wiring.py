@@ -178,7 +178,7 @@ async def open_services(
         stack.push_async_callback(embedders.close)
         name = embedding_model_name(started_with)
         embedder = embedders.get(name)
-        await ensure_model(owner_dsn, name, await _dimensions(embedder), started_with.vector)
+        await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
         database = await Database.open(environment.app_database_url or owner_dsn, max_size=pool_size)
         stack.push_async_callback(database.close)
         principal, model = await _identify(database, environment.tenant, name)
