@@ -390,6 +390,7 @@ async def test_the_example_queries_of_the_documentation_run(
     await corrected(services, "demo")
     await enhanced(services, "demo")
     await traced_agent(services, "demo")
+    assert not (await ask(services, Question("Who invented the telephone?", "demo", new_id()))).citations
     # the last example explains the last run
     await run_search(services, SearchRequest(query="stones", collections=("demo",), top_k=1))
     await services.traces.flush()

@@ -79,14 +79,14 @@ async def test_far_from_everything_the_order_of_the_cosines_stays(services: Serv
 
 
 async def test_hybrid_fuses_both_legs(library: Services) -> None:
-    """Over the database: share/(60 + rank) summed over the legs; relative scores are the default."""
+    """Over the database: first in every leg is the best there can be, in either form."""
     result = await find(library, "cairn trail fog")
     best = result.passages[0]
     assert best.external_id == "cairns"
     assert best.ranks == {"vector": 1, "lexical": 1}
     assert best.score == pytest.approx(1.0)
     by_rank = with_settings(library, Settings(retrieve=RetrieveSettings(fusion="rrf")))
-    assert (await find(by_rank, "cairn trail fog")).passages[0].score == pytest.approx(1 / 61)
+    assert (await find(by_rank, "cairn trail fog")).passages[0].score == pytest.approx(1.0)
     assert set(result.legs_used) == {"vector", "lexical"}
     assert result.exact
     assert {"embed", "vector", "lexical", "fetch", "total"} <= set(result.timings_ms)

@@ -84,7 +84,8 @@ def calls(remote: ScriptedServer) -> list[Any]:
 def use(api: Api, rag: dict[str, Any] | None = None, **retrieve: Any) -> None:
     """Put settings in force."""
     # each search must meet the reranker
-    raw = json.dumps({"rag": rag or {}, "retrieve": retrieve, "cache": {"enabled": False}})
+    whole = {"simpleShare": 0.0}  # what is read is shortened by reranking alone
+    raw = json.dumps({"rag": rag or {}, "retrieve": retrieve, "answer": whole, "cache": {"enabled": False}})
     api.write_settings(raw)
     revision = parse_settings(raw.encode()).revision
     api.await_until(lambda: api.revision == revision)
