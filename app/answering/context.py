@@ -193,13 +193,14 @@ class Run:
         """Search the question's collection, and keep what was found for the trace. `by_words`: the lexical leg alone, each
         document once. Raises CairnError."""
         legs: tuple[Leg, ...] = ("lexical",) if by_words else default_legs(self.settings)
-        by_type = self.settings.graph.routing == "type"
+        by_type, by_agent = self.settings.graph.routing == "type", self.route.strategy in TOOL_STRATEGIES
         request = SearchRequest(
             query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None,
             rerank=False if by_words or not self.reranks else None, group_by="document" if by_words else "passage",
             weights=self.plan.weights if by_type else None,
             classification=self.plan.classification if by_type else None,
-            chat_reranks=self.route.strategy not in TOOL_STRATEGIES or self.settings.agents.rerank_by_model,
+            chat_reranks=not by_agent or self.settings.agents.rerank_by_model,
+            asked=self.plan.text if by_agent or self.route.strategy == "corrective" else None,
         )  # fmt: skip
         meter = self.record.meter(self.settings)
         return await self.record.searched(

@@ -198,6 +198,7 @@ def cache_address(
         FORMAT, principal.tenant_id, request.top_k, request.rerank, reranker, strategy, answering, names, model_id,
         settings.revision, sorted(set(request.legs)), request.group_by, request.expand_parents,
         request.model, list(serving), request.explicit, request.weights and astuple(request.weights), request.fusion,
+        request.asked and normalise_query(request.asked),
     ]  # fmt: skip
     named = question_keys(request.query) if "graph" in request.legs else ()
     return CacheAddress(

@@ -77,7 +77,8 @@ def choose_legs(request: SearchRequest, text: str, settings: Settings) -> tuple[
     """The retrievers that run, of those requested, and why the graph is among them or not. `text`: the query without operators.
 
     By names, the graph is followed where a question names something and goes through another question, or names several things;
-    elsewhere it moves what text has found already (docs/adr/0054-routing.md). By type, the side with a weight below SKIP is left
+    elsewhere it moves what text has found already (docs/adr/0054-routing.md). What an agent looks for serves the question that
+    it works on, which decides. By type, the side with a weight below SKIP is left
     out. Retrievers that the caller chose all run.
     """
     others = tuple(leg for leg in request.legs if leg != "graph")
@@ -103,16 +104,17 @@ def _choose_by_type(
 
 
 def _choose_by_names(request: SearchRequest, text: str, others: tuple[Leg, ...]) -> tuple[tuple[Leg, ...], GraphChoice]:
-    keys, shown = question_keys(text), ", ".join(map(repr, question_keys(text)[:3]))
+    """Reasons are kept in traces, which outlive deletions, so they repeat no word of the question."""
+    keys, asked = question_keys(text), request.asked or text
     if wanted_symbols(text):
         return request.legs, GraphChoice("the question names a symbol of code", "names")
     if not keys:
         return others, GraphChoice("the question names nothing that the graph could begin with", "names")
-    if inner := bridge(text, likely_language(text)):
-        return request.legs, GraphChoice(f"it goes through another question ({inner!r}) and names {shown}", "names")
-    if len(keys) > 1 and asks(text):
-        return request.legs, GraphChoice(f"the question names several things: {shown}", "names")
-    return others, GraphChoice(f"it names {shown} and goes through no other question, so text finds it", "names")
+    if bridge(asked, likely_language(asked)):
+        return request.legs, GraphChoice("the question goes through another question, and names something", "names")
+    if asks(asked) and (several := len(question_keys(asked))) > 1:
+        return request.legs, GraphChoice(f"the question names several things ({several})", "names")
+    return others, GraphChoice(f"names in it: {len(keys)}; it goes through no other question, so text finds it", "names")
 
 
 def graph_is_unsure(context: SearchContext, found: Mapping[Leg, LegResult]) -> bool:

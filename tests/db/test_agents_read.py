@@ -104,7 +104,7 @@ async def test_a_forced_synthesis_corrective_and_related_read_the_graph(films: S
 
 async def test_going_on_reads_the_graph_of_what_it_looks_at_further(films: Services, talking: Talking) -> None:
     talking.reset(generate=[BORN])
-    await ask(films, "Where was Tim Burton born?", session_id="s", strategy="fast")
+    await ask(films, session_id="s", strategy="fast")
     talking.reset(generate=["Tim Burton likes drawing [1]."])
     made, _ = await ask(films, "Tell me more", session_id="s")
     assert made.route["strategy"] == "converse"

@@ -144,7 +144,7 @@ async def test_runs_without_candidates_say_why(services: Services, owner: Any) -
     assert run["outcome"] == "ok"
 
     await owner.execute("ALTER TABLE rag.mentions RENAME entity_id TO gone")
-    degraded = await search(services, "dark rock of Basalt Island", legs=("vector", "lexical", "graph"))
+    degraded = await search(services, "Is Basalt Island dark rock?", legs=("vector", "lexical", "graph"), explicit=True)
     assert degraded.degraded
     told = await explained(owner, degraded.trace_id, basalt)
     assert told["graph"]["verdict"].startswith("the leg failed: ")

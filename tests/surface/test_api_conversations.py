@@ -174,7 +174,7 @@ def _qa(api: Api, question: str, strategy: str, more: Json) -> Played:
     if response.status_code != 200:
         return Played("", [], [], _problem(response), {})
     made = response.json()
-    assert set(made) == {"answer", "citations", "confidence", "disclaimer", "search_quality", "cgrag"}
+    assert set(made) == {"answer", "citations", "confidence", "disclaimer", "search_quality", "cgrag", "coverage"}
     return Played(made["answer"], [(one["path"], "") for one in made["citations"]], [], None, {})
 
 
@@ -223,7 +223,7 @@ def _of_query(made: Json | None, failed: str | None) -> Played:
 def _of_agent(made: Json | None, failed: str | None) -> Played:
     if made is None:
         return Played("", [], [], failed, {})
-    assert set(made) == {"answer", "citations", "insufficiencies", "trace"}
+    assert set(made) == {"answer", "citations", "insufficiencies", "trace", "coverage"}
     for one in made["citations"]:
         assert set(one) == {"docId", "chunkId", "snippet", "filename"}
     for one in made["insufficiencies"]:

@@ -80,7 +80,7 @@ def test_what_a_query_names(query: str, keys: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("query", "followed", "reason"),
     [
-        ("Who is the spouse of the director of Big Eyes?", True, "it goes through another question"),
+        ("Who is the spouse of the director of Big Eyes?", True, "the question goes through another question"),
         ("Are Big Eyes and Citizen Kane both films?", True, "the question names several things"),
         ("What does Client.send return?", True, "the question names a symbol of code"),
         ("Who directed Big Eyes?", False, "goes through no other question"),
