@@ -161,7 +161,7 @@ def test_numbers_in_the_answer_are_places_in_sources(talking: Api, chat: Scripte
     talking.index("two", cairn=TEXT, moss="Moss grows on the north side of old stones, where it is damp.")
     said = "Moss grows on the north side [2]. A cairn is a pile of stones [1]."
     chat.script(Reply("ok", text="1: 9\n2: 8"), Reply("ok", text=said))  # the first one reranks
-    body = send(talking, collection_name="two", message="What grows on the pile of stones that is a cairn?")
+    body = send(talking, collection_name="two", message="What grows on old stones in damp places?")
     sentences = {"moss": "Moss grows on the north side", "cairn": "A cairn is a pile of stones"}
     assert sorted(source["filename"] for source in body["sources"]) == sorted(sentences)
     for n, source in enumerate(body["sources"], 1):

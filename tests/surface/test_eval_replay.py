@@ -17,7 +17,7 @@ from app import cli
 
 PARTS = [f"{letters}-{number}" for letters in ("KX", "QV") for number in range(4100, 4118)]
 TORQUE = {part: 11 + 3 * n for n, part in enumerate(PARTS)}
-BY_MEANING = {"rag": {"hybridSearchWeight": 1.0, "topK": 3}, "answer": {"retrieved": 4}}
+BY_MEANING = {"rag": {"hybridSearchWeight": 1.0, "topK": 6}, "answer": {"retrieved": 8}}
 KEPT = (
     "runs",
     "run_legs",
@@ -97,7 +97,7 @@ def test_thumbs_judge_settings_and_only_better_ones_are_written(parts: Api, repl
     assert "About 20 are needed" in err
 
     thumbs = ask_and_rate(parts)
-    assert thumbs.count(1) >= 20, "the right part is among the three that are read, though often not the first"
+    assert thumbs.count(1) >= 20, "the right part is among the six that are read, though often not the first"
     parts.client.get("/cache")  # the counters of the server are written
     before, written = contents(parts.dsn), parts.settings_file.read_text()
     code, out, err = replay("--set", "rag.hybridSearchWeight=.2", "--json", str(tmp_path / "better.json"))
@@ -118,7 +118,7 @@ def test_thumbs_judge_settings_and_only_better_ones_are_written(parts: Api, repl
     assert code == 0, err
     assert "Written: rag.hybridSearchWeight 0.2" in out
     now = json.loads(parts.settings_file.read_text())
-    assert now == {**BY_MEANING, "rag": {"hybridSearchWeight": 0.2, "topK": 3}}
+    assert now == {**BY_MEANING, "rag": {"hybridSearchWeight": 0.2, "topK": 6}}
     parts.await_until(lambda: parts.revision == report["chosen"]["revision"])
 
     assert ask_and_rate(parts).count(1) >= thumbs.count(1)
