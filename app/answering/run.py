@@ -35,7 +35,8 @@ async def answer(question: Question, deps: Deps, record: Record, report: Report)
     symbols = () if code else await _find_symbols(question, plan, deps, record)
     route = choose(question, plan, _means(deps, symbols, code))
     record.question, record.plan, record.route = question, plan, route
-    shown = OutboundEvents(record, report, by_model=deps.chat is not None)
+    # a fixed reply is ours, and is told in one piece
+    shown = report if route.strategy == "reply" else OutboundEvents(record, report, by_model=deps.chat is not None)
     run = Run(question, plan, route, deps, record, shown, symbols, code)
     if can_widen(run):
         run.emit(Progress("expand", 20, "Asking the model for other phrasings and parts of the question"))

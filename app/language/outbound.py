@@ -325,6 +325,9 @@ class _Reading:
         if not rest.startswith(">"):
             self._say("< ", start + 1)
             return
+        if "&&" in self.p[start:end] and "=" not in self.p[start:end] and self.state._last.isalnum():
+            self._say("< ", start + 1)  # a<b && c>d compares; as text it is harmless in any case
+            return
         known = self.state.allowed()
         if known is None or known.holds(self.raw[self.places[start] : self.places[end + 1]]):
             self._say("< ", start + 1)

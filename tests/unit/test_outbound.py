@@ -160,3 +160,8 @@ def test_time_is_linear(unit: str) -> None:
 
     seconds(1000)
     assert min(seconds(32_000) for _ in range(2)) < 12 * min(seconds(8_000) for _ in range(2)) + 0.1
+
+
+def test_a_comparison_is_not_taken_for_a_tag() -> None:
+    assert without_links("if (a<b && c>d) go", known([])) == "if (a< b && c>d) go"
+    assert "evil" not in without_links("if (a<b && <img src=//evil.example> c>d) go", known([]))
