@@ -114,7 +114,9 @@ def _choose_by_names(request: SearchRequest, text: str, others: tuple[Leg, ...])
         return request.legs, GraphChoice("the question goes through another question, and names something", "names")
     if asks(asked) and (several := len(question_keys(asked))) > 1:
         return request.legs, GraphChoice(f"the question names several things ({several})", "names")
-    return others, GraphChoice(f"names in it: {len(keys)}; it goes through no other question, so text finds it", "names")
+    return others, GraphChoice(
+        f"names in it: {len(keys)}; it goes through no other question, so text finds it", "names"
+    )
 
 
 def graph_is_unsure(context: SearchContext, found: Mapping[Leg, LegResult]) -> bool:
