@@ -325,7 +325,8 @@ class _Reading:
         if not rest.startswith(">"):
             self._say("< ", start + 1)
             return
-        if "&&" in self.p[start:end] and "=" not in self.p[start:end] and self.state._last.isalnum():
+        inside_tag = self.p[start:end]
+        if ("&&" in inside_tag or "||" in inside_tag) and "=" not in inside_tag and self.state._last.isalnum():
             self._say("< ", start + 1)  # a<b && c>d compares; as text it is harmless in any case
             return
         known = self.state.allowed()

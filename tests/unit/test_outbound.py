@@ -164,4 +164,18 @@ def test_time_is_linear(unit: str) -> None:
 
 def test_a_comparison_is_not_taken_for_a_tag() -> None:
     assert without_links("if (a<b && c>d) go", known([])) == "if (a< b && c>d) go"
+    assert without_links("if (a<b || c>d) go", known([])) == "if (a< b || c>d) go"
     assert "evil" not in without_links("if (a<b && <img src=//evil.example> c>d) go", known([]))
+
+
+@pytest.mark.parametrize("text", ["ASP.NET and ADO.NET, also VB.NET.", r"the folder \notes.d", r"C:\my.folder\x"])
+def test_names_of_products_and_folders_are_no_addresses(text: str) -> None:
+    assert without_links(text, known([])) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"\\evil.example\share", r"see \\evil.example\k\secret now", "DATA.EVIL.NET", "evil.net", "EVIL.NET/secret", "EVIL.NET:80"],
+)
+def test_hosts_are_addresses(text: str) -> None:
+    assert "evil" not in without_links(text, known([])).lower()
