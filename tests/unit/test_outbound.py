@@ -175,7 +175,14 @@ def test_names_of_products_and_folders_are_no_addresses(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [r"\\evil.example\share", r"see \\evil.example\k\secret now", "DATA.EVIL.NET", "evil.net", "EVIL.NET/secret", "EVIL.NET:80"],
+    [
+        r"\\evil.example\share",
+        r"see \\evil.example\k\secret now",
+        "DATA.EVIL.NET",
+        "evil.net",
+        "EVIL.NET/secret",
+        "EVIL.NET:80",
+    ],
 )
 def test_hosts_are_addresses(text: str) -> None:
     assert "evil" not in without_links(text, known([])).lower()
