@@ -36,7 +36,7 @@ pytestmark = pytest.mark.fault
 
 OTHER = "other-model"
 LOCAL = "all-MiniLM-L6-v2:int8"
-QUICK = {"leaseSeconds": 1.5, "heartbeatSeconds": 0.3, "pollSeconds": 0.1, "retrySeconds": 0.1}
+QUICK = {"leaseSeconds": 4.0, "heartbeatSeconds": 0.3, "pollSeconds": 0.1, "retrySeconds": 0.1}
 SMALLER = {"passageSize": 600, "passageOverlap": 50, "chunkSize": 200, "chunkOverlap": 20}
 
 
