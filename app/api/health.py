@@ -13,14 +13,14 @@ from starlette.requests import Request
 from app.api import problems
 from app.api.metrics import CONTENT_TYPE
 from app.api.models import example
-from app.api.running import Running, RunningDep, ServicesDep
+from app.api.running import Running, RunningDep, ServicesDep, TypedRoute
 from app.domain.job import QueueState
 from app.errors import CairnError, NotFoundError
 from app.service.documents import list_recall
 from app.service.operation import DatabaseState, check_database, describe_service
 from app.wiring import Services
 
-router = APIRouter(tags=["operating"])
+router = APIRouter(tags=["operating"], route_class=TypedRoute)
 
 STALLED_SECONDS = 60.0
 """A job that could run and waits this long, while the worker gets no answer: the worker is a zombie."""

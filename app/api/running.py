@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from app.api.metrics import Metrics
+from app.api.policy import policy_of
 from app.errors import InputError
 from app.language.text import normalise
 from app.settings import SettingsStore
@@ -62,8 +63,12 @@ Cursor = Annotated[
 
 
 class TypedRoute(APIRoute):
-    """Takes a body only under the one media type that the route declares (a form of a foreign web
-    page cannot pretend to be JSON). Answers 415 before anything is read."""
+    """Has a policy (app/api/policy.py), and takes a body only under the one media type that the route declares (a form of a
+    foreign web page cannot pretend to be JSON). Answers 415 before anything is read. Raises LookupError without a policy."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        self.policy = policy_of(min(self.methods or ()), path)
 
     def get_route_handler(self) -> Any:
         handle = super().get_route_handler()

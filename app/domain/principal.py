@@ -1,13 +1,47 @@
-"""Who is asking: the tenant that every row, statement and cache entry belongs to."""
+"""Who is asking: the tenant that every row, statement and cache entry belongs to, and by what right."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
+from uuid import UUID
+
+Scope = Literal["read", "ask", "write", "admin"]
+"""What a caller may do: read documents, search and look at runs; ask questions, which may cost model calls; add, change and
+delete documents; operate (keys, cache, models, audit). A scope does not include another one."""
+
+ALL_SCOPES: Final[frozenset[Scope]] = frozenset(get_args(Scope))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLimits:
+    """What a key may use; None: as much as the settings say for keys without limits of their own."""
+
+    requests_per_minute: int | None = None
+    concurrent_runs: int | None = None
+    tokens_per_day: int | None = None
+    cost_per_day: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who it is within the tenant. `id` names it in the audit log: `local` (command line, library, a server without
+    authentication), `key:<uuid>` or `token:<subject>`. `key_id` is what limits are counted by; None: nothing is counted."""
+
+    id: str = "local"
+    name: str = "local"
+    scopes: frozenset[Scope] = ALL_SCOPES
+    key_id: UUID | None = None
+    limits: KeyLimits = KeyLimits()
+
+
+LOCAL: Final = Caller()
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The caller. Until keys exist one process serves one tenant (`CAIRN_TENANT`)."""
+    """The caller. Principals of one tenant are equal, whoever calls: what is kept by principal is kept by tenant."""
 
     tenant_id: int
     tenant: str
+    caller: Caller = field(default=LOCAL, compare=False)

@@ -1,0 +1,95 @@
+"""What each route asks of its callers, in one table: a route that is not in it does not start.
+
+TypedRoute (app/api/running.py) looks its route up here. The layers in front of it read the columns that are theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from app.domain.principal import Scope
+
+Kind = Literal["light", "search", "answer", "ingest"]
+"""What a request works on, and so with whom it competes: nothing worth counting, a search, an answer, documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """`scope`: what the caller must be allowed; None: anybody may. `large`: the body may hold documents. `creates`: the route
+    makes something, so repeating it under one Idempotency-Key makes it once."""
+
+    scope: Scope | None
+    kind: Kind = "light"
+    large: bool = False
+    creates: bool = False
+
+
+_READ, _WRITE, _ADMIN = Policy("read"), Policy("write"), Policy("admin")
+_UPLOAD = Policy("write", "ingest", large=True, creates=True)
+
+POLICIES: Final[Mapping[str, Policy]] = {
+    "POST /collections": Policy("write", creates=True),
+    "GET /collections": _READ,
+    "GET /collections/{name}": _READ,
+    "DELETE /collections/{name}": _WRITE,
+    "POST /collections/{name}/documents": _UPLOAD,
+    "GET /collections/{name}/documents": _READ,
+    "GET /collections/{name}/documents/{document_id}": _READ,
+    "DELETE /collections/{name}/documents/{document_id}": _WRITE,
+    "POST /collections/{name}/enrich": Policy("write", creates=True),
+    "POST /collections/{name}/models": Policy("admin", creates=True),
+    "POST /collections/{name}/reindex": Policy("write", creates=True),
+    "POST /index": _UPLOAD,
+    "GET /models": _READ,
+    "POST /search": Policy("read", "search"),
+    "GET /cache": _ADMIN,
+    "DELETE /cache": _ADMIN,
+    "POST /query": Policy("ask", "answer"),
+    "POST /qa/ask": Policy("ask", "answer"),
+    "DELETE /qa/sessions/{session_id}": Policy("ask"),
+    "POST /api/agent/run": Policy("ask", "answer"),
+    "POST /api/agent/stream": Policy("ask", "answer"),
+    "GET /runs/{run_id}": _READ,
+    "POST /runs/{run_id}/cancel": Policy("ask"),
+    "GET /runs/{run_id}/events": _READ,
+    "WS /ws/runs/{run_id}": _READ,
+    "POST /feedback": Policy("ask"),
+    "GET /chat/history/{session_id}": _READ,
+    "DELETE /chat/history/{session_id}": Policy("ask"),
+    "POST /chat/{chat_id}/documents": _UPLOAD,
+    "GET /chat/{chat_id}/documents": _READ,
+    "DELETE /chat/{chat_id}/documents/{doc_id}": _WRITE,
+    "POST /chat": Policy("ask", "answer"),
+    "POST /chat/": Policy("ask", "answer"),
+    "POST /chat/stream": Policy("ask", "answer"),
+    "POST /chat/{chat_id}/stream": Policy("ask", "answer"),
+    "GET /graph/entities": _READ,
+    "GET /graph/entities/{id}": _READ,
+    "GET /graph/neighborhood": _READ,
+    "GET /graph/path": Policy("read", "search"),
+    "GET /graph/communities": _READ,
+    "POST /graph/extract": Policy("write", creates=True),
+    "POST /graph/merges": Policy("write", creates=True),
+    "GET /graph/merges": _READ,
+    "DELETE /graph/merges/{id}": _WRITE,
+    "GET /jobs": _READ,
+    "GET /jobs/{job_id}": _READ,
+    "POST /jobs/{job_id}/cancel": _WRITE,
+    "POST /jobs/{job_id}/retry": _WRITE,
+    "GET /jobs/{job_id}/events": _READ,
+    "GET /traces/{run_id}": _READ,
+    "GET /health/live": Policy(None),
+    "GET /health/ready": Policy(None),
+    "GET /metrics": _ADMIN,
+    "GET /problems/{code}": Policy(None),
+}
+
+
+def policy_of(method: str, path: str) -> Policy:
+    """Of a route by its template. Raises LookupError for one that is not in the table."""
+    try:
+        return POLICIES[f"{method} {path}"]
+    except KeyError:
+        raise LookupError(f"{method} {path} has no policy; add it to app/api/policy.py") from None

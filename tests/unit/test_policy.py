@@ -1,0 +1,21 @@
+"""Every route of the application has a policy, and every policy a route."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.api.policy import POLICIES, policy_of
+from app.main import create_app
+from app.settings import SettingsStore, read_environment
+
+
+def test_policies_are_those_of_the_routes() -> None:
+    app = create_app(read_environment({}), SettingsStore(None))
+    described = {f"{method.upper()} {path}" for path, item in app.openapi()["paths"].items() for method in item}
+    hidden = {"POST /chat", "WS /ws/runs/{run_id}"}  # the slash is optional; OpenAPI knows no sockets
+    assert set(POLICIES) == described | hidden
+
+
+def test_a_route_without_a_policy_does_not_start() -> None:
+    with pytest.raises(LookupError, match="GET /new has no policy"):
+        policy_of("GET", "/new")
