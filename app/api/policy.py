@@ -16,7 +16,7 @@ Kind = Literal["light", "search", "answer", "ingest"]
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RoutePolicy:
     """`scope`: what the caller must be allowed; None: anybody may. `large`: the body may hold documents. `creates`: the route
     makes something, so repeating it under one Idempotency-Key makes it once."""
 
@@ -26,11 +26,11 @@ class Policy:
     creates: bool = False
 
 
-_READ, _WRITE, _ADMIN = Policy("read"), Policy("write"), Policy("admin")
-_UPLOAD = Policy("write", "ingest", large=True, creates=True)
+_READ, _WRITE, _ADMIN = RoutePolicy("read"), RoutePolicy("write"), RoutePolicy("admin")
+_UPLOAD = RoutePolicy("write", "ingest", large=True, creates=True)
 
-POLICIES: Final[Mapping[str, Policy]] = {
-    "POST /collections": Policy("write", creates=True),
+POLICIES: Final[Mapping[str, RoutePolicy]] = {
+    "POST /collections": RoutePolicy("write", creates=True),
     "GET /collections": _READ,
     "GET /collections/{name}": _READ,
     "DELETE /collections/{name}": _WRITE,
@@ -38,40 +38,40 @@ POLICIES: Final[Mapping[str, Policy]] = {
     "GET /collections/{name}/documents": _READ,
     "GET /collections/{name}/documents/{document_id}": _READ,
     "DELETE /collections/{name}/documents/{document_id}": _WRITE,
-    "POST /collections/{name}/enrich": Policy("write", creates=True),
-    "POST /collections/{name}/models": Policy("admin", creates=True),
-    "POST /collections/{name}/reindex": Policy("write", creates=True),
+    "POST /collections/{name}/enrich": RoutePolicy("write", creates=True),
+    "POST /collections/{name}/models": RoutePolicy("admin", creates=True),
+    "POST /collections/{name}/reindex": RoutePolicy("write", creates=True),
     "POST /index": _UPLOAD,
     "GET /models": _READ,
-    "POST /search": Policy("read", "search"),
+    "POST /search": RoutePolicy("read", "search"),
     "GET /cache": _ADMIN,
     "DELETE /cache": _ADMIN,
-    "POST /query": Policy("ask", "answer"),
-    "POST /qa/ask": Policy("ask", "answer"),
-    "DELETE /qa/sessions/{session_id}": Policy("ask"),
-    "POST /api/agent/run": Policy("ask", "answer"),
-    "POST /api/agent/stream": Policy("ask", "answer"),
+    "POST /query": RoutePolicy("ask", "answer"),
+    "POST /qa/ask": RoutePolicy("ask", "answer"),
+    "DELETE /qa/sessions/{session_id}": RoutePolicy("ask"),
+    "POST /api/agent/run": RoutePolicy("ask", "answer"),
+    "POST /api/agent/stream": RoutePolicy("ask", "answer"),
     "GET /runs/{run_id}": _READ,
-    "POST /runs/{run_id}/cancel": Policy("ask"),
+    "POST /runs/{run_id}/cancel": RoutePolicy("ask"),
     "GET /runs/{run_id}/events": _READ,
     "WS /ws/runs/{run_id}": _READ,
-    "POST /feedback": Policy("ask"),
+    "POST /feedback": RoutePolicy("ask"),
     "GET /chat/history/{session_id}": _READ,
-    "DELETE /chat/history/{session_id}": Policy("ask"),
+    "DELETE /chat/history/{session_id}": RoutePolicy("ask"),
     "POST /chat/{chat_id}/documents": _UPLOAD,
     "GET /chat/{chat_id}/documents": _READ,
     "DELETE /chat/{chat_id}/documents/{doc_id}": _WRITE,
-    "POST /chat": Policy("ask", "answer"),
-    "POST /chat/": Policy("ask", "answer"),
-    "POST /chat/stream": Policy("ask", "answer"),
-    "POST /chat/{chat_id}/stream": Policy("ask", "answer"),
+    "POST /chat": RoutePolicy("ask", "answer"),
+    "POST /chat/": RoutePolicy("ask", "answer"),
+    "POST /chat/stream": RoutePolicy("ask", "answer"),
+    "POST /chat/{chat_id}/stream": RoutePolicy("ask", "answer"),
     "GET /graph/entities": _READ,
     "GET /graph/entities/{id}": _READ,
     "GET /graph/neighborhood": _READ,
-    "GET /graph/path": Policy("read", "search"),
+    "GET /graph/path": RoutePolicy("read", "search"),
     "GET /graph/communities": _READ,
-    "POST /graph/extract": Policy("write", creates=True),
-    "POST /graph/merges": Policy("write", creates=True),
+    "POST /graph/extract": RoutePolicy("write", creates=True),
+    "POST /graph/merges": RoutePolicy("write", creates=True),
     "GET /graph/merges": _READ,
     "DELETE /graph/merges/{id}": _WRITE,
     "GET /jobs": _READ,
@@ -80,14 +80,14 @@ POLICIES: Final[Mapping[str, Policy]] = {
     "POST /jobs/{job_id}/retry": _WRITE,
     "GET /jobs/{job_id}/events": _READ,
     "GET /traces/{run_id}": _READ,
-    "GET /health/live": Policy(None),
-    "GET /health/ready": Policy(None),
+    "GET /health/live": RoutePolicy(None),
+    "GET /health/ready": RoutePolicy(None),
     "GET /metrics": _ADMIN,
-    "GET /problems/{code}": Policy(None),
+    "GET /problems/{code}": RoutePolicy(None),
 }
 
 
-def policy_of(method: str, path: str) -> Policy:
+def policy_of(method: str, path: str) -> RoutePolicy:
     """Of a route by its template. Raises LookupError for one that is not in the table."""
     try:
         return POLICIES[f"{method} {path}"]
