@@ -34,6 +34,9 @@ from app.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
 from app.jobs.enrich import enrich
 from app.jobs.worker import Worker
 from app.language import identify
+from app.limits.requests import RequestPermits
+from app.limits.runs import RunSlots
+from app.limits.spending import Spending
 from app.prompts import prompt
 from app.providers.added import find_providers
 from app.providers.circuit import Circuits, Limits
@@ -75,6 +78,9 @@ class Services:
     exemplars: Exemplars
     circuits: Circuits
     runs: Runs
+    permits: RequestPermits
+    slots: RunSlots
+    spending: Spending
     started_with: Settings
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
@@ -194,6 +200,10 @@ async def open_services(
         stack.push_async_callback(embeddings.close)
         search_deps = SearchDeps(database, embedder, model, reranker, ledger, embeddings, embedders)
         exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
+        spending = Spending(database, lambda: settings.current.limits)
+        stack.push_async_callback(spending.close)
+        slots = RunSlots(database, lambda: settings.current.limits)
+        stack.push_async_callback(slots.close)
         stack.push_async_callback(runs.close)
         yield Services(
             environment,
@@ -207,6 +217,9 @@ async def open_services(
             exemplars,
             circuits,
             runs,
+            RequestPermits(database, lambda: settings.current.limits),
+            slots,
+            spending,
             started_with,
         )
 

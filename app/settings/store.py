@@ -28,6 +28,7 @@ from app.settings.sections import (
     IterativeSettings,
     JobsSettings,
     LexicalSettings,
+    LimitSettings,
     MemorySettings,
     PlannedSettings,
     ProviderSettings,
@@ -68,6 +69,7 @@ class Settings(SettingsSection):
     jobs: JobsSettings = JobsSettings()
     runs: RunSettings = RunSettings()
     trace: TraceSettings = TraceSettings()
+    limits: LimitSettings = LimitSettings()
     api: ApiSettings = ApiSettings()
 
     @model_validator(mode="after")
