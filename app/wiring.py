@@ -17,6 +17,7 @@ from app.agents.tools.registry import all_tools
 from app.db.embedded import ensure_running
 from app.db.migrate import migrate
 from app.db.pool import Database
+from app.db.roles import SERVER_LOGIN, ensure_server_login
 from app.db.vector_indexes import ensure_model, vector_ddl
 from app.domain.principal import Principal
 from app.errors import MigrationError
@@ -170,8 +171,10 @@ async def open_services(
     Raises CairnError with one line when something cannot be started.
     """
     async with AsyncExitStack() as stack:
-        owner_dsn = environment.database_url or await _embedded(environment, stack)
+        owner_dsn, app_dsn = await _addresses(environment, stack)
         await migrate(owner_dsn)
+        if environment.database_url is None:
+            await ensure_server_login(owner_dsn)
         started_with = settings.current
         circuits = Circuits(lambda: _limits(settings.current))
         embedders = ConfiguredEmbedders(environment, circuits, started_with.providers)
@@ -179,7 +182,7 @@ async def open_services(
         name = embedding_model_name(started_with)
         embedder = embedders.get(name)
         await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
-        database = await Database.open(environment.app_database_url or owner_dsn, max_size=pool_size)
+        database = await Database.open(app_dsn, max_size=pool_size)
         stack.push_async_callback(database.close)
         principal, model = await _identify(database, environment.tenant, name)
         traces = TraceWriter(database, started_with.trace.queue_size)
@@ -253,10 +256,13 @@ def _limits(settings: Settings) -> Limits:
     return Limits(settings.providers.circuit_failures, settings.providers.circuit_seconds)
 
 
-async def _embedded(environment: Environment, stack: AsyncExitStack) -> str:
+async def _addresses(environment: Environment, stack: AsyncExitStack) -> tuple[str, str]:
+    """Of the owner, for migrations and index builds, and of the login that serves. Starts the embedded server if need be."""
+    if environment.database_url is not None:
+        return environment.database_url, environment.app_database_url or environment.database_url
     server = await asyncio.to_thread(ensure_running, environment.home)
     stack.push_async_callback(asyncio.to_thread, server.release)
-    return server.dsn()
+    return server.dsn(), environment.app_database_url or server.dsn(user=SERVER_LOGIN)
 
 
 async def _dimensions(embedder: Embedder) -> int:

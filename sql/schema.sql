@@ -743,10 +743,9 @@ BEGIN
         SELECT t.id INTO STRICT found FROM rag.tenants AS t WHERE t.name = $1;
         RETURN found;
     END IF;
-    -- Who serves a database of their own may read it in psql as well.
+    -- Whose database it is may read it in psql as well.
     INSERT INTO rag.analyst_grant (tenant_id, role_name)
-    SELECT found, session_user FROM pg_class AS c
-    WHERE c.oid = 'rag.tenants'::regclass AND pg_get_userbyid(c.relowner) = session_user
+    SELECT found, pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = 'rag.tenants'::regclass
     ON CONFLICT DO NOTHING;
     RETURN found;
 END
@@ -754,7 +753,7 @@ $_$;
 
 ALTER FUNCTION rag.ensure_tenant(name text) OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.ensure_tenant(name text) IS 'Id of the tenant of that name, made if new. If the session is the owner of the tables, it may read a new tenant in schema analyst.';
+COMMENT ON FUNCTION rag.ensure_tenant(name text) IS 'Id of the tenant of that name, made if new. The owner of the tables may read a new tenant in schema analyst.';
 
 CREATE FUNCTION rag.ensure_trace_partitions(ahead integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER

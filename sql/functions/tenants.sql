@@ -28,16 +28,15 @@ BEGIN
         SELECT t.id INTO STRICT found FROM rag.tenants AS t WHERE t.name = $1;
         RETURN found;
     END IF;
-    -- Who serves a database of their own may read it in psql as well.
+    -- Whose database it is may read it in psql as well.
     INSERT INTO rag.analyst_grant (tenant_id, role_name)
-    SELECT found, session_user FROM pg_class AS c
-    WHERE c.oid = 'rag.tenants'::regclass AND pg_get_userbyid(c.relowner) = session_user
+    SELECT found, pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = 'rag.tenants'::regclass
     ON CONFLICT DO NOTHING;
     RETURN found;
 END
 $$;
 COMMENT ON FUNCTION rag.ensure_tenant(text) IS
-    'Id of the tenant of that name, made if new. If the session is the owner of the tables, it may read a new tenant in schema analyst.';
+    'Id of the tenant of that name, made if new. The owner of the tables may read a new tenant in schema analyst.';
 
 CREATE OR REPLACE FUNCTION rag.grant_analyst(role_name text, tenant text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
