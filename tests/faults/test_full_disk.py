@@ -72,7 +72,9 @@ def index(served: ServedHome, name: str, text: str) -> httpx2.Response:
 async def crash(dsn: str) -> None:
     """Make the server write until its log has no room: it ends itself then."""
     connection = await asyncpg.connect(dsn)
-    await connection.execute("CREATE TABLE public.burst AS SELECT repeat(md5(n::text), 20) FROM generate_series(1, 500000) n")
+    await connection.execute(
+        "CREATE TABLE public.burst AS SELECT repeat(md5(n::text), 20) FROM generate_series(1, 500000) n"
+    )
 
 
 def test_a_full_disk_is_told_and_survived(served: ServedHome, small_disk: Path) -> None:
