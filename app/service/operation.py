@@ -71,7 +71,8 @@ async def check_database(services: Services) -> DatabaseState:
             scan = await upkeep.iterative_scan(connection)
             revision = await upkeep.schema_revision(connection)
     except Exception as error:  # whatever it is, this process cannot serve
-        reason = describe(error) or type(error).__name__
+        known = services.embedded.problem() if services.embedded else None
+        reason = known or describe(error) or type(error).__name__
         log.warning("database.unready", problem=reason)
         return DatabaseState(f"the database does not answer: {reason}")
     wrong_scan = f"hnsw.iterative_scan is {scan}, not {upkeep.EXPECTED_SCAN}: vector search would miss rows"
