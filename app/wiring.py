@@ -14,7 +14,7 @@ from uuid import UUID
 
 from app.agents.strategies import all_strategies
 from app.agents.tools.registry import all_tools
-from app.db.embedded import ensure_running
+from app.db.embedded import EmbeddedServer, ensure_running
 from app.db.migrate import migrate
 from app.db.pool import Database
 from app.db.roles import SERVER_LOGIN, ensure_server_login
@@ -63,7 +63,8 @@ from app.store.traces import TraceWriter
 @dataclass(frozen=True)
 class Services:
     """Everything an edge needs. Take `settings.current` once per request. `started_with`: the settings that were in force at the
-    start, by which embedding models and the queue of traces were made (app/service/restart.py)."""
+    start, by which embedding models and the queue of traces were made (app/service/restart.py). `embedded`: the server that
+    this process keeps running; None where the database is somebody else's."""
 
     environment: Environment
     settings: SettingsStore
@@ -77,6 +78,7 @@ class Services:
     circuits: Circuits
     runs: Runs
     started_with: Settings
+    embedded: EmbeddedServer | None
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
@@ -171,10 +173,12 @@ async def open_services(
     Raises CairnError with one line when something cannot be started.
     """
     async with AsyncExitStack() as stack:
-        owner_dsn, app_dsn = await _addresses(environment, stack)
+        embedded = None if environment.database_url else await _embedded(environment, stack)
+        owner_dsn = embedded.dsn() if embedded else str(environment.database_url)
         await migrate(owner_dsn)
-        if environment.database_url is None:
+        if embedded:
             await ensure_server_login(owner_dsn)
+        app_dsn = environment.app_database_url or (embedded.dsn(user=SERVER_LOGIN) if embedded else owner_dsn)
         started_with = settings.current
         circuits = Circuits(lambda: _limits(settings.current))
         embedders = ConfiguredEmbedders(environment, circuits, started_with.providers)
@@ -211,6 +215,7 @@ async def open_services(
             circuits,
             runs,
             started_with,
+            embedded,
         )
 
 
@@ -256,13 +261,10 @@ def _limits(settings: Settings) -> Limits:
     return Limits(settings.providers.circuit_failures, settings.providers.circuit_seconds)
 
 
-async def _addresses(environment: Environment, stack: AsyncExitStack) -> tuple[str, str]:
-    """Of the owner, for migrations and index builds, and of the login that serves. Starts the embedded server if need be."""
-    if environment.database_url is not None:
-        return environment.database_url, environment.app_database_url or environment.database_url
+async def _embedded(environment: Environment, stack: AsyncExitStack) -> EmbeddedServer:
     server = await asyncio.to_thread(ensure_running, environment.home)
     stack.push_async_callback(asyncio.to_thread, server.release)
-    return server.dsn(), environment.app_database_url or server.dsn(user=SERVER_LOGIN)
+    return server.guard()
 
 
 async def _dimensions(embedder: Embedder) -> int:
