@@ -14,7 +14,7 @@ from uuid import UUID
 
 from app.agents.strategies import all_strategies
 from app.agents.tools.registry import all_tools
-from app.db.embedded import ensure_running
+from app.db.embedded import EmbeddedServer, ensure_running
 from app.db.migrate import migrate
 from app.db.pool import Database
 from app.db.vector_indexes import ensure_model, vector_ddl
@@ -62,7 +62,8 @@ from app.store.traces import TraceWriter
 @dataclass(frozen=True)
 class Services:
     """Everything an edge needs. Take `settings.current` once per request. `started_with`: the settings that were in force at the
-    start, by which embedding models and the queue of traces were made (app/service/restart.py)."""
+    start, by which embedding models and the queue of traces were made (app/service/restart.py). `embedded`: the server that
+    this process keeps running; None where the database is somebody else's."""
 
     environment: Environment
     settings: SettingsStore
@@ -76,6 +77,7 @@ class Services:
     circuits: Circuits
     runs: Runs
     started_with: Settings
+    embedded: EmbeddedServer | None
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
@@ -170,7 +172,8 @@ async def open_services(
     Raises CairnError with one line when something cannot be started.
     """
     async with AsyncExitStack() as stack:
-        owner_dsn = environment.database_url or await _embedded(environment, stack)
+        embedded = None if environment.database_url else await _embedded(environment, stack)
+        owner_dsn = embedded.dsn() if embedded else str(environment.database_url)
         await migrate(owner_dsn)
         started_with = settings.current
         circuits = Circuits(lambda: _limits(settings.current))
@@ -208,6 +211,7 @@ async def open_services(
             circuits,
             runs,
             started_with,
+            embedded,
         )
 
 
@@ -253,10 +257,10 @@ def _limits(settings: Settings) -> Limits:
     return Limits(settings.providers.circuit_failures, settings.providers.circuit_seconds)
 
 
-async def _embedded(environment: Environment, stack: AsyncExitStack) -> str:
+async def _embedded(environment: Environment, stack: AsyncExitStack) -> EmbeddedServer:
     server = await asyncio.to_thread(ensure_running, environment.home)
     stack.push_async_callback(asyncio.to_thread, server.release)
-    return server.dsn()
+    return server.guard()
 
 
 async def _dimensions(embedder: Embedder) -> int:

@@ -46,6 +46,11 @@ class ClusterFolders:
     def log(self) -> Path:
         return self.root / "server.log"
 
+    @property
+    def state(self) -> Path:
+        """What the supervisor says is wrong."""
+        return self.run / "state"
+
 
 def prepare_cluster(place: ClusterFolders, binaries: Path, owner: Owner | None, durable: bool) -> None:
     """Create the cluster unless it exists; refuse one that these binaries cannot serve."""

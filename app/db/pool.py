@@ -31,7 +31,8 @@ CONNECTION_ERRORS: tuple[type[BaseException], ...] = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
-    asyncpg.TooManyConnectionsError,
+    asyncpg.InsufficientResourcesError,  # no connection, no memory
+    asyncpg.IdleInTransactionSessionTimeoutError,
     OSError,
 )
 
@@ -40,7 +41,9 @@ def translate(error: BaseException) -> CairnError | None:
     """The CairnError that a database failure means to a caller; None for anything that is a bug."""
     if isinstance(error, asyncpg.QueryCanceledError):
         return QueryTimeoutError("the database did not answer in time; narrow the request or try again")
-    if isinstance(error, asyncpg.SerializationError | asyncpg.DeadlockDetectedError):
+    if isinstance(error, asyncpg.DiskFullError):
+        return DatabaseUnavailableError("the database's disk is full: nothing can be stored until there is room on it")
+    if isinstance(error, asyncpg.SerializationError | asyncpg.DeadlockDetectedError | asyncpg.LockNotAvailableError):
         return DatabaseUnavailableError("the database is busy with conflicting work; try again")
     if isinstance(error, CONNECTION_ERRORS):
         return DatabaseUnavailableError(f"no connection to the database ({type(error).__name__}); try again")

@@ -17,7 +17,8 @@ COMMENT ON FUNCTION rag.current_tenant() IS
 CREATE OR REPLACE FUNCTION rag.ensure_tenant(name text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE
-    found bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $1);
+    found   bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $1);
+    granted int;
 BEGIN
     IF found IS NOT NULL THEN
         RETURN found;
@@ -28,11 +29,16 @@ BEGIN
         SELECT t.id INTO STRICT found FROM rag.tenants AS t WHERE t.name = $1;
         RETURN found;
     END IF;
+    PERFORM rag.record_deed(found, 'tenant.create', $1, '{}');
     -- Who serves a database of their own may read it in psql as well.
     INSERT INTO rag.analyst_grant (tenant_id, role_name)
     SELECT found, session_user FROM pg_class AS c
     WHERE c.oid = 'rag.tenants'::regclass AND pg_get_userbyid(c.relowner) = session_user
     ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS granted = ROW_COUNT;
+    IF granted > 0 THEN
+        PERFORM rag.record_deed(found, 'analyst.grant', session_user, '{}');
+    END IF;
     RETURN found;
 END
 $$;
@@ -50,6 +56,9 @@ BEGIN
     INSERT INTO rag.analyst_grant AS g (tenant_id, role_name)
     SELECT t.id, $1 FROM rag.tenants AS t WHERE t.name = $2
     ON CONFLICT ON CONSTRAINT analyst_grant_pkey DO NOTHING;
+    IF FOUND THEN
+        PERFORM rag.record_deed((SELECT t.id FROM rag.tenants AS t WHERE t.name = $2), 'analyst.grant', $1, '{}');
+    END IF;
     IF NOT EXISTS (SELECT FROM rag.tenants AS t WHERE t.name = $2) THEN
         RAISE EXCEPTION 'there is no tenant %', $2 USING ERRCODE = 'no_data_found';
     END IF;
@@ -63,7 +72,11 @@ COMMENT ON FUNCTION rag.grant_analyst(text, text) IS
 
 CREATE OR REPLACE FUNCTION rag.revoke_analyst(role_name text, tenant text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, rag, pg_temp AS $$
-    DELETE FROM rag.analyst_grant AS g USING rag.tenants AS t
-    WHERE t.id = g.tenant_id AND t.name = $2 AND g.role_name = $1
+    WITH gone AS (
+        DELETE FROM rag.analyst_grant AS g USING rag.tenants AS t
+        WHERE t.id = g.tenant_id AND t.name = $2 AND g.role_name = $1
+        RETURNING g.tenant_id
+    )
+    SELECT rag.record_deed(gone.tenant_id, 'analyst.revoke', $1, '{}') FROM gone
 $$;
 COMMENT ON FUNCTION rag.revoke_analyst(text, text) IS 'For the owner: takes back what rag.grant_analyst gave.';
