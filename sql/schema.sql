@@ -2241,15 +2241,17 @@ ALTER FUNCTION rag.require_models(collection uuid, model smallint) OWNER TO owne
 COMMENT ON FUNCTION rag.require_models(collection uuid, model smallint) IS 'Raises CR001 when vectors of a model of the collection are not staged.';
 
 CREATE FUNCTION rag.revoke_analyst(role_name text, tenant text) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $_$
-    WITH gone AS (
-        DELETE FROM rag.analyst_grant AS g USING rag.tenants AS t
-        WHERE t.id = g.tenant_id AND t.name = $2 AND g.role_name = $1
-        RETURNING g.tenant_id
-    )
-    SELECT rag.record_deed(gone.tenant_id, 'analyst.revoke', $1, '{}') FROM gone
+DECLARE
+    home bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $2);
+BEGIN
+    DELETE FROM rag.analyst_grant AS g WHERE g.tenant_id = home AND g.role_name = $1;
+    IF FOUND THEN
+        PERFORM rag.record_deed(home, 'analyst.revoke', $1, '{}');
+    END IF;
+END
 $_$;
 
 ALTER FUNCTION rag.revoke_analyst(role_name text, tenant text) OWNER TO owner;

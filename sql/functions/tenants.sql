@@ -70,12 +70,14 @@ COMMENT ON FUNCTION rag.grant_analyst(text, text) IS
     'For the owner: lets a login read one tenant through schema analyst. Grants follow the name of the login.';
 
 CREATE OR REPLACE FUNCTION rag.revoke_analyst(role_name text, tenant text) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, rag, pg_temp AS $$
-    WITH gone AS (
-        DELETE FROM rag.analyst_grant AS g USING rag.tenants AS t
-        WHERE t.id = g.tenant_id AND t.name = $2 AND g.role_name = $1
-        RETURNING g.tenant_id
-    )
-    SELECT rag.record_deed(gone.tenant_id, 'analyst.revoke', $1, '{}') FROM gone
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+    home bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $2);
+BEGIN
+    DELETE FROM rag.analyst_grant AS g WHERE g.tenant_id = home AND g.role_name = $1;
+    IF FOUND THEN
+        PERFORM rag.record_deed(home, 'analyst.revoke', $1, '{}');
+    END IF;
+END
 $$;
 COMMENT ON FUNCTION rag.revoke_analyst(text, text) IS 'For the owner: takes back what rag.grant_analyst gave.';
