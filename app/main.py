@@ -39,8 +39,10 @@ from app.api import (
     runs,
     search,
     traces,
+    usage,
 )
-from app.api.middleware import RequestMiddleware, check_listen
+from app.api.authenticate import AuthenticateMiddleware, check_listen
+from app.api.middleware import RequestMiddleware
 from app.api.running import Running
 from app.errors import CairnError
 from app.service.operation import do_upkeep
@@ -74,7 +76,7 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, health,
+    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, usage, health,
 )  # fmt: skip
 
 
@@ -95,6 +97,8 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
         telemetry={"logs": False},
     )  # fmt: skip
     app.state.running = running
+    # each goes around those before it: the last one is outermost
+    app.add_middleware(AuthenticateMiddleware, running=running, keys=environment.auth == "keys")
     app.add_middleware(RequestMiddleware, running=running)
     problems.install(app)
     for module in _ROUTERS:

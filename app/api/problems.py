@@ -25,6 +25,7 @@ RETRY_SECONDS = 2
 
 HTTP_CODES: dict[int, tuple[str, str]] = {
     400: ("bad-request", "Bad request"),
+    401: ("unauthenticated", "Not authenticated"),
     403: ("foreign-origin", "Foreign origin"),
     404: ("unknown-route", "No such route"),
     405: ("method-not-allowed", "Method not allowed"),

@@ -19,6 +19,7 @@ from app.settings.sections import (
     AgentSettings,
     AnswerSettings,
     ApiSettings,
+    AuditSettings,
     CacheSettings,
     ChunkingSettings,
     EnrichmentSettings,
@@ -69,6 +70,7 @@ class Settings(SettingsSection):
     jobs: JobsSettings = JobsSettings()
     runs: RunSettings = RunSettings()
     trace: TraceSettings = TraceSettings()
+    audit: AuditSettings = AuditSettings()
     limits: LimitSettings = LimitSettings()
     api: ApiSettings = ApiSettings()
 

@@ -9,15 +9,16 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import structlog
+from commands import Cairn, in_process
 
 from app.cli import run
 from app.commands import demo
@@ -40,20 +41,6 @@ A cairn is a pile of stones that marks a trail where paint would not last.
 """
 
 
-@dataclass(frozen=True)
-class Done:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Cairn = Callable[..., Done]
-
-
 @pytest.fixture
 def cairn(
     database: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -64,13 +51,7 @@ def cairn(
     monkeypatch.setenv("CAIRN_MODEL_DIR", str(model))
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments: str | Path) -> Done:
-        capfd.readouterr()
-        code = run([str(argument) for argument in arguments])
-        sys.stdout.flush()
-        return Done(code, *capfd.readouterr())
-
-    yield call
+    yield in_process(capfd)
     structlog.reset_defaults()  # commands point it at the stderr of their time
 
 

@@ -7,8 +7,8 @@ and the functions that it publishes documents with keep the new counter of bytes
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0014"
-down_revision = "0013"
+revision = "0015"
+down_revision = "0014"
 branch_labels = None
 depends_on = None
 BREAKING = False
