@@ -76,7 +76,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, usage, health,
+    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, usage,
+    health,
 )  # fmt: skip
 
 

@@ -74,7 +74,9 @@ async def usage(services: ServicesDep) -> UsageOut:
     """Usage of earlier days is in `analyst.key_usage`."""
     found = await get_usage(services)
     tenant = TenantUsageOut(
-        tenant=found.tenant.tenant, kept=HoldingOut(**asdict(found.tenant.kept)), limits=HoldingOut(**asdict(found.tenant.most))
+        tenant=found.tenant.tenant,
+        kept=HoldingOut(**asdict(found.tenant.kept)),
+        limits=HoldingOut(**asdict(found.tenant.most)),
     )
     return UsageOut(
         tenant=tenant,
