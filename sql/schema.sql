@@ -1007,6 +1007,17 @@ ALTER FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_sec
 
 COMMENT ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) IS 'Models that serve collections of a tenant, and the cached result of a key, if it is as true as when it was found.';
 
+CREATE FUNCTION rag.find_tenant(wanted text) RETURNS bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+  SELECT t.id FROM tenants AS t WHERE t.name = wanted
+$$;
+
+ALTER FUNCTION rag.find_tenant(wanted text) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.find_tenant(wanted text) IS 'Id of the tenant of a name, for who operates the server; null where there is none.';
+
 CREATE FUNCTION rag.forget_cached(collection uuid) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -1924,16 +1935,16 @@ ALTER FUNCTION rag.link_relations(collection uuid, changed uuid[]) OWNER TO owne
 
 COMMENT ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) IS 'Brings the adjacency of relations of the current tenant up to date.';
 
-CREATE FUNCTION rag.list_tenants() RETURNS TABLE(id bigint, name text)
+CREATE FUNCTION rag.list_tenants() RETURNS SETOF bigint
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
-  SELECT t.id, t.name FROM tenants AS t ORDER BY t.name
+  SELECT t.id FROM tenants AS t ORDER BY t.name
 $$;
 
 ALTER FUNCTION rag.list_tenants() OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.list_tenants() IS 'All tenants there are, for who operates the server.';
+COMMENT ON FUNCTION rag.list_tenants() IS 'Ids of all tenants in order of their names, for who operates the server.';
 
 CREATE FUNCTION rag.lock_tenant_room() RETURNS void
     LANGUAGE plpgsql
@@ -7359,6 +7370,9 @@ REVOKE ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[],
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_app;
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.find_tenant(wanted text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.find_tenant(wanted text) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.forget_cached(collection uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.forget_cached(collection uuid) TO cairn_app;

@@ -11,14 +11,14 @@ from starlette.requests import HTTPConnection
 from app.api.authorize import principal_of
 from app.api.policy import RoutePolicy
 from app.domain.principal import Principal
-from app.domain.usage import Standing
+from app.domain.usage import RateStanding
 from app.errors import rate_limit_fields
 
 RESPONSE_HEADERS: Final = "response_headers"
 """Name in the state of a request: header fields that its answer gets, whatever that is (app/api/middleware.py)."""
 MINUTE: Final = 60
 
-Take = Callable[[Principal], Awaitable[Standing | None]]
+Take = Callable[[Principal], Awaitable[RateStanding | None]]
 
 
 async def take_permit(connection: HTTPConnection, policy: RoutePolicy, take: Take) -> None:

@@ -31,7 +31,7 @@ class KeyUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RateStanding:
     """Of a key in a minute: how many requests it may make, how many more it may yet, and seconds until it may make all of them
     again."""
 

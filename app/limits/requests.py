@@ -16,7 +16,7 @@ from typing import Final
 from uuid import UUID
 
 from app.domain.principal import Principal
-from app.domain.usage import Standing
+from app.domain.usage import RateStanding
 from app.errors import RateLimitedError
 from app.limits.effective import limits_of
 from app.settings import LimitSettings
@@ -58,7 +58,7 @@ class RequestPermits:
         self._settings = settings
         self._minutes: OrderedDict[Key, _Minute] = OrderedDict()
 
-    async def take(self, principal: Principal) -> Standing | None:
+    async def take(self, principal: Principal) -> RateStanding | None:
         """Count a request; where the caller stands then, None where it has no limit. Raises RateLimitedError."""
         key = principal.caller.key_id
         limit = None if key is None else limits_of(principal, self._settings()).requests_per_minute
@@ -76,7 +76,7 @@ class RequestPermits:
                 retry_after=seconds, window=60,
             )  # fmt: skip
         minute.held -= 1
-        return Standing(limit, minute.held + minute.left_for_all, seconds)
+        return RateStanding(limit, minute.held + minute.left_for_all, seconds)
 
     def _minute(self, key: Key) -> _Minute:
         minute = self._minutes.setdefault(key, _Minute())

@@ -59,12 +59,21 @@ class RunSlots:
             self._renewing = asyncio.create_task(self._renew())
         return slot
 
-    def release(self, slot: UUID) -> None:
-        """Returns at once; what cannot be given back now is when its lease is over."""
-        if (principal := self._held.pop(slot, None)) is not None:
-            task = asyncio.create_task(self._give_back(principal, slot))
-            self._releasing.add(task)
-            task.add_done_callback(self._releasing.discard)
+    async def release(self, slot: UUID | None) -> None:
+        """Whoever is told of the end of a run after this can begin another one. A cancellation does not stop it."""
+        if task := self.release_soon(slot):
+            await asyncio.shield(task)
+
+    def release_soon(self, slot: UUID | None) -> asyncio.Task[None] | None:
+        """The same without waiting. What cannot be given back now is when its lease is over; released again, it changes
+        nothing."""
+        principal = self._held.pop(slot, None) if slot else None
+        if principal is None or slot is None:
+            return None
+        task = asyncio.create_task(self._give_back(principal, slot))
+        self._releasing.add(task)
+        task.add_done_callback(self._releasing.discard)
+        return task
 
     async def _give_back(self, principal: Principal, slot: UUID) -> None:
         try:
@@ -87,6 +96,6 @@ class RunSlots:
         if self._renewing is not None:
             self._renewing.cancel()
         for slot in list(self._held):
-            self.release(slot)
+            self.release_soon(slot)
         if self._releasing:
             await asyncio.wait(self._releasing, timeout=2)

@@ -57,7 +57,10 @@ async def start(
     slot = await services.slots.take(services.principal)
 
     async def work(report: Report) -> Answer:
-        return await answer(question, deps_for(services, chosen), filled, report)
+        try:
+            return await answer(question, deps_for(services, chosen), filled, report)
+        finally:
+            await services.slots.release(slot)
 
     def trace(end: Event | None) -> RunTrace:
         made = run_trace(
@@ -66,8 +69,7 @@ async def start(
         return sample_trace(made, chosen.trace.sample_rate)
 
     def leave_trace(end: Event) -> None:
-        if slot:
-            services.slots.release(slot)
+        services.slots.release_soon(slot)  # of a run that was cancelled before it did anything
         if chosen.trace.enabled:
             services.traces.record(trace(end))
         if on_end:
@@ -82,8 +84,7 @@ async def start(
             services.principal, question, work, leave_trace, surface=surface, resumable=resumable, traced=traced
         )
     except BaseException:
-        if slot:
-            services.slots.release(slot)
+        await services.slots.release(slot)
         raise
 
 

@@ -9,8 +9,7 @@ from app.domain.principal import KeyLimits, Principal
 from app.domain.usage import Holding, KeyUsage
 from app.errors import NotFoundError
 from app.limits.effective import limits_of
-from app.store import audit, limits
-from app.store.tenants import list_tenants
+from app.store import audit, limits, tenants
 from app.wiring import Services
 
 
@@ -24,7 +23,7 @@ class TenantUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class CallerUsage:
     """`key`: of the caller, with the `most` that it may use; None for callers that are not counted. `keys`: of all that are in
     use, for who may operate."""
 
@@ -34,7 +33,7 @@ class Usage:
     keys: tuple[KeyUsage, ...]
 
 
-async def get_usage(services: Services) -> Usage:
+async def get_usage(services: Services) -> CallerUsage:
     """At this moment; what this process has not written yet included."""
     principal, key = services.principal, services.principal.caller.key_id
     operates = "admin" in principal.caller.scopes
@@ -44,9 +43,9 @@ async def get_usage(services: Services) -> Usage:
         known = await limits.key_usage(connection, principal, None if operates else key) if operates or key else []
     shown = tuple(known) if operates else ()
     if key is None:
-        return Usage(tenant, None, None, shown)
+        return CallerUsage(tenant, None, None, shown)
     own = next((one for one in known if one.key_id == key), KeyUsage(key))
-    return Usage(tenant, own, limits_of(principal, services.settings.current.limits), shown)
+    return CallerUsage(tenant, own, limits_of(principal, services.settings.current.limits), shown)
 
 
 async def _tenant_usage(services: Services, connection: Any, principal: Principal) -> TenantUsage:
@@ -62,11 +61,12 @@ async def _tenant_usage(services: Services, connection: Any, principal: Principa
 async def list_tenant_usage(services: Services) -> list[TenantUsage]:
     """Of all tenants; for who operates the server, never for a caller of one of them."""
     async with services.database.connection() as connection:
-        tenants = await list_tenants(connection)
+        known = await tenants.list_ids(connection)
     found = []
-    for tenant in tenants:
+    for tenant in (Principal(one, "") for one in known):
         async with services.database.transaction(tenant, readonly=True) as connection:
-            found.append(await _tenant_usage(services, connection, tenant))
+            named = replace(tenant, tenant=await tenants.find_name(connection, tenant))
+            found.append(await _tenant_usage(services, connection, named))
     return found
 
 
@@ -74,11 +74,10 @@ async def limit_tenant(services: Services, name: str, changes: dict[str, int | N
     """Set some of `documents`, `bytes` and `chunks` that a tenant may keep; None: as the settings say. For who operates the
     server. Raises NotFoundError for a tenant that there is none of."""
     async with services.database.connection() as connection:
-        tenants = await list_tenants(connection)
-    tenant = next((one for one in tenants if one.tenant == name), None)
-    if tenant is None:
+        found = await tenants.find_id(connection, name)
+    if found is None:
         raise NotFoundError(f"there is no tenant {name[:140]!r}; see cairn tenants list")
-    tenant = replace(tenant, caller=services.principal.caller)
+    tenant = Principal(found, name, services.principal.caller)
     async with services.database.transaction(tenant) as connection:
         wanted = replace(await limits.tenant_limits(connection, tenant), **changes)
         await limits.set_tenant_limits(connection, tenant, wanted)

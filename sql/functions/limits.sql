@@ -159,8 +159,15 @@ END
 $$;
 COMMENT ON FUNCTION rag.check_waiting IS 'Raises CR002 where more files wait for indexing than the tenant may keep.';
 
-CREATE OR REPLACE FUNCTION rag.list_tenants() RETURNS TABLE (id bigint, name text)
+-- Ids alone: what a tenant is called, and keeps, is read in a transaction of its own.
+CREATE OR REPLACE FUNCTION rag.list_tenants() RETURNS SETOF bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
-  SELECT t.id, t.name FROM tenants AS t ORDER BY t.name
+  SELECT t.id FROM tenants AS t ORDER BY t.name
 $$;
-COMMENT ON FUNCTION rag.list_tenants IS 'All tenants there are, for who operates the server.';
+COMMENT ON FUNCTION rag.list_tenants IS 'Ids of all tenants in order of their names, for who operates the server.';
+
+CREATE OR REPLACE FUNCTION rag.find_tenant(wanted text) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+  SELECT t.id FROM tenants AS t WHERE t.name = wanted
+$$;
+COMMENT ON FUNCTION rag.find_tenant IS 'Id of the tenant of a name, for who operates the server; null where there is none.';
