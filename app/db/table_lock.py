@@ -1,6 +1,6 @@
 """One at a time among processes of the owner, by locks that nobody else can take.
 
-Advisory locks are free for all: a login that may only read could hold those of a migration for ever. To lock a table needs rights.
+Advisory locks are free for all: a login that may only read could hold those of migrations for ever. Locking a table needs rights.
 The lock lives in a session of its own that does nothing else, and so has no snapshot: CREATE INDEX CONCURRENTLY waits for every
 transaction that has one. For the same reason it is asked for again and again, never waited for.
 """
