@@ -153,6 +153,12 @@ class DatabaseUnavailableError(CairnError):
     status, code, title = 503, "database-unavailable", "Database unavailable"
 
 
+class UnsafeRoleError(DatabaseUnavailableError):
+    """A connection came with rights for which row security does not hold: it is never used."""
+
+    code, title = "unsafe-role", "Unsafe database role"
+
+
 class QueryTimeoutError(CairnError):
     status, code, title = 503, "query-timeout", "Query timed out"
 

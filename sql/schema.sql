@@ -218,8 +218,9 @@ BEGIN
     IF to_regclass(format('rag.%I', part)) IS NOT NULL THEN
         RETURN false;
     END IF;
-    -- One maker at a time. Who waited asks the catalog itself: to_regclass may still remember that there was none.
-    PERFORM pg_advisory_xact_lock(hashtextextended('rag.add_partition', 0));
+    -- One maker at a time, by the lock that attaching takes in any case; advisory locks are free for all. Who waited asks the
+    -- catalog itself: to_regclass may still remember that there was none.
+    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
     IF EXISTS (SELECT FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relname = part) THEN
         RETURN false;
     END IF;
@@ -733,7 +734,7 @@ CREATE FUNCTION rag.ensure_tenant(name text) RETURNS bigint
     AS $_$
 DECLARE
     found   bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $1);
-    granted int;
+    granted text;
 BEGIN
     IF found IS NOT NULL THEN
         RETURN found;
@@ -745,14 +746,13 @@ BEGIN
         RETURN found;
     END IF;
     PERFORM rag.record_deed(found, 'tenant.create', $1, '{}');
-    -- Who serves a database of their own may read it in psql as well.
-    INSERT INTO rag.analyst_grant (tenant_id, role_name)
-    SELECT found, session_user FROM pg_class AS c
-    WHERE c.oid = 'rag.tenants'::regclass AND pg_get_userbyid(c.relowner) = session_user
-    ON CONFLICT DO NOTHING;
-    GET DIAGNOSTICS granted = ROW_COUNT;
-    IF granted > 0 THEN
-        PERFORM rag.record_deed(found, 'analyst.grant', session_user, '{}');
+    -- Whose database it is may read it in psql as well.
+    INSERT INTO rag.analyst_grant AS g (tenant_id, role_name)
+    SELECT found, pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = 'rag.tenants'::regclass
+    ON CONFLICT DO NOTHING
+    RETURNING g.role_name INTO granted;
+    IF granted IS NOT NULL THEN
+        PERFORM rag.record_deed(found, 'analyst.grant', granted, '{}');
     END IF;
     RETURN found;
 END
@@ -760,7 +760,7 @@ $_$;
 
 ALTER FUNCTION rag.ensure_tenant(name text) OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.ensure_tenant(name text) IS 'Id of the tenant of that name, made if new. If the session is the owner of the tables, it may read a new tenant in schema analyst.';
+COMMENT ON FUNCTION rag.ensure_tenant(name text) IS 'Id of the tenant of that name, made if new. The owner of the tables may read a new tenant in schema analyst.';
 
 CREATE FUNCTION rag.ensure_trace_partitions(ahead integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER

@@ -18,7 +18,7 @@ CREATE OR REPLACE FUNCTION rag.ensure_tenant(name text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE
     found   bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $1);
-    granted int;
+    granted text;
 BEGIN
     IF found IS NOT NULL THEN
         RETURN found;
@@ -30,20 +30,19 @@ BEGIN
         RETURN found;
     END IF;
     PERFORM rag.record_deed(found, 'tenant.create', $1, '{}');
-    -- Who serves a database of their own may read it in psql as well.
-    INSERT INTO rag.analyst_grant (tenant_id, role_name)
-    SELECT found, session_user FROM pg_class AS c
-    WHERE c.oid = 'rag.tenants'::regclass AND pg_get_userbyid(c.relowner) = session_user
-    ON CONFLICT DO NOTHING;
-    GET DIAGNOSTICS granted = ROW_COUNT;
-    IF granted > 0 THEN
-        PERFORM rag.record_deed(found, 'analyst.grant', session_user, '{}');
+    -- Whose database it is may read it in psql as well.
+    INSERT INTO rag.analyst_grant AS g (tenant_id, role_name)
+    SELECT found, pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = 'rag.tenants'::regclass
+    ON CONFLICT DO NOTHING
+    RETURNING g.role_name INTO granted;
+    IF granted IS NOT NULL THEN
+        PERFORM rag.record_deed(found, 'analyst.grant', granted, '{}');
     END IF;
     RETURN found;
 END
 $$;
 COMMENT ON FUNCTION rag.ensure_tenant(text) IS
-    'Id of the tenant of that name, made if new. If the session is the owner of the tables, it may read a new tenant in schema analyst.';
+    'Id of the tenant of that name, made if new. The owner of the tables may read a new tenant in schema analyst.';
 
 CREATE OR REPLACE FUNCTION rag.grant_analyst(role_name text, tenant text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
