@@ -83,6 +83,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "GET /usage": _READ,
     "GET /health/live": RoutePolicy(None),
     "GET /health/ready": RoutePolicy(None),
+    "GET /audit": _ADMIN,
     "GET /metrics": _ADMIN,
     "GET /problems/{code}": RoutePolicy(None),
 }
