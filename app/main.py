@@ -32,6 +32,7 @@ from app.api import (
     graph,
     health,
     jobs,
+    keys,
     logs,
     problems,
     qa,
@@ -44,6 +45,7 @@ from app.api.authenticate import AuthenticateMiddleware, check_listen
 from app.api.middleware import RequestMiddleware
 from app.api.running import Running
 from app.errors import CairnError
+from app.service.key_ring import KeyRing
 from app.service.operation import do_upkeep
 from app.settings import Environment, SettingsStore, read_environment
 from app.wiring import Services, open_services
@@ -75,7 +77,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, health,
+    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, keys,
+    health,
 )  # fmt: skip
 
 
@@ -86,7 +89,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with open_services(environment, settings) as services, _companions(running, services, worker):
-            running.services = services
+            running.services = services  # after the authenticator: nobody is served before keys are read
             yield
             running.stopping.set()
 
@@ -165,6 +168,10 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
         asyncio.create_task(_keep_on(lambda: services.settings.watch())),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
     ]
+    if services.environment.auth == "keys":
+        ring = KeyRing(services.database)
+        running.authenticator = ring
+        tasks.append(asyncio.create_task(_keep_on(ring.listen)))
     ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS, PLAIN_SECONDS))
     working: asyncio.Task[None] | None = None
     if worker:
