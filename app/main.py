@@ -24,6 +24,7 @@ from fastapi_swagger import patch_fastapi
 
 from app.api import (
     agent,
+    audit,
     chat,
     collections,
     conversations,
@@ -45,6 +46,7 @@ from app.api.authenticate import AuthenticateMiddleware, check_listen
 from app.api.middleware import RequestMiddleware
 from app.api.running import Running
 from app.errors import CairnError
+from app.service.audit import follow_settings
 from app.service.key_ring import KeyRing
 from app.service.operation import do_upkeep
 from app.settings import Environment, SettingsStore, read_environment
@@ -77,8 +79,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, keys,
-    health,
+    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
+    audit, keys, health,
 )  # fmt: skip
 
 
@@ -165,7 +167,7 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
     """Settings watcher, daily maintenance, what is loaded ahead, and worker, ended in time."""
     tasks = [
         asyncio.create_task(_warm(services)),
-        asyncio.create_task(_keep_on(lambda: services.settings.watch())),
+        asyncio.create_task(_keep_on(lambda: follow_settings(services))),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
     ]
     if services.environment.auth == "keys":

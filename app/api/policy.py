@@ -85,6 +85,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "DELETE /keys/{key_id}": _ADMIN,
     "GET /health/live": RoutePolicy(None),
     "GET /health/ready": RoutePolicy(None),
+    "GET /audit": _ADMIN,
     "GET /metrics": _ADMIN,
     "GET /problems/{code}": RoutePolicy(None),
 }

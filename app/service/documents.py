@@ -20,6 +20,7 @@ from app.jobs.documents import INDEX_UPLOADS
 from app.language.text import normalise
 from app.settings import Settings
 from app.store import (
+    audit,
     cache,
     collections,
     documents,
@@ -93,6 +94,8 @@ async def delete_collection(services: Services, name: str) -> None:
         if not (gone := await collections.delete(connection, services.principal, name)):
             raise NotFoundError(f"no collection named {name}")
         await cache.forget(connection, gone)
+        counts = {"documents": collection.document_count, "chunks": collection.chunk_count}
+        await audit.record(connection, services.principal, "collection.delete", collection.name, counts)
         if collection.chunk_count > services.settings.current.vector.dedicated_above * 0.8:
             await vector_indexes.enqueue_plan(connection, services.principal)  # it may have had an index of its own
 
@@ -208,4 +211,7 @@ async def delete_document(services: Services, collection: str, document_id: UUID
     async with services.database.transaction(services.principal) as connection:
         if not await documents.delete(connection, found.id, document_id):
             raise NotFoundError(f"no document {document_id} in collection {collection}")
+        # by its id alone: a deleted document leaves no name behind
+        detail = {"collection": found.name}
+        await audit.record(connection, services.principal, "document.delete", str(document_id), detail)
     await follow(services.database, services.principal, found.id, services.settings.current)

@@ -19,8 +19,8 @@ from app.retrieve.plan import default_legs, legs_of
 from app.retrieve.trace import complete_trace, sample_trace, search_trace
 from app.service.documents import get_collection
 from app.settings import Settings
+from app.store import audit, traces
 from app.store import cache as cache_store
-from app.store import traces
 from app.wiring import Services
 
 
@@ -103,8 +103,12 @@ async def clear_cache(services: Services, collection: str | None = None) -> int:
     found = await get_collection(services, collection) if collection is not None else None
     async with services.database.transaction(services.principal) as connection:
         if found is None:
-            return await cache_store.clear(connection, services.principal)
-        return await cache_store.forget(connection, found.id)
+            removed = await cache_store.clear(connection, services.principal)
+        else:
+            removed = await cache_store.forget(connection, found.id)
+        name = found.name if found else "all"
+        await audit.record(connection, services.principal, "cache.clear", name, {"removed": removed})
+        return removed
 
 
 async def run_search(services: Services, request: SearchRequest) -> SearchResult:
