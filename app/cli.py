@@ -17,7 +17,7 @@ from uuid import UUID
 
 import typer
 
-from app.commands import documents, evaluate, graph, jobs, keys, models
+from app.commands import documents, evaluate, graph, jobs, keys, models, tenants
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
@@ -33,6 +33,7 @@ app.add_typer(jobs.group, name="jobs")
 app.add_typer(keys.group, name="keys")
 app.add_typer(documents.group, name="documents")
 app.add_typer(graph.group, name="graph")
+app.add_typer(tenants.group, name="tenants")
 
 
 class SearchFusion(StrEnum):

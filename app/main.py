@@ -41,6 +41,7 @@ from app.api import (
     runs,
     search,
     traces,
+    usage,
 )
 from app.api.authenticate import AuthenticateMiddleware, check_listen
 from app.api.middleware import RequestMiddleware
@@ -80,7 +81,7 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 
 _ROUTERS = (
     collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
-    audit, keys, health,
+    audit, keys, usage, health,
 )  # fmt: skip
 
 

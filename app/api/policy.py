@@ -83,6 +83,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /keys": _ADMIN,  # not `creates`: what it answers is shown once, and stored nowhere
     "GET /keys": _ADMIN,
     "DELETE /keys/{key_id}": _ADMIN,
+    "GET /usage": _READ,
     "GET /health/live": RoutePolicy(None),
     "GET /health/ready": RoutePolicy(None),
     "GET /audit": _ADMIN,

@@ -6,8 +6,8 @@ BREAKING says whether code that does not know this revision must refuse to serve
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0015"
-down_revision = "0014"
+revision = "0016"
+down_revision = "0015"
 branch_labels = None
 depends_on = None
 BREAKING = False
