@@ -23,6 +23,7 @@ from fastapi.openapi.utils import get_openapi
 
 from app.api import (
     agent,
+    audit,
     chat,
     collections,
     conversations,
@@ -39,12 +40,14 @@ from app.api import (
     runs,
     search,
     traces,
+    usage,
 )
 from app.api.authenticate import AuthenticateMiddleware, check_listen
 from app.api.browser import BrowserMiddleware
 from app.api.middleware import RequestMiddleware
 from app.api.running import Running
 from app.errors import CairnError
+from app.service.audit import follow_settings
 from app.service.operation import do_upkeep
 from app.settings import Environment, SettingsStore, read_environment
 from app.wiring import Services, open_services
@@ -76,8 +79,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, health,
-    docs_page,
+    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, audit,
+    usage, health, docs_page,
 )  # fmt: skip
 
 
@@ -165,7 +168,7 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
     """Settings watcher, daily maintenance, what is loaded ahead, and worker, ended in time."""
     tasks = [
         asyncio.create_task(_warm(services)),
-        asyncio.create_task(_keep_on(lambda: services.settings.watch())),
+        asyncio.create_task(_keep_on(lambda: follow_settings(services))),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
     ]
     ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS, PLAIN_SECONDS))

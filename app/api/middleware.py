@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api import problems
 from app.api.browser import Refusal, secure
+from app.api.rate_limits import RESPONSE_HEADERS
 from app.api.running import Running
 from app.domain.ids import new_id
 
@@ -147,8 +148,11 @@ class _Exchange:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            MutableHeaders(scope=message)["X-Request-ID"] = self._id
             secure(message, self.scope["path"])
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-ID"] = self._id
+            for name, value in self.scope["state"].get(RESPONSE_HEADERS, {}).items():
+                headers.setdefault(name, value)
         await self._send(message)
 
     def _note(self, seconds: float) -> None:

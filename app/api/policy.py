@@ -80,8 +80,10 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /jobs/{job_id}/retry": _WRITE,
     "GET /jobs/{job_id}/events": _READ,
     "GET /traces/{run_id}": _READ,
+    "GET /usage": _READ,
     "GET /health/live": RoutePolicy(None),
     "GET /health/ready": RoutePolicy(None),
+    "GET /audit": _ADMIN,
     "GET /metrics": _ADMIN,
     "GET /problems/{code}": RoutePolicy(None),
 }
