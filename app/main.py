@@ -20,7 +20,6 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi_swagger import patch_fastapi
 
 from app.api import (
     agent,
@@ -28,6 +27,7 @@ from app.api import (
     chat,
     collections,
     conversations,
+    docs_page,
     documents,
     embedding_models,
     graph,
@@ -44,6 +44,7 @@ from app.api import (
     usage,
 )
 from app.api.authenticate import AuthenticateMiddleware, check_listen
+from app.api.browser import BrowserMiddleware
 from app.api.middleware import RequestMiddleware
 from app.api.running import Running
 from app.errors import CairnError
@@ -81,7 +82,7 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 
 _ROUTERS = (
     collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
-    audit, keys, usage, health,
+    audit, keys, usage, health, docs_page,
 )  # fmt: skip
 
 
@@ -104,12 +105,12 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     app.state.running = running
     # each goes around those before it: the last one is outermost
     app.add_middleware(AuthenticateMiddleware, running=running, keys=environment.auth == "keys")
+    app.add_middleware(BrowserMiddleware, running=running, keys=environment.auth == "keys")
     app.add_middleware(RequestMiddleware, running=running)
     problems.install(app)
     for module in _ROUTERS:
         app.include_router(module.router)
     app.add_api_route("/", _root, include_in_schema=False)
-    patch_fastapi(app, redirect_from_root_to_docs=False)  # /docs from our own host: many of us have no way out
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 
@@ -140,7 +141,8 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
             loop.add_signal_handler(number, _stop, running)
         config = uvicorn.Config(
             app, environment.host, environment.port, lifespan="off", log_config=None, access_log=False,
-            server_header=False, timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            server_header=False, proxy_headers=False,  # api.trustProxy says whom to believe
+            timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )  # fmt: skip
         log.info("serving", url=f"http://{environment.host}:{environment.port}", docs="/docs")
         await uvicorn.Server(config).serve()
