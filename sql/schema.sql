@@ -1008,6 +1008,37 @@ ALTER FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_sec
 
 COMMENT ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) IS 'Models that serve collections of a tenant, and the cached result of a key, if it is as true as when it was found.';
 
+CREATE FUNCTION rag.find_key(key_hash bytea) RETURNS TABLE(tenant_id bigint, id uuid)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    found_key record;
+    present   timestamptz := clock_timestamp();
+BEGIN
+    SELECT k.tenant_id, k.id, k.last_used_at INTO found_key
+      FROM rag.api_keys AS k
+     WHERE k.key_hash = find_key.key_hash AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > present);
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF found_key.last_used_at IS NULL OR found_key.last_used_at < present - interval '1 minute' THEN
+        -- nobody waits for another process that notes the same, nor for a revocation under way
+        UPDATE rag.api_keys AS k
+           SET last_used_at = present
+         WHERE (k.tenant_id, k.id) IN (SELECT o.tenant_id, o.id FROM rag.api_keys AS o
+                                        WHERE o.tenant_id = found_key.tenant_id AND o.id = found_key.id
+                                          FOR NO KEY UPDATE SKIP LOCKED);
+    END IF;
+    RETURN QUERY SELECT found_key.tenant_id, found_key.id;
+END
+$$;
+
+ALTER FUNCTION rag.find_key(key_hash bytea) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.find_key(key_hash bytea) IS 'Tenant and id of the key with this hash, if it is neither revoked nor expired; notes that it is used, once a minute.';
+
 CREATE FUNCTION rag.find_tenant(wanted text) RETURNS bigint
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -1946,6 +1977,19 @@ $$;
 ALTER FUNCTION rag.list_tenants() OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.list_tenants() IS 'Ids of all tenants in order of their names, for who operates the server.';
+
+CREATE FUNCTION rag.live_keys(ids uuid[]) RETURNS SETOF uuid
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+    SELECT k.id FROM rag.api_keys AS k
+     WHERE k.id = ANY (live_keys.ids) AND k.revoked_at IS NULL
+       AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
+$$;
+
+ALTER FUNCTION rag.live_keys(ids uuid[]) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.live_keys(ids uuid[]) IS 'Which of these keys, of any tenant, are neither revoked nor expired.';
 
 CREATE FUNCTION rag.lock_tenant_room() RETURNS void
     LANGUAGE plpgsql
@@ -5116,6 +5160,60 @@ COMMENT ON COLUMN rag.analyst_grant.role_name IS 'Login role (session_user) that
 
 COMMENT ON COLUMN rag.analyst_grant.granted_at IS 'When.';
 
+CREATE TABLE rag.api_keys (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    shown text NOT NULL,
+    scopes text[] NOT NULL,
+    requests_per_minute integer,
+    concurrent_runs integer,
+    tokens_per_day bigint,
+    cost_per_day double precision,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone
+);
+
+ALTER TABLE ONLY rag.api_keys FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.api_keys OWNER TO owner;
+
+COMMENT ON TABLE rag.api_keys IS 'Keys by which callers over HTTP are known.';
+
+COMMENT ON COLUMN rag.api_keys.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.api_keys.id IS 'Key id (UUIDv7).';
+
+COMMENT ON COLUMN rag.api_keys.name IS 'What it is for, in the words of who made it.';
+
+COMMENT ON COLUMN rag.api_keys.key_hash IS 'SHA-256 of the key, which is stored nowhere.';
+
+COMMENT ON COLUMN rag.api_keys.shown IS 'Its first characters, to tell it from others.';
+
+COMMENT ON COLUMN rag.api_keys.scopes IS 'What it may do: read, ask, write, admin.';
+
+COMMENT ON COLUMN rag.api_keys.requests_per_minute IS 'Requests per minute; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.concurrent_runs IS 'Runs at once; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.tokens_per_day IS 'Tokens of chat models per day; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.cost_per_day IS 'What these may cost per day; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.created_at IS 'When it was made.';
+
+COMMENT ON COLUMN rag.api_keys.created_by IS 'Who made it: local, key:<id> or token:<subject>.';
+
+COMMENT ON COLUMN rag.api_keys.expires_at IS 'From when on it counts no more; null: never.';
+
+COMMENT ON COLUMN rag.api_keys.revoked_at IS 'When it was revoked; null: it was not.';
+
+COMMENT ON COLUMN rag.api_keys.last_used_at IS 'When it was last used, to a minute; null: never.';
+
 CREATE TABLE rag.cache_counters (
     tenant_id bigint NOT NULL,
     hits bigint DEFAULT 0 NOT NULL,
@@ -5995,6 +6093,9 @@ ALTER TABLE ONLY rag.alembic_version
 ALTER TABLE ONLY rag.analyst_grant
     ADD CONSTRAINT analyst_grant_pkey PRIMARY KEY (tenant_id, role_name);
 
+ALTER TABLE ONLY rag.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY rag.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (tenant_id, id);
 
@@ -6179,6 +6280,8 @@ ALTER TABLE ONLY rag.vector_indexes
     ADD CONSTRAINT vector_indexes_pkey PRIMARY KEY (tenant_id, collection_id, model_id);
 
 CREATE INDEX adjacency_node_idx ON rag.adjacency USING btree (tenant_id, node_id, weight DESC, neighbour_id) INCLUDE (relation_id, outgoing);
+
+CREATE INDEX api_keys_hash_idx ON rag.api_keys USING btree (key_hash);
 
 CREATE INDEX audit_events_occurred_at_idx ON rag.audit_events USING btree (tenant_id, occurred_at DESC, id DESC);
 
@@ -6383,6 +6486,8 @@ ALTER TABLE rag.adjacency ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.analyst_grant ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.api_keys ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY app ON rag.adjacency TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.adjacency IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -6390,6 +6495,10 @@ COMMENT ON POLICY app ON rag.adjacency IS 'TO cairn_app USING (tenant_id = nulli
 CREATE POLICY app ON rag.analyst_grant TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.analyst_grant IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.api_keys TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.api_keys IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.audit_events TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -6628,6 +6737,10 @@ COMMENT ON POLICY definer ON rag.adjacency IS 'TO cairn_definer USING (true) WIT
 CREATE POLICY definer ON rag.analyst_grant TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.analyst_grant IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.api_keys TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.api_keys IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.audit_events TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -6928,6 +7041,12 @@ COMMENT ON POLICY views ON rag.adjacency IS 'FOR SELECT TO cairn_views USING (te
 CREATE POLICY views ON rag.analyst_grant FOR SELECT TO cairn_views USING ((role_name = SESSION_USER));
 
 COMMENT ON POLICY views ON rag.analyst_grant IS 'FOR SELECT TO cairn_views USING (role_name = session_user)';
+
+CREATE POLICY views ON rag.api_keys FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.api_keys IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.audit_events FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -7372,6 +7491,9 @@ GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], 
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.find_key(key_hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.find_key(key_hash bytea) TO cairn_app;
+
 REVOKE ALL ON FUNCTION rag.find_tenant(wanted text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.find_tenant(wanted text) TO cairn_app;
 
@@ -7484,6 +7606,9 @@ GRANT ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) TO cai
 
 REVOKE ALL ON FUNCTION rag.list_tenants() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.list_tenants() TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.live_keys(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.live_keys(ids uuid[]) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.lock_tenant_room() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.lock_tenant_room() TO cairn_app;
@@ -7805,6 +7930,10 @@ GRANT SELECT ON TABLE analyst.retrieval_runs TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.analyst_grant TO cairn_definer;
 GRANT SELECT ON TABLE rag.analyst_grant TO cairn_views;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_definer;
+GRANT SELECT ON TABLE rag.api_keys TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.cache_counters TO cairn_definer;
 GRANT SELECT ON TABLE rag.cache_counters TO cairn_views;

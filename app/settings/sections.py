@@ -547,7 +547,11 @@ class ApiSettings(SettingsSection):
     max_body_bytes: int = Field(64_000_000, ge=1000, description="Largest request body, bytes (413 above).")
     max_query_chars: int = Field(20_000, ge=10, description="Longest query or question, code points.")
     allowed_hosts: tuple[str, ...] = Field(
-        ("localhost", "127.0.0.1", "[::1]", "testserver"), description="Host headers answered while open."
+        (), description="Host headers answered; * is any. Empty: any with keys, and only those of loopback without."
+    )
+    trust_proxy: bool = Field(
+        False,
+        description="Believe X-Forwarded-Proto: a proxy of yours sets it on every request. Host must be passed on.",
     )
     ping_seconds: float = Field(
         15, gt=0, le=300, description="After so long a silence a stream sends a comment, so that proxies keep it open."
