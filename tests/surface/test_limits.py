@@ -35,19 +35,20 @@ def dsn(fresh_database: Callable[[], str]) -> str:
     return fresh_database()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def serve(
-    dsn: str, tmp_path: Path, model: Path, chat: ScriptedServer
+    dsn: str, tmp_path_factory: pytest.TempPathFactory, model: Path, chat: ScriptedServer
 ) -> Callable[[str], Any]:
     """Another process, with keys."""
     settings = {"rag": {"rerankingEnabled": False}, "ground": {"enabled": False}}
+    folder = tmp_path_factory.mktemp("limits")
     return lambda name: serving(
-        dsn, tmp_path / name, settings=settings, CAIRN_MODEL_DIR=str(model), CAIRN_AUTH="keys",
+        dsn, folder / name, settings=settings, CAIRN_MODEL_DIR=str(model), CAIRN_AUTH="keys",
         OPENAI_BASE_URL=chat.openai_url, OPENAI_API_KEY="key",
     )  # fmt: skip
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def both(serve: Callable[[str], Any]) -> Iterator[tuple[Api, Api]]:
     with serve("one") as one, serve("two") as two:
         yield one, two
@@ -128,10 +129,11 @@ def test_requests_of_a_minute_over_both_processes(both: tuple[Api, Api], dsn: st
 
 
 def test_a_run_on_one_process_counts_on_the_other_until_its_process_is_killed(
-    serve: Callable[[str], Any], chat: ScriptedServer, dsn: str
+    both: tuple[Api, Api], serve: Callable[[str], Any], chat: ScriptedServer, dsn: str
 ) -> None:
     _, key = key_of(dsn, concurrent_runs=1)
-    with serve("dying") as dying, serve("staying") as staying:
+    staying = both[1]
+    with serve("dying") as dying:
         dying.client.headers.update(key)
         dying.index(QUESTION["collection"], cairns=TEXT)
         chat.script(LONG)
@@ -152,16 +154,20 @@ def test_a_run_on_one_process_counts_on_the_other_until_its_process_is_killed(
 
 def test_tokens_of_a_day_over_both_processes(both: tuple[Api, Api], dsn: str) -> None:
     key_id, key = key_of(dsn, tokens_per_day=700)
-    for one in both:
-        one.client.headers.update(key)
-    both[0].index(QUESTION["collection"], cairns=TEXT)
-    answers = [both[n % 2].client.post("/query", json={**QUESTION, "strategy": "fast"}) for n in range(20)]
-    short = [one for one in answers if one.status_code == 200 and "tokens of its key for today" in str(one.json()["degraded"])]
+    body = {"collection": QUESTION["collection"], "documents": [{"id": "cairns", "text": TEXT}]}
+    assert both[0].client.post("/index", headers=key, json=body).status_code == 200
+    question = {**QUESTION, "strategy": "fast"}
+    answers = [both[n % 2].client.post("/query", headers=key, json=question) for n in range(20)]
+    short = [
+        one
+        for one in answers
+        if one.status_code == 200 and "tokens of its key for today" in str(one.json()["degraded"])
+    ]
     refused = [one for one in answers if one.status_code == 429]
     assert short or refused
     assert all(one.json()["answer"] for one in short), "the best answer so far"
     assert all(1 <= int(one.headers["Retry-After"]) <= 24 * 3600 for one in refused)
-    usage = [one.client.get("/usage").json() for one in both]
+    usage = [one.client.get("/usage", headers=key).json() for one in both]
     assert usage[0]["key"] == usage[1]["key"]
     assert usage[0]["limits"]["tokens_per_day"] == 700
     assert usage[0]["key"]["tokens"] <= 800, "by as much as an estimate was wrong"
