@@ -42,6 +42,12 @@ class UnauthenticatedError(CairnError):
         self.headers["WWW-Authenticate"] = f'Bearer realm="cairn"{error}'
 
 
+class IssuerUnavailableError(CairnError):
+    """The keys of the issuer of access tokens cannot be had, so no token can be checked."""
+
+    status, code, title = 503, "issuer-unavailable", "Issuer of tokens unavailable"
+
+
 class ForbiddenError(CairnError):
     """The key is valid and lacks the scope that the route asks for."""
 
