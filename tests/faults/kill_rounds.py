@@ -27,7 +27,10 @@ Scene = Literal["index", "replace", "delete", "upload", "reindex", "communities"
 Target = Literal["server", "worker", "postmaster", "supervisor", "backend", "everything"]
 
 COLLECTION = "kill"
-WORDS = ["granite", "basalt", "marble", "quartz", "trail", "summit", "ridge", "valley", "glacier", "cairn", "path", "marker", "river", "bridge", "forest"]
+WORDS = [
+    "granite", "basalt", "marble", "quartz", "trail", "summit", "ridge", "valley", "glacier", "cairn", "path", "marker",
+    "river", "bridge", "forest",
+]  # fmt: skip
 PEOPLE = ("Anna Kowalski", "Ben Okafor", "Clara Jensen", "David Moreau", "Eva Lindqvist", "Farid Haddad")
 PLACES = ("Silver Lake", "Old Mill", "Mount Harrow", "Granite Bridge")
 WORKING: dict[Scene, str] = {

@@ -62,7 +62,8 @@ MEMBERS: Final = """
 SELECT m.entity_id FROM rag.community_members m WHERE NOT EXISTS (SELECT FROM rag.communities c WHERE c.id = m.community_id)
 """
 UPLOADS: Final = """
-SELECT u.id FROM rag.uploads u LEFT JOIN rag.jobs j ON j.id = u.job_id WHERE j.id IS NULL OR j.status IN ('succeeded', 'cancelled')
+SELECT u.id FROM rag.uploads u LEFT JOIN rag.jobs j ON j.id = u.job_id
+WHERE j.id IS NULL OR j.status IN ('succeeded', 'cancelled')
 """
 RECOUNTS: Final = {
     "documents that are there by half": HALF,
