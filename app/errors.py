@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 
 class CairnError(Exception):
-    """Base of all expected errors. `extra` is shown to the caller next to the detail (never secrets)."""
+    """Base of all expected errors. `extra` is shown to the caller next to the detail (never secrets); `headers` go with the
+    response over HTTP."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal"
@@ -22,6 +23,32 @@ class CairnError(Exception):
         super().__init__(detail)
         self.detail = detail
         self.extra = extra
+        self.headers: dict[str, str] = {}
+
+
+# --- who is calling -------------------------------------------------------------------------------------------------
+
+
+class UnauthenticatedError(CairnError):
+    """The request names nobody who may ask: there is no key, or one that is malformed, unknown, revoked or expired."""
+
+    status, code, title = 401, "unauthenticated", "Not authenticated"
+
+    def __init__(self, detail: str, *, presented: bool = True) -> None:
+        """`presented`: there was a key or token, which does not count."""
+        super().__init__(detail)
+        error = ', error="invalid_token"' if presented else ""
+        self.headers["WWW-Authenticate"] = f'Bearer realm="cairn"{error}'
+
+
+class ForbiddenError(CairnError):
+    """The key is valid and lacks the scope that the route asks for."""
+
+    status, code, title = 403, "forbidden", "Forbidden"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"this needs the scope {scope}, which the key does not have", scope=scope)
+        self.headers["WWW-Authenticate"] = f'Bearer realm="cairn", error="insufficient_scope", scope="{scope}"'
 
 
 # --- what the caller sent -------------------------------------------------------------------------------------------
@@ -124,6 +151,12 @@ class BudgetExceededError(ProviderError):
 
 class DatabaseUnavailableError(CairnError):
     status, code, title = 503, "database-unavailable", "Database unavailable"
+
+
+class UnsafeRoleError(DatabaseUnavailableError):
+    """A connection came with rights for which row security does not hold: it is never used."""
+
+    code, title = "unsafe-role", "Unsafe database role"
 
 
 class QueryTimeoutError(CairnError):

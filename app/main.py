@@ -40,7 +40,8 @@ from app.api import (
     search,
     traces,
 )
-from app.api.middleware import RequestMiddleware, check_listen
+from app.api.authenticate import AuthenticateMiddleware, check_listen
+from app.api.middleware import RequestMiddleware
 from app.api.running import Running
 from app.errors import CairnError
 from app.service.operation import do_upkeep
@@ -95,6 +96,8 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
         telemetry={"logs": False},
     )  # fmt: skip
     app.state.running = running
+    # each goes around those before it: the last one is outermost
+    app.add_middleware(AuthenticateMiddleware, running=running, keys=environment.auth == "keys")
     app.add_middleware(RequestMiddleware, running=running)
     problems.install(app)
     for module in _ROUTERS:

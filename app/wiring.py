@@ -17,6 +17,7 @@ from app.agents.tools.registry import all_tools
 from app.db.embedded import EmbeddedServer, ensure_running
 from app.db.migrate import migrate
 from app.db.pool import Database
+from app.db.roles import SERVER_LOGIN, ensure_server_login
 from app.db.vector_indexes import ensure_model, vector_ddl
 from app.domain.principal import Principal
 from app.errors import MigrationError
@@ -175,6 +176,9 @@ async def open_services(
         embedded = None if environment.database_url else await _embedded(environment, stack)
         owner_dsn = embedded.dsn() if embedded else str(environment.database_url)
         await migrate(owner_dsn)
+        if embedded:
+            await ensure_server_login(owner_dsn)
+        app_dsn = environment.app_database_url or (embedded.dsn(user=SERVER_LOGIN) if embedded else owner_dsn)
         started_with = settings.current
         circuits = Circuits(lambda: _limits(settings.current))
         embedders = ConfiguredEmbedders(environment, circuits, started_with.providers)
@@ -182,7 +186,7 @@ async def open_services(
         name = embedding_model_name(started_with)
         embedder = embedders.get(name)
         await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
-        database = await Database.open(environment.app_database_url or owner_dsn, max_size=pool_size)
+        database = await Database.open(app_dsn, max_size=pool_size)
         stack.push_async_callback(database.close)
         principal, model = await _identify(database, environment.tenant, name)
         traces = TraceWriter(database, started_with.trace.queue_size)

@@ -218,8 +218,9 @@ BEGIN
     IF to_regclass(format('rag.%I', part)) IS NOT NULL THEN
         RETURN false;
     END IF;
-    -- One maker at a time. Who waited asks the catalog itself: to_regclass may still remember that there was none.
-    PERFORM pg_advisory_xact_lock(hashtextextended('rag.add_partition', 0));
+    -- One maker at a time, by the lock that attaching takes in any case; advisory locks are free for all. Who waited asks the
+    -- catalog itself: to_regclass may still remember that there was none.
+    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
     IF EXISTS (SELECT FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relname = part) THEN
         RETURN false;
     END IF;
@@ -732,7 +733,8 @@ CREATE FUNCTION rag.ensure_tenant(name text) RETURNS bigint
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $_$
 DECLARE
-    found bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $1);
+    found   bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $1);
+    granted text;
 BEGIN
     IF found IS NOT NULL THEN
         RETURN found;
@@ -743,18 +745,22 @@ BEGIN
         SELECT t.id INTO STRICT found FROM rag.tenants AS t WHERE t.name = $1;
         RETURN found;
     END IF;
-    -- Who serves a database of their own may read it in psql as well.
-    INSERT INTO rag.analyst_grant (tenant_id, role_name)
-    SELECT found, session_user FROM pg_class AS c
-    WHERE c.oid = 'rag.tenants'::regclass AND pg_get_userbyid(c.relowner) = session_user
-    ON CONFLICT DO NOTHING;
+    PERFORM rag.record_deed(found, 'tenant.create', $1, '{}');
+    -- Whose database it is may read it in psql as well.
+    INSERT INTO rag.analyst_grant AS g (tenant_id, role_name)
+    SELECT found, pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = 'rag.tenants'::regclass
+    ON CONFLICT DO NOTHING
+    RETURNING g.role_name INTO granted;
+    IF granted IS NOT NULL THEN
+        PERFORM rag.record_deed(found, 'analyst.grant', granted, '{}');
+    END IF;
     RETURN found;
 END
 $_$;
 
 ALTER FUNCTION rag.ensure_tenant(name text) OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.ensure_tenant(name text) IS 'Id of the tenant of that name, made if new. If the session is the owner of the tables, it may read a new tenant in schema analyst.';
+COMMENT ON FUNCTION rag.ensure_tenant(name text) IS 'Id of the tenant of that name, made if new. The owner of the tables may read a new tenant in schema analyst.';
 
 CREATE FUNCTION rag.ensure_trace_partitions(ahead integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -782,6 +788,27 @@ $$;
 ALTER FUNCTION rag.ensure_trace_partitions(ahead integer) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.ensure_trace_partitions(ahead integer) IS 'As the owner: makes the missing daily partitions of the trace tables from today (UTC) to so many days ahead; how many it made.';
+
+CREATE FUNCTION rag.expire_audit(keep_days integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+    gone int;
+BEGIN
+    -- The same bound as the setting audit.retentionDays has: whoever can call this cannot wipe out what was just done.
+    IF keep_days IS NULL OR keep_days < 30 THEN
+        RAISE EXCEPTION 'the audit log is kept for 30 days at least, not %', keep_days USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    DELETE FROM rag.audit_events WHERE occurred_at < now() - make_interval(days => keep_days);
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    RETURN gone;
+END
+$$;
+
+ALTER FUNCTION rag.expire_audit(keep_days integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.expire_audit(keep_days integer) IS 'Deletes events of the audit log that are older than so many days (30 at least), of all tenants; how many.';
 
 CREATE FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) RETURNS TABLE(tenant_id bigint, id uuid)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1070,6 +1097,9 @@ BEGIN
     INSERT INTO rag.analyst_grant AS g (tenant_id, role_name)
     SELECT t.id, $1 FROM rag.tenants AS t WHERE t.name = $2
     ON CONFLICT ON CONSTRAINT analyst_grant_pkey DO NOTHING;
+    IF FOUND THEN
+        PERFORM rag.record_deed((SELECT t.id FROM rag.tenants AS t WHERE t.name = $2), 'analyst.grant', $1, '{}');
+    END IF;
     IF NOT EXISTS (SELECT FROM rag.tenants AS t WHERE t.name = $2) THEN
         RAISE EXCEPTION 'there is no tenant %', $2 USING ERRCODE = 'no_data_found';
     END IF;
@@ -2071,6 +2101,18 @@ ALTER FUNCTION rag.queue_state() OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.queue_state() IS 'Unfinished jobs of all tenants, how many could run now, and since how many seconds the oldest of these waits.';
 
+CREATE FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $_$
+    INSERT INTO rag.audit_events (tenant_id, id, caller, caller_name, action, target, detail)
+    VALUES ($1, gen_random_uuid(), 'database:' || session_user, session_user, $2, left($3, 500), $4)
+$_$;
+
+ALTER FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) IS 'Adds to the audit log what a login of the database does to a tenant.';
+
 CREATE FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -2200,11 +2242,17 @@ ALTER FUNCTION rag.require_models(collection uuid, model smallint) OWNER TO owne
 COMMENT ON FUNCTION rag.require_models(collection uuid, model smallint) IS 'Raises CR001 when vectors of a model of the collection are not staged.';
 
 CREATE FUNCTION rag.revoke_analyst(role_name text, tenant text) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $_$
-    DELETE FROM rag.analyst_grant AS g USING rag.tenants AS t
-    WHERE t.id = g.tenant_id AND t.name = $2 AND g.role_name = $1
+DECLARE
+    home bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $2);
+BEGIN
+    DELETE FROM rag.analyst_grant AS g WHERE g.tenant_id = home AND g.role_name = $1;
+    IF FOUND THEN
+        PERFORM rag.record_deed(home, 'analyst.revoke', $1, '{}');
+    END IF;
+END
 $_$;
 
 ALTER FUNCTION rag.revoke_analyst(role_name text, tenant text) OWNER TO owner;
@@ -3042,6 +3090,73 @@ COMMENT ON COLUMN analyst.answer_sentences."end" IS 'Where it ends.';
 COMMENT ON COLUMN analyst.answer_sentences.source_deleted IS 'Whether a document that the answer has words of was deleted since.';
 
 COMMENT ON COLUMN analyst.answer_sentences.source_changed IS 'Whether the answer cites a document that has other content by now.';
+
+CREATE TABLE rag.audit_events (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    occurred_at timestamp with time zone DEFAULT now() NOT NULL,
+    caller text NOT NULL,
+    caller_name text DEFAULT ''::text NOT NULL,
+    action text NOT NULL,
+    target text NOT NULL,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT audit_events_action_check CHECK ((action ~ '^[a-z_]+\.[a-z_]+$'::text)),
+    CONSTRAINT audit_events_size_check CHECK (((octet_length(target) <= 2000) AND (octet_length((detail)::text) <= 16000)))
+);
+
+ALTER TABLE ONLY rag.audit_events FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.audit_events OWNER TO owner;
+
+COMMENT ON TABLE rag.audit_events IS 'Deeds that matter afterwards. The serving role adds and reads; rag.expire_audit takes away what is old.';
+
+COMMENT ON COLUMN rag.audit_events.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.audit_events.id IS 'Event id.';
+
+COMMENT ON COLUMN rag.audit_events.occurred_at IS 'When, by the clock of the database; no role can say another time.';
+
+COMMENT ON COLUMN rag.audit_events.caller IS 'Who: local, key:<id>, token:<subject>, or database:<login> for what was done in SQL.';
+
+COMMENT ON COLUMN rag.audit_events.caller_name IS 'The name of that caller at that time.';
+
+COMMENT ON COLUMN rag.audit_events.action IS 'What was done, as <what>.<deed>: collection.delete, key.create.';
+
+COMMENT ON COLUMN rag.audit_events.target IS 'What it was done to: a name or an id.';
+
+COMMENT ON COLUMN rag.audit_events.detail IS 'What else belongs to it: counts, what it was before and after.';
+
+CREATE VIEW analyst.audit AS
+ SELECT t.name AS tenant,
+    a.occurred_at,
+    a.caller,
+    a.caller_name,
+    a.action,
+    a.target,
+    a.detail,
+    a.id
+   FROM (rag.audit_events a
+     JOIN rag.tenants t ON ((t.id = a.tenant_id)));
+
+ALTER VIEW analyst.audit OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.audit IS 'Deeds that matter afterwards, one row each: deletions, exports, keys, grants, settings, models, backups.';
+
+COMMENT ON COLUMN analyst.audit.tenant IS 'Name of the tenant whose data it is about.';
+
+COMMENT ON COLUMN analyst.audit.occurred_at IS 'When, by the clock of the database.';
+
+COMMENT ON COLUMN analyst.audit.caller IS 'Who: local (command line, library, a server without keys), key:<id>, token:<subject>, or database:<login> for SQL.';
+
+COMMENT ON COLUMN analyst.audit.caller_name IS 'The name that the caller had at that time.';
+
+COMMENT ON COLUMN analyst.audit.action IS 'What was done, as <what>.<deed>, for example collection.delete; docs/security.md lists them.';
+
+COMMENT ON COLUMN analyst.audit.target IS 'The name or id of what it was done to.';
+
+COMMENT ON COLUMN analyst.audit.detail IS 'What else belongs to it, for example counts of what went.';
+
+COMMENT ON COLUMN analyst.audit.id IS 'Id of the event.';
 
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
@@ -5542,6 +5657,9 @@ ALTER TABLE ONLY rag.alembic_version
 ALTER TABLE ONLY rag.analyst_grant
     ADD CONSTRAINT analyst_grant_pkey PRIMARY KEY (tenant_id, role_name);
 
+ALTER TABLE ONLY rag.audit_events
+    ADD CONSTRAINT audit_events_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY rag.cache_counters
     ADD CONSTRAINT cache_counters_pkey PRIMARY KEY (tenant_id);
 
@@ -5711,6 +5829,8 @@ ALTER TABLE ONLY rag.vector_indexes
     ADD CONSTRAINT vector_indexes_pkey PRIMARY KEY (tenant_id, collection_id, model_id);
 
 CREATE INDEX adjacency_node_idx ON rag.adjacency USING btree (tenant_id, node_id, weight DESC, neighbour_id) INCLUDE (relation_id, outgoing);
+
+CREATE INDEX audit_events_occurred_at_idx ON rag.audit_events USING btree (tenant_id, occurred_at DESC, id DESC);
 
 CREATE INDEX chunk_contexts_reuse_idx ON rag.chunk_contexts USING btree (tenant_id, content_hash, writer);
 
@@ -5919,6 +6039,10 @@ CREATE POLICY app ON rag.analyst_grant TO cairn_app USING ((tenant_id = (NULLIF(
 
 COMMENT ON POLICY app ON rag.analyst_grant IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.audit_events TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.audit_events IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.cache_counters TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.cache_counters IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -6107,6 +6231,8 @@ CREATE POLICY app ON rag.vector_indexes TO cairn_app USING ((tenant_id = (NULLIF
 
 COMMENT ON POLICY app ON rag.vector_indexes IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+ALTER TABLE rag.audit_events ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.cache_counters ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.chunk_contexts ENABLE ROW LEVEL SECURITY;
@@ -6134,6 +6260,10 @@ COMMENT ON POLICY definer ON rag.adjacency IS 'TO cairn_definer USING (true) WIT
 CREATE POLICY definer ON rag.analyst_grant TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.analyst_grant IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.audit_events TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.audit_events IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.cache_counters TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -6406,6 +6536,12 @@ COMMENT ON POLICY views ON rag.adjacency IS 'FOR SELECT TO cairn_views USING (te
 CREATE POLICY views ON rag.analyst_grant FOR SELECT TO cairn_views USING ((role_name = SESSION_USER));
 
 COMMENT ON POLICY views ON rag.analyst_grant IS 'FOR SELECT TO cairn_views USING (role_name = session_user)';
+
+CREATE POLICY views ON rag.audit_events FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.audit_events IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.cache_counters FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -6784,6 +6920,9 @@ GRANT ALL ON FUNCTION rag.ensure_tenant(name text) TO cairn_app;
 REVOKE ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.expire_audit(keep_days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.expire_audit(keep_days integer) TO cairn_app;
+
 REVOKE ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) TO cairn_app;
 
@@ -6952,6 +7091,11 @@ GRANT ALL ON FUNCTION rag.question_words(collection uuid, query text, OUT config
 REVOKE ALL ON FUNCTION rag.queue_state() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.queue_state() TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) TO cairn_app;
+GRANT ALL ON FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) TO cairn_definer;
@@ -7053,6 +7197,33 @@ GRANT SELECT ON TABLE analyst.agent_steps TO cairn_analyst;
 GRANT SELECT ON TABLE analyst.agentic_rates TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.answer_sentences TO cairn_analyst;
+
+GRANT SELECT,DELETE ON TABLE rag.audit_events TO cairn_definer;
+GRANT SELECT ON TABLE rag.audit_events TO cairn_app;
+GRANT SELECT ON TABLE rag.audit_events TO cairn_views;
+
+GRANT INSERT(tenant_id) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(tenant_id) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT INSERT(id) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(id) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT INSERT(caller) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(caller) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT INSERT(caller_name) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(caller_name) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT INSERT(action) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(action) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT INSERT(target) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(target) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT INSERT(detail) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(detail) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.audit TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;

@@ -6,7 +6,6 @@ nothing but the request id. A plain ASGI middleware, because Starlette's BaseHTT
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -22,8 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.api import problems
 from app.api.running import Running
 from app.domain.ids import new_id
-from app.errors import SettingsError
-from app.settings import Environment
 
 log = structlog.get_logger(__name__)
 
@@ -165,30 +162,12 @@ class _Exchange:
         )  # fmt: skip
 
 
-# --- what may be refused without reading a body: where the process listens, Host, Origin, length ----------------------------
+# --- what may be refused without reading a body: Host, Origin, length ---------------------------------------------------
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 Refusal = tuple[int, str]
 """A status and what to tell the caller."""
-
-
-def check_listen(environment: Environment) -> None:
-    """While there is no authentication, listen on loopback only. Raises SettingsError otherwise."""
-    if environment.allow_open or is_loopback(environment.host):
-        return
-    raise SettingsError(
-        f"CAIRN_HOST={environment.host} would let everybody on the network in, and there is no authentication yet; "
-        "listen on 127.0.0.1, or set CAIRN_ALLOW_OPEN=1 behind something that authenticates"
-    )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a name or address never leaves the machine. An empty host listens everywhere."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 def host_name(value: str) -> str:

@@ -25,6 +25,7 @@ RETRY_SECONDS = 2
 
 HTTP_CODES: dict[int, tuple[str, str]] = {
     400: ("bad-request", "Bad request"),
+    401: ("unauthenticated", "Not authenticated"),
     403: ("foreign-origin", "Foreign origin"),
     404: ("unknown-route", "No such route"),
     405: ("method-not-allowed", "Method not allowed"),
@@ -101,7 +102,7 @@ def _body(
 def response_of(scope: Mapping[str, Any], error: CairnError) -> Response:
     """The response for an expected error."""
     body = body_of(error, instance=scope["path"], request_id=request_id_of(scope))
-    return _response(body, {})
+    return _response(body, error.headers)
 
 
 def plain(

@@ -36,7 +36,7 @@ def serve(host: str | None, port: int | None, worker: bool) -> int:
 
 def _check_address(environment: Environment) -> None:
     """Raises CairnError where the address cannot be listened on, before anything slow begins."""
-    from app.api.middleware import check_listen
+    from app.api.authenticate import check_listen
 
     check_listen(environment)
     try:

@@ -4,7 +4,8 @@
     home/postgres/run/*.lock    who uses, starts, runs   home/postgres/socket/   the only way in, mode 0700
     home/postgres/server.log    at most 2 x 10 MB        home/postgres/run/state     what is wrong, if anything
 
-The server listens on the socket only, without passwords: the folder's mode is the guard. PostgreSQL refuses to run as
+The server listens on the socket only, without passwords: the folder's mode is the guard, and the kernel tells whose process is at
+the other end. What serves logs in as `cairn_server`, who is no superuser (app/db/roles.py). PostgreSQL refuses to run as
 root, so root runs it as the user `cairn` (or `nobody`). app.db.supervisor starts and stops it; see there and
 docs/adr/0002-embedded-postgres.md for why nothing is left behind when processes are killed.
 """
@@ -38,6 +39,7 @@ from app.db.cluster import (
     prepare_cluster,
     server_user,
     socket_folder,
+    write_access_rules,
 )
 from app.db.supervisor import SupervisorConfig, try_lock
 from app.errors import EmbeddedServerError
@@ -176,11 +178,15 @@ def _launch(place: ClusterFolders, durable: bool) -> None:
     binaries = runtime.install(place.root)
     check_reachable(place, binaries, owner)
     prepare_cluster(place, binaries, owner, durable)
-    settings = _SETTINGS | {
-        "unix_socket_directories": str(socket_folder(place, owner)),
-        "unix_socket_permissions": "0700",
-        "dynamic_shared_memory_type": _shared_memory(),
-    }
+    settings = (
+        _SETTINGS
+        | write_access_rules(place, owner)
+        | {
+            "unix_socket_directories": str(socket_folder(place, owner)),
+            "unix_socket_permissions": "0700",
+            "dynamic_shared_memory_type": _shared_memory(),
+        }
+    )
     command = [str(runtime.program(binaries, "postgres")), "-D", str(place.data), "-p", "5432"]
     for name, value in (settings | ({} if durable else _VOLATILE)).items():
         command += ["-c", f"{name}={value}"]

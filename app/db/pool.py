@@ -1,8 +1,10 @@
 """Connections that serve: role cairn_app, one tenant per transaction, vectors in binary.
 
-The pool connects with the owner's URL and drops to `cairn_app` through the start-up packet, so that no statement ever
-runs with more rights. Session state is never used: the tenant and the HNSW parameters are set with
-`set_config(..., is_local => true)` inside each transaction, so they cannot leak through the pool.
+The pool connects with the owner's URL, or better with that of a login for serving, and drops to `cairn_app` through the
+start-up packet, so that no statement ever runs with more rights. A pooler may drop that parameter unseen: so each new connection
+is asked which rights it has (app/db/roles.py) and refused when row security would not hold. Session state is never used: the role
+again, the tenant and the HNSW parameters are set with `set_config(..., is_local => true)` inside each transaction, so they
+cannot leak through the pool, nor come from somebody else's session through a pooler.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import asyncpg
+import structlog
 from pgvector.asyncpg import register_vector
 
+from app.db.roles import APP_ROLE, verify_role
 from app.domain.principal import Principal
-from app.errors import CairnError, DatabaseUnavailableError, QueryTimeoutError
+from app.errors import CairnError, DatabaseUnavailableError, QueryTimeoutError, UnsafeRoleError
 
-APP_ROLE = "cairn_app"
+log = structlog.get_logger(__name__)
 
 Connection = asyncpg.Connection
 Isolation = Literal["read_committed", "repeatable_read"]
@@ -51,6 +55,7 @@ def translate(error: BaseException) -> CairnError | None:
 
 
 async def _initialise(connection: Any) -> None:
+    await verify_role(connection)
     await register_vector(connection, schema="public")
     for kind in ("json", "jsonb"):
         await connection.set_type_codec(kind, schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
@@ -96,7 +101,8 @@ class Database:
 
     @classmethod
     async def open(cls, dsn: str, *, max_size: int = 4) -> Database:
-        """Connect as cairn_app. Raises DatabaseUnavailableError when the server cannot be reached or refuses."""
+        """Connect as cairn_app. Raises DatabaseUnavailableError when the server cannot be reached or refuses, UnsafeRoleError
+        when it gives more rights than that."""
         settings = {"role": APP_ROLE, "application_name": "cairn", "hnsw.iterative_scan": "relaxed_order"}
         try:
             pool = await asyncpg.create_pool(
@@ -121,6 +127,9 @@ class Database:
         try:
             async with self._pool.acquire(timeout=30) as connection:
                 yield connection
+        except UnsafeRoleError as error:  # names roles: for the log, not for whoever asked
+            log.error("database.unsafe_role", problem=error.detail)
+            raise DatabaseUnavailableError("the database gives no connection that may serve; see the log") from error
         except CairnError:
             raise
         except Exception as error:
@@ -138,7 +147,9 @@ class Database:
         config: Mapping[str, str] | None = None,
     ) -> AsyncIterator[Any]:
         """A transaction in which only the principal's rows exist. `config` are settings local to it."""
-        begin = _begin(isolation, readonly, {"app.tenant": str(principal.tenant_id), **(config or {})})
+        begin = _begin(
+            isolation, readonly, {"role": APP_ROLE, "app.tenant": str(principal.tenant_id), **(config or {})}
+        )
         async with self.connection() as connection:
             try:
                 await connection.execute(begin)  # may be cancelled when the server has begun

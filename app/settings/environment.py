@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from app.errors import SettingsError
 
@@ -22,6 +23,7 @@ class Environment:
     host: str
     port: int
     allow_open: bool
+    auth: Literal["off", "keys"]
     openai_api_key: str | None
     openai_base_url: str | None
     cohere_api_key: str | None
@@ -41,10 +43,13 @@ def default_home() -> Path:
 
 
 def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
-    """The process environment as a value. Raises SettingsError for a port that is no number."""
+    """The process environment as a value. Raises SettingsError for what cannot be meant."""
     port = environ.get("CAIRN_PORT") or "8000"
     if not port.isdigit() or not 0 <= int(port) < 65536:
         raise SettingsError(f"CAIRN_PORT must be a port number, not {port!r}")
+    auth = environ.get("CAIRN_AUTH") or "off"
+    if auth not in ("off", "keys"):
+        raise SettingsError(f"CAIRN_AUTH must be off or keys, not {auth!r}")
     named = environ.get("CAIRN_SETTINGS")
     local = Path("settings.json")
     return Environment(
@@ -56,6 +61,7 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
         host=environ.get("CAIRN_HOST") or "127.0.0.1",
         port=int(port),
         allow_open=environ.get("CAIRN_ALLOW_OPEN") == "1",
+        auth="keys" if auth == "keys" else "off",
         openai_api_key=environ.get("OPENAI_API_KEY") or None,
         openai_base_url=environ.get("OPENAI_BASE_URL") or None,
         cohere_api_key=environ.get("COHERE_API_KEY") or None,

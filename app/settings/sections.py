@@ -512,6 +512,15 @@ class TraceSettings(SettingsSection):
     queue_size: int = Field(1000, ge=1, description="Traces waiting to be written; more are counted as dropped.")
 
 
+class AuditSettings(SettingsSection):
+    retention_days: int = Field(
+        365,
+        ge=30,
+        le=36_500,
+        description="Events of the audit log older than this are deleted; the database keeps 30 days.",
+    )
+
+
 class ApiSettings(SettingsSection):
     max_body_bytes: int = Field(64_000_000, ge=1000, description="Largest request body, bytes (413 above).")
     max_query_chars: int = Field(20_000, ge=10, description="Longest query or question, code points.")

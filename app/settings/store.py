@@ -19,6 +19,7 @@ from app.settings.sections import (
     AgentSettings,
     AnswerSettings,
     ApiSettings,
+    AuditSettings,
     CacheSettings,
     ChunkingSettings,
     EnrichmentSettings,
@@ -68,6 +69,7 @@ class Settings(SettingsSection):
     jobs: JobsSettings = JobsSettings()
     runs: RunSettings = RunSettings()
     trace: TraceSettings = TraceSettings()
+    audit: AuditSettings = AuditSettings()
     api: ApiSettings = ApiSettings()
 
     @model_validator(mode="after")

@@ -17,12 +17,8 @@ import pytest
 from database_proxy import database_proxy
 from serving import REPO, Api, serving
 
-from app.api.middleware import (
-    check_listen,
-    host_name,
-    is_loopback,
-    refuse_length,
-)
+from app.api.authenticate import check_listen, is_loopback
+from app.api.middleware import host_name, refuse_length
 from app.api.running import decode_cursor, encode_cursor
 from app.db.schema import SchemaSource
 from app.errors import InputError, SettingsError
@@ -45,6 +41,7 @@ def test_anything_else_needs_permission(host: str) -> None:
     with pytest.raises(SettingsError, match="CAIRN_ALLOW_OPEN"):
         check_listen(read_environment({"CAIRN_HOST": host}))
     check_listen(read_environment({"CAIRN_HOST": host, "CAIRN_ALLOW_OPEN": "1"}))
+    check_listen(read_environment({"CAIRN_HOST": host, "CAIRN_AUTH": "keys"}))
 
 
 def test_serve_refuses_to_listen_on_the_network(tmp_path: Path) -> None:
