@@ -253,7 +253,9 @@ class CommunitySettings(SettingsSection):
         ge=0,
         description="Collections of up to so many passages are brought up to date at once, larger ones by a job.",
     )
-    delay_seconds: float = Field(5, ge=0, le=3600, description="How long that waits, so that many uploads cause it once.")
+    delay_seconds: float = Field(
+        5, ge=0, le=3600, description="How long that waits, so that many uploads cause it once."
+    )
     written: int = Field(
         0,
         ge=0,
