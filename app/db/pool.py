@@ -26,6 +26,7 @@ from app.errors import CairnError, DatabaseUnavailableError, QueryTimeoutError, 
 log = structlog.get_logger(__name__)
 
 Connection = asyncpg.Connection
+_SESSION = {"role": APP_ROLE, "application_name": "cairn", "hnsw.iterative_scan": "relaxed_order"}
 Isolation = Literal["read_committed", "repeatable_read"]
 
 STATEMENT_SECONDS = 600.0
@@ -140,14 +141,14 @@ def _begin(isolation: Isolation, readonly: bool, config: Mapping[str, str]) -> s
 class Database:
     """A small pool (1 to 4 connections per process by default) of tenant-scoped transactions."""
 
-    def __init__(self, pool: Any) -> None:
+    def __init__(self, pool: Any, dsn: str) -> None:
         self._pool = pool
+        self._dsn = dsn
 
     @classmethod
     async def open(cls, dsn: str, *, max_size: int = 4) -> Database:
         """Connect as cairn_app. Raises DatabaseUnavailableError when the server cannot be reached or refuses, UnsafeRoleError
         when it gives more rights than that."""
-        settings = {"role": APP_ROLE, "application_name": "cairn", "hnsw.iterative_scan": "relaxed_order"}
         try:
             pool = await asyncpg.create_pool(
                 dsn,
@@ -155,16 +156,33 @@ class Database:
                 max_size=max_size,
                 init=_initialise,
                 connection_class=_Connection,
-                server_settings=settings,
+                server_settings=_SESSION,
                 timeout=15,
                 command_timeout=STATEMENT_SECONDS,
             )
         except (asyncpg.PostgresError, *CONNECTION_ERRORS) as error:
             raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
-        return cls(pool)
+        return cls(pool, dsn)
 
     async def close(self) -> None:
         await self._pool.close()
+
+    @asynccontextmanager
+    async def own_connection(self) -> AsyncIterator[Any]:
+        """A connection outside the pool, which waits for nobody and keeps none from others. Raises CairnError."""
+        try:
+            connection = await asyncpg.connect(self._dsn, server_settings=_SESSION, timeout=15)
+            try:
+                await verify_role(connection)
+                yield connection
+            finally:
+                await connection.close(timeout=2)
+        except CairnError:
+            raise
+        except Exception as error:
+            if (known := translate(error)) is None:
+                raise
+            raise known from error
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:

@@ -12,6 +12,7 @@ from app.domain.job import QueueState
 from app.extensions import broken_extensions
 from app.jobs.outcome import describe
 from app.providers.circuit import Circuit
+from app.service.audit import follow_settings
 from app.service.documents import end_abandoned
 from app.service.jobs import expire_jobs, order_upkeep
 from app.service.restart import restart_warnings
@@ -115,7 +116,7 @@ async def do_upkeep(services: Services) -> Upkeep:
 
 async def run_worker(services: Services, stop: asyncio.Event) -> None:
     """Run jobs, with settings as their file changes, until told to stop; the current job gets time to end."""
-    watching = asyncio.create_task(services.settings.watch())
+    watching = asyncio.create_task(follow_settings(services))
     worker = services.worker()
     log.info("worker.started", worker=worker.name)
     try:

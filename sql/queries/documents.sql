@@ -7,7 +7,7 @@ INSERT INTO rag.documents AS d (tenant_id, id, collection_id, external_id, title
   media_type, metadata, byte_size, origin)
 VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $11)
 ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET origin = coalesce(excluded.origin, d.origin)
-RETURNING id, version, status, content_hash, passage_count, chunk_count, metadata
+RETURNING id, version, status, content_hash, passage_count, chunk_count, byte_size, metadata
 
 -- name: set_metadata
 SELECT rag.set_document_metadata($1, $2, $3)
