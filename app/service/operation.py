@@ -13,6 +13,7 @@ from app.extensions import broken_extensions
 from app.ingest import box
 from app.jobs.outcome import describe
 from app.providers.circuit import Circuit
+from app.service.audit import follow_settings
 from app.service.documents import end_abandoned
 from app.service.jobs import expire_jobs, order_upkeep
 from app.service.restart import restart_warnings
@@ -117,7 +118,7 @@ async def do_upkeep(services: Services) -> Upkeep:
 
 async def run_worker(services: Services, stop: asyncio.Event) -> None:
     """Run jobs, with settings as their file changes, until told to stop; the current job gets time to end."""
-    watching = asyncio.create_task(services.settings.watch())
+    watching = asyncio.create_task(follow_settings(services))
     worker = services.worker()
     log.info("worker.started", worker=worker.name)
     try:

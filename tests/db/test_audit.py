@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 
+from app.domain.audit import AuditEvent
 from app.domain.ids import new_id
 from app.domain.principal import Caller, Principal
+from app.domain.question import Question
+from app.errors import NotFoundError
+from app.service import graph as graph_service
+from app.service.ask import ask
+from app.service.audit import follow_settings
+from app.service.conversations import delete_history
+from app.service.documents import delete_collection, delete_document, index_now, list_documents
 from app.service.operation import do_upkeep
+from app.service.search import clear_cache
+from app.settings import Environment, SettingsStore
 from app.settings.sections import AuditSettings
 from app.store import audit
-from app.wiring import Services
+from app.wiring import Services, open_services
+from tests.documents import text_source
+from tests.waiting import until
 
 KEY = Caller("key:0190", "ingestion")
 
@@ -33,7 +47,7 @@ async def other(services: Services) -> Principal:
         return Principal(await connection.fetchval("SELECT rag.ensure_tenant('other')"), "other")
 
 
-async def _events(services: Services, principal: Principal | None = None, **narrow: Any) -> list[audit.AuditEvent]:
+async def _events(services: Services, principal: Principal | None = None, **narrow: Any) -> list[AuditEvent]:
     who = principal or services.principal
     async with services.database.transaction(who, readonly=True) as connection:
         return await audit.list_events(connection, who, **narrow)
@@ -138,6 +152,65 @@ async def test_the_shortest_retention_is_that_of_the_database(services: Services
     """The setting allows nothing that rag.expire_audit refuses."""
     async with services.database.connection() as connection:
         assert await audit.expire(connection, AuditSettings(retention_days=30).retention_days) == 0
+
+
+async def test_deeds_are_recorded_with_their_caller(services: Services) -> None:
+    """Each once, under the one who did it; what fails is not recorded."""
+    by_key = replace(services, principal=replace(services.principal, caller=KEY))
+    texts = {"a": "Ada Lovelace met Charles Babbage in London.", "b": "The Countess of Lovelace lived in London."}
+    assert await index_now(services, "c", [text_source(name, text) for name, text in texts.items()])
+    merge = await graph_service.merge_entities(by_key, "c", "Charles Babbage", "London", "for the test")
+    await graph_service.undo_merge(by_key, merge.id)
+    assert [part async for part in graph_service.export_graph(by_key, "c")]
+    await ask(services, Question("What is London?", "c", new_id(), session_id="s1"))
+    assert await delete_history(by_key, "s1")
+    assert not await delete_history(by_key, "s1")
+    await clear_cache(by_key)
+    document = (await list_documents(services, "c"))[0]
+    await delete_document(by_key, "c", document.id)
+    with pytest.raises(NotFoundError):
+        await delete_document(by_key, "c", document.id)
+    await delete_collection(by_key, "c")
+
+    found = await _events(services, caller="key:0190")
+    assert [(event.action, event.target) for event in reversed(found)] == [
+        ("entity.merge", str(merge.id)),
+        ("entity.unmerge", str(merge.id)),
+        ("graph.export", "c"),
+        ("conversation.delete", "s1"),
+        ("cache.clear", "all"),
+        ("document.delete", str(document.id)),
+        ("collection.delete", "c"),
+    ]
+    assert found[0].detail == {"documents": 1, "chunks": 1}
+    assert "Lovelace" not in str(found), "what is deleted leaves no name behind"
+
+
+async def test_changes_of_the_settings_file_are_recorded(environment: Environment, tmp_path: Path) -> None:
+    """Names of what changed, without values; and what was refused, once."""
+    file = tmp_path / "settings.json"
+    file.write_text("{}")
+    async with open_services(environment, SettingsStore(file)) as services:
+        following = asyncio.create_task(follow_settings(services))
+
+        async def deeds() -> list[str]:
+            return [event.action for event in await _events(services, action="settings")]
+
+        async def write(text: str, expected: list[str]) -> None:
+            async def recorded() -> bool:
+                file.write_text(text)  # each time: the watcher may not have begun
+                return await deeds() == expected
+
+            await until(recorded)
+
+        await write('{"retrieve": {"rrfK": 61}, "web": {"searxngUrl": "http://word.example"}}', ["settings.reload"])
+        await write('{"retrieve": {"rrfK": "many"}}', ["settings.refuse", "settings.reload"])
+        following.cancel()
+        refused, reloaded = await _events(services, action="settings")
+    assert reloaded.detail["keys"] == ["retrieve.rrfK", "web.searxngUrl"]
+    assert "word" not in str(reloaded)
+    assert "retrieve.rrfK" in refused.detail["problem"]
+    assert refused.target == str(file)
 
 
 async def test_grants_to_analysts_are_recorded_by_the_database(services: Services, owner: Any) -> None:

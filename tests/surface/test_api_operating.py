@@ -186,6 +186,30 @@ def test_settings_reload_while_running(api: Api) -> None:
     assert api.client.post("/search", json={"query": "eleven char", "collection": "none"}).status_code == 404
 
 
+def test_deeds_are_paged_newest_first(api: Api) -> None:
+    names = [f"gone-{n}" for n in range(3)]
+    for name in names:
+        api.client.post("/collections", json={"name": name})
+        assert api.client.delete(f"/collections/{name}").status_code == 204
+
+    def page(**more: Any) -> Any:
+        return api.client.get("/audit", params={"action": "collection", "limit": 2, **more}).json()
+
+    first = page()
+    assert [event["target"] for event in first["items"]] == names[:0:-1]
+    assert names[0] in [event["target"] for event in page(cursor=first["next_cursor"])["items"]]
+    newest = first["items"][0]
+    assert (newest["caller"], newest["detail"]) == ("local", {"documents": 0, "chunks": 0})
+    assert page(since=newest["occurred_at"])["items"] == [newest]
+    for wrong in (
+        {"cursor": encode_cursor("never")},
+        {"cursor": encode_cursor("2026-01-01 x")},
+        {"since": "2026-01-01"},
+    ):
+        refused = api.client.get("/audit", params=wrong)
+        assert (refused.status_code, refused.headers["content-type"]) == (422, PROBLEM), wrong
+
+
 def test_metrics_count_by_route_template(api: Api) -> None:
     for name in ("m1", "m2"):
         api.client.get(f"/collections/{name}")

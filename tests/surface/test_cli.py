@@ -527,6 +527,21 @@ def test_jobs_are_listed_shown_and_tried_again(cairn: Cairn, library: Path, data
     assert cairn("jobs", "show", "nonsense").code == 2
 
 
+def test_deeds_are_listed_newest_first(cairn: Cairn, library: Path) -> None:
+    assert cairn("ingest", library).code in (0, 1)
+    assert cairn("graph", "export", "--output", library / "graph.xml").code == 0
+    assert cairn("cache", "--clear").code == 0
+    actions = [event["action"] for event in cairn("audit", "--json").json]
+    assert actions[:2] == ["cache.clear", "graph.export"]
+    assert sorted(actions[2:]) == ["analyst.grant", "tenant.create"]
+    [line] = cairn("audit", "--action", "graph").out.splitlines()
+    assert line.split("  ")[1:] == ["local", "graph.export", "default"]
+    assert cairn("audit", "--caller", "key:none").out == ""
+    assert cairn("audit", "--since", "2999-01-01").out == ""
+    assert len(cairn("audit", "--since", "2000-01-01", "--limit", "2").out.splitlines()) == 2
+    assert cairn("audit", "--since", "yesterday").code == 2
+
+
 def test_the_cache_is_shown_and_emptied(cairn: Cairn, library: Path) -> None:
     assert cairn("ingest", library).code in (0, 1)
     before = cairn("cache", "--json").json
