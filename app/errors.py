@@ -7,6 +7,7 @@ RFC 9457 problem+json, the CLI as one line and an exit code. Anything else that 
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 
@@ -74,6 +75,52 @@ class TooLargeError(CairnError):
 
 class UnsupportedTypeError(CairnError):
     status, code, title = 415, "unsupported-type", "Unsupported type"
+
+
+# --- limits of keys and tenants -------------------------------------------------------------------------------------
+
+
+class RateLimitedError(CairnError):
+    """A limit of the key is used up: requests per minute, concurrent runs, or tokens or cost per day. `policy` says which;
+    Retry-After and `retry_after` when some of it is there again."""
+
+    status, code, title = 429, "rate-limited", "Too many requests"
+
+    def __init__(
+        self, detail: str, *, policy: str, limit: int | None, retry_after: float, window: int | None = None,
+        unit: str = "requests",
+    ) -> None:  # fmt: skip
+        seconds = max(1, math.ceil(retry_after))
+        super().__init__(detail, policy=policy, limit=limit, retry_after=seconds, window=window, unit=unit)
+        self.headers["Retry-After"] = str(seconds)
+        if limit is not None:
+            self.headers |= rate_limit_fields(policy, limit, 0, seconds, window, unit)
+
+
+def rate_limit_fields(
+    policy: str, limit: int, remaining: int, seconds: int, window: int | None, unit: str = "requests"
+) -> dict[str, str]:
+    """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11): quota, its unit and its window in seconds; what
+    is left of it, and seconds until there is more."""
+    named = (
+        f'"{policy}";q={limit}' + (f";w={window}" if window else "") + (f';qu="{unit}"' if unit != "requests" else "")
+    )
+    return {"RateLimit-Policy": named, "RateLimit": f'"{policy}";r={remaining};t={seconds}'}
+
+
+class TenantFullError(CairnError):
+    """The tenant may not keep so many documents, bytes or chunks. Documents that are there already can be replaced by ones that
+    are not larger."""
+
+    status, code, title = 429, "tenant-full", "Tenant is full"
+
+    def __init__(self, detail: str, **extra: Any) -> None:
+        super().__init__(detail, **extra)
+        self.headers["Retry-After"] = str(FULL_SECONDS)
+
+
+FULL_SECONDS = 3600
+"""Retry-After of a full tenant: somebody has to delete something, or allow more."""
 
 
 # --- documents that cannot be read ----------------------------------------------------------------------------------
@@ -147,6 +194,7 @@ class BudgetExceededError(ProviderError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the budget of this run is used up: {reason}", blames_server=False)
+        self.reason = reason
 
 
 class DatabaseUnavailableError(CairnError):

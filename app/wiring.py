@@ -35,6 +35,9 @@ from app.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
 from app.jobs.enrich import enrich
 from app.jobs.worker import Worker
 from app.language import identify
+from app.limits.requests import RequestPermits
+from app.limits.runs import RunSlots
+from app.limits.spending import Spending
 from app.prompts import prompt
 from app.providers.added import find_providers
 from app.providers.circuit import Circuits, Limits
@@ -77,6 +80,9 @@ class Services:
     exemplars: Exemplars
     circuits: Circuits
     runs: Runs
+    permits: RequestPermits
+    slots: RunSlots
+    spending: Spending
     started_with: Settings
     embedded: EmbeddedServer | None
 
@@ -201,6 +207,10 @@ async def open_services(
         stack.push_async_callback(embeddings.close)
         search_deps = SearchDeps(database, embedder, model, reranker, ledger, embeddings, embedders)
         exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
+        spending = Spending(database, lambda: settings.current.limits)
+        stack.push_async_callback(spending.close)
+        slots = RunSlots(database, lambda: settings.current.limits)
+        stack.push_async_callback(slots.close)
         stack.push_async_callback(runs.close)
         yield Services(
             environment,
@@ -214,6 +224,9 @@ async def open_services(
             exemplars,
             circuits,
             runs,
+            RequestPermits(database, lambda: settings.current.limits),
+            slots,
+            spending,
             started_with,
             embedded,
         )

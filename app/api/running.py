@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from app.api.authorize import Authenticator, check_scope, principal_of
 from app.api.metrics import Metrics
 from app.api.policy import policy_of
+from app.api.rate_limits import take_permit
 from app.errors import InputError
 from app.language.text import normalise
 from app.settings import SettingsStore
@@ -84,6 +85,7 @@ class TypedRoute(APIRoute):
 
         async def checked(request: Request) -> Any:
             check_scope(request, policy)
+            await take_permit(request, policy, process_services(request).permits.take)
             if media_type:
                 check_media_type(request, media_type)
             return await handle(request)

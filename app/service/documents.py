@@ -25,6 +25,7 @@ from app.store import (
     collections,
     documents,
     jobs,
+    limits,
     traces,
 )
 from app.store import vector_indexes as vector_store
@@ -145,7 +146,7 @@ async def refresh_communities(services: Services, collection: str, *, force: boo
 
 
 async def index_later(services: Services, collection: str, sources: Sequence[Source]) -> Job:
-    """Store the files and enqueue the job that indexes them, in one transaction."""
+    """Store the files and enqueue the job that indexes them, in one transaction. Raises TenantFullError."""
     target = await ensure_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
         job = await jobs.enqueue(
@@ -155,6 +156,7 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
         for source in sorted(sources, key=lambda source: source.external_id):  # in the order that all lock them in
             await documents.register(connection, services.principal, target.id, source, source_hash(source))
             await jobs.add_upload(connection, services.principal, job_id=job.id, collection_id=target.id, source=source)
+        await limits.check_waiting(connection, services.settings.current.limits.holding)
     return job
 
 

@@ -115,7 +115,7 @@ async def run_search(services: Services, request: SearchRequest) -> SearchResult
     """Search and leave a trace, also of a failure."""
     settings, started, run_id = services.settings.current, datetime.now(UTC), new_id()
     trace = search_trace(request, services.principal, settings, run_id, started)
-    meter = Meter(settings.answer.prices)
+    meter = Meter(settings.answer.prices, services.spending.allowance(services.principal))
     try:
         result = await cached_search(services.search_deps, services.principal, request, settings, run_id, meter=meter)
         trace = complete_trace(trace, result)

@@ -29,6 +29,7 @@ from app.settings.sections import (
     IterativeSettings,
     JobsSettings,
     LexicalSettings,
+    LimitSettings,
     MemorySettings,
     PlannedSettings,
     ProviderSettings,
@@ -70,6 +71,7 @@ class Settings(SettingsSection):
     runs: RunSettings = RunSettings()
     trace: TraceSettings = TraceSettings()
     audit: AuditSettings = AuditSettings()
+    limits: LimitSettings = LimitSettings()
     api: ApiSettings = ApiSettings()
 
     @model_validator(mode="after")

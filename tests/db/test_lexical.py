@@ -136,6 +136,8 @@ async def assert_statistics_exact(services: Services, collection: str = "test") 
         assert {tuple(r) for r in totals} == {tuple(r) for r in kept}
         counts = await connection.fetchrow(
             "SELECT (SELECT count(*) FROM rag.documents WHERE collection_id = c.id AND status = 'indexed') = document_count "
+            "AND (SELECT coalesce(sum(byte_size), 0) FROM rag.documents WHERE collection_id = c.id AND status = 'indexed') "
+            "= byte_count "
             "AND (SELECT count(*) FROM rag.passages WHERE collection_id = c.id) = passage_count "
             "AND (SELECT count(*) FROM rag.chunks WHERE collection_id = c.id) = chunk_count FROM rag.collections c WHERE id = $1",
             found["id"],
