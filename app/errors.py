@@ -257,5 +257,11 @@ class DatabaseAheadError(MigrationError):
     code, title, exit_code = "database-ahead", "Database is newer than this code", 3
 
 
+class BackupError(CairnError):
+    """A backup that could not be made or restored."""
+
+    code, title = "backup-failed", "Backup failed"
+
+
 class EmbeddedServerError(CairnError):
     code, title = "embedded-server", "Embedded PostgreSQL failed"
