@@ -655,8 +655,7 @@ BEGIN
         present := clock_timestamp();
         SELECT j.tenant_id, j.id, j.attempts, j.max_attempts, j.cancel_requested, j.error INTO found_job
           FROM rag.jobs AS j
-         WHERE j.status IN ('queued', 'running') AND j.run_at <= present
-           AND (j.status = 'queued' OR j.lease_until <= present)
+         WHERE j.status IN ('queued', 'running') AND is_past(CASE j.status WHEN 'queued' THEN j.run_at ELSE j.lease_until END)
            AND j.kind = ANY (claim_job.kinds)
          ORDER BY j.run_at, j.id
          LIMIT 1
@@ -1522,6 +1521,15 @@ ALTER FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint)
 
 COMMENT ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) IS 'Inserts the staged passages, chunks, vectors, postings, mentions and evidence of a document.';
 
+CREATE FUNCTION rag.is_past(instant timestamp with time zone) RETURNS boolean
+    LANGUAGE sql PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN ((instant <= clock_timestamp()) OR (instant > (clock_timestamp() + '01:00:00'::interval)));
+
+ALTER FUNCTION rag.is_past(instant timestamp with time zone) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.is_past(instant timestamp with time zone) IS 'Whether an instant has come, or is too far ahead to be meant.';
+
 CREATE FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) RETURNS tsquery
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -2255,7 +2263,7 @@ CREATE FUNCTION rag.queue_state() RETURNS TABLE(queued bigint, running bigint, r
     )
     SELECT count(*) FILTER (WHERE status = 'queued'),
            count(*) FILTER (WHERE status = 'running'),
-           count(*) FILTER (WHERE runnable_at <= clock_timestamp()),
+           count(*) FILTER (WHERE is_past(runnable_at)),
            extract(epoch FROM clock_timestamp()
                    - min(runnable_at) FILTER (WHERE runnable_at <= clock_timestamp()))::double precision
       FROM job
@@ -7546,6 +7554,11 @@ REVOKE ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model s
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_app;
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.is_past(instant timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_app;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_app;
