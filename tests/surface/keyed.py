@@ -79,10 +79,9 @@ class Operation:
     def name(self) -> str:
         return f"{self.method} {self.template}"
 
-    def send(self, api: Api, headers: dict[str, str], **instead: Any) -> httpx2.Response:
-        options = {**self.options, **instead}
-        options["headers"] = {**options.pop("headers", {}), **headers}
-        return api.client.request(self.method, self.path, **options)
+    def send(self, api: Api, key: dict[str, str], **instead: Any) -> httpx2.Response:
+        options: dict[str, Any] = {**self.options, **instead}
+        return api.client.request(self.method, self.path, headers={**options.pop("headers", {}), **key}, **options)
 
 
 @dataclass(frozen=True)
