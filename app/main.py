@@ -50,7 +50,7 @@ from app.api.running import Running
 from app.errors import CairnError
 from app.service.audit import follow_settings
 from app.service.key_ring import KeyRing, token_reader
-from app.service.operation import do_upkeep
+from app.service.operation import do_upkeep, watch_analysts
 from app.settings import Environment, SettingsStore, read_environment
 from app.wiring import Services, open_services
 
@@ -172,6 +172,7 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
         asyncio.create_task(_warm(services)),
         asyncio.create_task(_keep_on(lambda: follow_settings(services))),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
+        asyncio.create_task(_keep_on(lambda: watch_analysts(services))),
     ]
     if services.environment.auth == "keys":
         ring = KeyRing(services.database, token_reader(services))
