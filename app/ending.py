@@ -23,7 +23,7 @@ KILL_SECONDS = 9.5
 """After the signal. What ends orderly does so before."""
 
 
-class Ending:
+class GuardedProcess:
     """A context for the life of a process that serves: the guardian watches from its beginning, and where the process was
     asked to end, to the very last (threads are waited for after all else)."""
 

@@ -41,7 +41,7 @@ from app.api import (
 )
 from app.api.middleware import RequestMiddleware, check_listen
 from app.api.running import Running
-from app.ending import Ending
+from app.ending import GuardedProcess
 from app.errors import CairnError
 from app.language.deadline import own_process
 from app.service.operation import do_upkeep
@@ -117,11 +117,11 @@ def serve(environment: Environment, settings: SettingsStore, *, worker: bool = T
     """Serve until SIGTERM or SIGINT, then be gone within 10 s. Raises CairnError when it cannot start."""
     logs.configure()
     check_listen(environment)
-    with Ending() as ending:
+    with GuardedProcess() as ending:
         asyncio.run(_serve(environment, settings, worker, ending))
 
 
-async def _serve(environment: Environment, settings: SettingsStore, worker: bool, ending: Ending) -> None:
+async def _serve(environment: Environment, settings: SettingsStore, worker: bool, ending: GuardedProcess) -> None:
     app = create_app(environment, settings, worker=worker)
     running: Running = app.state.running
     # The lifespan is entered here and not by uvicorn, so that a failed start is one CairnError and no stack trace.

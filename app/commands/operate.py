@@ -8,7 +8,7 @@ import os
 import socket
 
 from app.commands.terminal import quiet_logs, say, services
-from app.ending import Ending
+from app.ending import GuardedProcess
 from app.errors import CairnError
 from app.settings import Environment, SettingsStore, read_environment
 
@@ -56,11 +56,11 @@ def _check_address(environment: Environment) -> None:
 def work() -> int:
     """Run jobs until SIGTERM or Ctrl-C, then be gone within 10 s; a stop that was asked for is no failure. The current job
     gets time to end."""
-    with Ending() as ending:
+    with GuardedProcess() as ending:
         return asyncio.run(_work(ending))
 
 
-async def _work(ending: Ending) -> int:
+async def _work(ending: GuardedProcess) -> int:
     from app.api import logs
     from app.service.operation import run_worker
 

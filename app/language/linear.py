@@ -7,7 +7,7 @@ the text is one long run. No sentence has such runs, so a repetition without an 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import lru_cache
 from typing import Final
 
 RUN: Final = 16
@@ -20,12 +20,12 @@ TIMES: Final = 16
 """Most repetitions of a group."""
 
 
-@cache
 def bounded(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """The pattern compiled, each repetition without an end (`*`, `+`, `{2,}`) with one. Possessive ones stay as they are."""
     return re.compile(bound(pattern, verbose=bool(flags & re.VERBOSE)), flags)
 
 
+@lru_cache(1024)
 def bound(pattern: str, *, verbose: bool = False) -> str:
     """The text of such a pattern."""
     found: list[str] = []
@@ -45,7 +45,7 @@ def bound(pattern: str, *, verbose: bool = False) -> str:
     return "".join(found)
 
 
-_CLASS: Final = r"\[\^?\]?(?:\\.|[^\]\\])*\]"
+_CLASS: Final = r"\[\^?\]?(?:\\.|[^\]\\]){0,400}+\]"
 _REPEAT: Final = r"[*+?][?+]?|\{\d*,\d*\}[?+]?|\{\d+\}"
 _GROUP: Final = r"\((?:\?(?:P<\w+>|P=\w+\)|<?[=!]|[:>]|\(\w+\)|[a-zA-Z-]+[:)]))?"
 _TOKEN: Final = re.compile(rf"(?s:\\.|{_CLASS}|{_GROUP}|{_REPEAT}|.)")

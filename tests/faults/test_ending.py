@@ -15,7 +15,7 @@ from app import ending
 
 _SERVING = """
 import asyncio, sys
-from app.ending import Ending
+from app.ending import GuardedProcess
 
 async def work(ending):
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -28,7 +28,7 @@ async def work(ending):
     if sys.argv[1] == "thread":
         asyncio.get_running_loop().run_in_executor(None, lambda: __import__("time").sleep(1000))
 
-with Ending() as ending:
+with GuardedProcess() as ending:
     asyncio.run(work(ending))
 """
 
