@@ -249,7 +249,7 @@ _BESIDE: Final = bounded(rf"\b{_AND}\b|,|\bvs\b|\bto\b")
 _CITATION: Final = bounded(r"\s*\[\d+\]")
 _ITEM: Final = bounded(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+(?P<item>\S.*)$", re.MULTILINE)
 _SENTENCE: Final = bounded(r"(?<=[.!?])\s+(?=\S)")
-_SERIES: Final = bounded(rf"(?P<head>[^,.;:!?\n]+(?:,\s*[^,.;:!?\n]+)+)\s*,?\s+{_AND}\s+(?P<last>[^,.;:!?\n]+)")
+_SERIES: Final = bounded(rf"(?P<head>[^,.;:!?\n]+(?:,\s*+[^,.;:!?\n]+)+)\s*,?\s+{_AND}\s+(?P<last>[^,.;:!?\n]+)")
 
 
 def listed(answer: str) -> tuple[str, ...]:
