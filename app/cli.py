@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Coroutine, Sequence
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ from uuid import UUID
 
 import typer
 
-from app.commands import documents, evaluate, graph, jobs, models
+from app.commands import documents, evaluate, graph, jobs, keys, models, tenants
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
@@ -29,8 +30,10 @@ PIPE_CLOSED = 141
 app.add_typer(evaluate.group, name="eval")
 app.add_typer(models.group, name="models")
 app.add_typer(jobs.group, name="jobs")
+app.add_typer(keys.group, name="keys")
 app.add_typer(documents.group, name="documents")
 app.add_typer(graph.group, name="graph")
+app.add_typer(tenants.group, name="tenants")
 
 
 class SearchFusion(StrEnum):
@@ -100,6 +103,22 @@ def migrate(
     from app.commands import operate
 
     return _run(operate.migrate(sql))
+
+
+@app.command()
+def backup(file: Annotated[Path, typer.Argument(metavar="FILE", help="Must not exist.")]) -> int:
+    """Write all data of all tenants to one file, while others go on working."""
+    from app.commands import operate
+
+    return _run(operate.backup(file))
+
+
+@app.command()
+def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="What cairn backup wrote.")]) -> int:
+    """Fill an empty database, or an empty CAIRN_HOME, from a backup."""
+    from app.commands import operate
+
+    return _run(operate.restore(file))
 
 
 @app.command()
@@ -230,6 +249,22 @@ def cache(
     if collection is not None and not clear:
         raise typer.BadParameter("--collection goes with --clear: counts are those of all collections")
     return _run(command.clear(collection, json) if clear else command.show(json))
+
+
+@app.command()
+def audit(
+    action: Annotated[
+        str | None, typer.Option(metavar="NAME", help="One (collection.delete), or all of a kind (collection).")
+    ] = None,
+    caller: Annotated[str | None, typer.Option(metavar="ID", help="Only what this one did, such as local.")] = None,
+    since: Annotated[datetime | None, typer.Option(help="Not before it.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many, newest first.")] = 50,
+    json: Json = False,
+) -> int:
+    """Show who did what when: deletions, exports, keys, grants, settings, models, backups."""
+    from app.commands.audit import audit as run
+
+    return _run(run(action, caller, since, limit, json))
 
 
 @app.command()

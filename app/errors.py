@@ -7,11 +7,13 @@ RFC 9457 problem+json, the CLI as one line and an exit code. Anything else that 
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 
 class CairnError(Exception):
-    """Base of all expected errors. `extra` is shown to the caller next to the detail (never secrets)."""
+    """Base of all expected errors. `extra` is shown to the caller next to the detail (never secrets); `headers` go with the
+    response over HTTP."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal"
@@ -22,6 +24,38 @@ class CairnError(Exception):
         super().__init__(detail)
         self.detail = detail
         self.extra = extra
+        self.headers: dict[str, str] = {}
+
+
+# --- who is calling -------------------------------------------------------------------------------------------------
+
+
+class UnauthenticatedError(CairnError):
+    """The request names nobody who may ask: there is no key, or one that is malformed, unknown, revoked or expired."""
+
+    status, code, title = 401, "unauthenticated", "Not authenticated"
+
+    def __init__(self, detail: str, *, presented: bool = True) -> None:
+        """`presented`: there was a key or token, which does not count."""
+        super().__init__(detail)
+        error = ', error="invalid_token"' if presented else ""
+        self.headers["WWW-Authenticate"] = f'Bearer realm="cairn"{error}'
+
+
+class IssuerUnavailableError(CairnError):
+    """The keys of the issuer of access tokens cannot be had, so no token can be checked."""
+
+    status, code, title = 503, "issuer-unavailable", "Issuer of tokens unavailable"
+
+
+class ForbiddenError(CairnError):
+    """The key is valid and lacks the scope that the route asks for."""
+
+    status, code, title = 403, "forbidden", "Forbidden"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"this needs the scope {scope}, which the key does not have", scope=scope)
+        self.headers["WWW-Authenticate"] = f'Bearer realm="cairn", error="insufficient_scope", scope="{scope}"'
 
 
 # --- what the caller sent -------------------------------------------------------------------------------------------
@@ -47,6 +81,52 @@ class TooLargeError(CairnError):
 
 class UnsupportedTypeError(CairnError):
     status, code, title = 415, "unsupported-type", "Unsupported type"
+
+
+# --- limits of keys and tenants -------------------------------------------------------------------------------------
+
+
+class RateLimitedError(CairnError):
+    """A limit of the key is used up: requests per minute, concurrent runs, or tokens or cost per day. `policy` says which;
+    Retry-After and `retry_after` when some of it is there again."""
+
+    status, code, title = 429, "rate-limited", "Too many requests"
+
+    def __init__(
+        self, detail: str, *, policy: str, limit: int | None, retry_after: float, window: int | None = None,
+        unit: str = "requests",
+    ) -> None:  # fmt: skip
+        seconds = max(1, math.ceil(retry_after))
+        super().__init__(detail, policy=policy, limit=limit, retry_after=seconds, window=window, unit=unit)
+        self.headers["Retry-After"] = str(seconds)
+        if limit is not None:
+            self.headers |= rate_limit_fields(policy, limit, 0, seconds, window, unit)
+
+
+def rate_limit_fields(
+    policy: str, limit: int, remaining: int, seconds: int, window: int | None, unit: str = "requests"
+) -> dict[str, str]:
+    """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11): quota, its unit and its window in seconds; what
+    is left of it, and seconds until there is more."""
+    named = (
+        f'"{policy}";q={limit}' + (f";w={window}" if window else "") + (f';qu="{unit}"' if unit != "requests" else "")
+    )
+    return {"RateLimit-Policy": named, "RateLimit": f'"{policy}";r={remaining};t={seconds}'}
+
+
+class TenantFullError(CairnError):
+    """The tenant may not keep so many documents, bytes or chunks. Documents that are there already can be replaced by ones that
+    are not larger."""
+
+    status, code, title = 429, "tenant-full", "Tenant is full"
+
+    def __init__(self, detail: str, **extra: Any) -> None:
+        super().__init__(detail, **extra)
+        self.headers["Retry-After"] = str(FULL_SECONDS)
+
+
+FULL_SECONDS = 3600
+"""Retry-After of a full tenant: somebody has to delete something, or allow more."""
 
 
 # --- documents that cannot be read ----------------------------------------------------------------------------------
@@ -120,10 +200,17 @@ class BudgetExceededError(ProviderError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the budget of this run is used up: {reason}", blames_server=False)
+        self.reason = reason
 
 
 class DatabaseUnavailableError(CairnError):
     status, code, title = 503, "database-unavailable", "Database unavailable"
+
+
+class UnsafeRoleError(DatabaseUnavailableError):
+    """A connection came with rights for which row security does not hold: it is never used."""
+
+    code, title = "unsafe-role", "Unsafe database role"
 
 
 class QueryTimeoutError(CairnError):
@@ -168,6 +255,12 @@ class DatabaseAheadError(MigrationError):
     """The database was migrated by newer, incompatible code; this process must not serve it."""
 
     code, title, exit_code = "database-ahead", "Database is newer than this code", 3
+
+
+class BackupError(CairnError):
+    """A backup that could not be made or restored."""
+
+    code, title = "backup-failed", "Backup failed"
 
 
 class EmbeddedServerError(CairnError):

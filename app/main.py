@@ -19,18 +19,20 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi_swagger import patch_fastapi
 
 from app.api import (
     agent,
+    audit,
     chat,
     collections,
     conversations,
+    docs_page,
     documents,
     embedding_models,
     graph,
     health,
     jobs,
+    keys,
     logs,
     problems,
     qa,
@@ -38,12 +40,17 @@ from app.api import (
     runs,
     search,
     traces,
+    usage,
 )
-from app.api.middleware import RequestMiddleware, check_listen
+from app.api.authenticate import AuthenticateMiddleware, check_listen
+from app.api.browser import BrowserMiddleware
+from app.api.middleware import RequestMiddleware
 from app.api.running import Running
 from app.ending import GuardedProcess
 from app.errors import CairnError
 from app.language.deadline import own_process
+from app.service.audit import follow_settings
+from app.service.key_ring import KeyRing, token_reader
 from app.service.operation import do_upkeep
 from app.settings import Environment, SettingsStore, read_environment
 from app.wiring import Services, open_services
@@ -75,7 +82,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, health,
+    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
+    audit, keys, usage, health, docs_page,
 )  # fmt: skip
 
 
@@ -86,7 +94,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with open_services(environment, settings) as services, _companions(running, services, worker):
-            running.services = services
+            running.services = services  # after the authenticator: nobody is served before keys are read
             yield
             running.stopping.set()
 
@@ -96,12 +104,14 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
         telemetry={"logs": False},
     )  # fmt: skip
     app.state.running = running
+    # each goes around those before it: the last one is outermost
+    app.add_middleware(AuthenticateMiddleware, running=running, keys=environment.auth == "keys")
+    app.add_middleware(BrowserMiddleware, running=running, keys=environment.auth == "keys")
     app.add_middleware(RequestMiddleware, running=running)
     problems.install(app)
     for module in _ROUTERS:
         app.include_router(module.router)
     app.add_api_route("/", _root, include_in_schema=False)
-    patch_fastapi(app, redirect_from_root_to_docs=False)  # /docs from our own host: many of us have no way out
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 
@@ -128,7 +138,8 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
     async with app.router.lifespan_context(app):
         config = uvicorn.Config(
             app, environment.host, environment.port, lifespan="off", log_config=None, access_log=False,
-            server_header=False, timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            server_header=False, proxy_headers=False,  # api.trustProxy says whom to believe
+            timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )  # fmt: skip
         log.info("serving", url=f"http://{environment.host}:{environment.port}", docs="/docs")
         server, loop = _Server(config), asyncio.get_running_loop()
@@ -169,9 +180,13 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
     """Settings watcher, daily maintenance, what is loaded ahead, and worker, ended in time."""
     tasks = [
         asyncio.create_task(_warm(services)),
-        asyncio.create_task(_keep_on(lambda: services.settings.watch())),
+        asyncio.create_task(_keep_on(lambda: follow_settings(services))),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
     ]
+    if services.environment.auth == "keys":
+        ring = KeyRing(services.database, token_reader(services))
+        running.authenticator = ring
+        tasks.append(asyncio.create_task(_keep_on(ring.listen)))
     ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS, PLAIN_SECONDS))
     working: asyncio.Task[None] | None = None
     if worker:

@@ -14,9 +14,10 @@ from uuid import UUID
 
 from app.agents.strategies import all_strategies
 from app.agents.tools.registry import all_tools
-from app.db.embedded import ensure_running
+from app.db.embedded import EmbeddedServer, ensure_running
 from app.db.migrate import migrate
 from app.db.pool import Database
+from app.db.roles import SERVER_LOGIN, ensure_server_login
 from app.db.vector_indexes import ensure_model, vector_ddl
 from app.domain.principal import Principal
 from app.errors import MigrationError
@@ -34,6 +35,9 @@ from app.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
 from app.jobs.enrich import enrich
 from app.jobs.worker import Worker
 from app.language import identify
+from app.limits.requests import RequestPermits
+from app.limits.runs import RunSlots
+from app.limits.spending import Spending
 from app.prompts import prompt
 from app.providers.added import find_providers
 from app.providers.circuit import Circuits, Limits
@@ -62,7 +66,8 @@ from app.store.traces import TraceWriter
 @dataclass(frozen=True)
 class Services:
     """Everything an edge needs. Take `settings.current` once per request. `started_with`: the settings that were in force at the
-    start, by which embedding models and the queue of traces were made (app/service/restart.py)."""
+    start, by which embedding models and the queue of traces were made (app/service/restart.py). `embedded`: the server that
+    this process keeps running; None where the database is somebody else's."""
 
     environment: Environment
     settings: SettingsStore
@@ -75,7 +80,11 @@ class Services:
     exemplars: Exemplars
     circuits: Circuits
     runs: Runs
+    permits: RequestPermits
+    slots: RunSlots
+    spending: Spending
     started_with: Settings
+    embedded: EmbeddedServer | None
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
@@ -170,8 +179,12 @@ async def open_services(
     Raises CairnError with one line when something cannot be started.
     """
     async with AsyncExitStack() as stack:
-        owner_dsn = environment.database_url or await _embedded(environment, stack)
+        embedded = None if environment.database_url else await _embedded(environment, stack)
+        owner_dsn = embedded.dsn() if embedded else str(environment.database_url)
         await migrate(owner_dsn)
+        if embedded:
+            await ensure_server_login(owner_dsn)
+        app_dsn = environment.app_database_url or (embedded.dsn(user=SERVER_LOGIN) if embedded else owner_dsn)
         started_with = settings.current
         circuits = Circuits(lambda: _limits(settings.current))
         embedders = ConfiguredEmbedders(environment, circuits, started_with.providers)
@@ -179,7 +192,7 @@ async def open_services(
         name = embedding_model_name(started_with)
         embedder = embedders.get(name)
         await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
-        database = await Database.open(environment.app_database_url or owner_dsn, max_size=pool_size)
+        database = await Database.open(app_dsn, max_size=pool_size)
         stack.push_async_callback(database.close)
         principal, model = await _identify(database, environment.tenant, name)
         traces = TraceWriter(database, started_with.trace.queue_size)
@@ -194,6 +207,10 @@ async def open_services(
         stack.push_async_callback(embeddings.close)
         search_deps = SearchDeps(database, embedder, model, reranker, ledger, embeddings, embedders)
         exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
+        spending = Spending(database, lambda: settings.current.limits)
+        stack.push_async_callback(spending.close)
+        slots = RunSlots(database, lambda: settings.current.limits)
+        stack.push_async_callback(slots.close)
         stack.push_async_callback(runs.close)
         yield Services(
             environment,
@@ -207,7 +224,11 @@ async def open_services(
             exemplars,
             circuits,
             runs,
+            RequestPermits(database, lambda: settings.current.limits),
+            slots,
+            spending,
             started_with,
+            embedded,
         )
 
 
@@ -253,10 +274,10 @@ def _limits(settings: Settings) -> Limits:
     return Limits(settings.providers.circuit_failures, settings.providers.circuit_seconds)
 
 
-async def _embedded(environment: Environment, stack: AsyncExitStack) -> str:
+async def _embedded(environment: Environment, stack: AsyncExitStack) -> EmbeddedServer:
     server = await asyncio.to_thread(ensure_running, environment.home)
     stack.push_async_callback(asyncio.to_thread, server.release)
-    return server.dsn()
+    return server.guard()
 
 
 async def _dimensions(embedder: Embedder) -> int:

@@ -2,6 +2,7 @@
 -- that creates the functions and views.
 --
 -- Tables of schema rag with a tenant_id, and rag.tenants: row security enabled and forced, three policies.
+-- The audit log: added to and read, never changed.
 -- Other tables of schema rag: closed, but for the reference tables named below. Partitions: reached through their parent.
 -- Functions follow what they are, so that a new one needs no line here:
 --   rag, SECURITY DEFINER                          owned by cairn_definer, called by cairn_app
@@ -60,7 +61,8 @@ BEGIN
                c.oid = 'rag.tenants'::regclass OR EXISTS (
                    SELECT FROM pg_attribute AS a
                    WHERE a.attrelid = c.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped) AS tenant_data,
-               c.oid IN ('rag.tenants'::regclass, 'rag.analyst_grant'::regclass) AS administered
+               c.oid IN ('rag.tenants'::regclass, 'rag.analyst_grant'::regclass) AS administered,
+               c.relname = 'audit_events' AS append_only
         FROM pg_class AS c
         WHERE c.relnamespace = 'rag'::regnamespace AND c.relkind IN ('r', 'p')
         ORDER BY c.relname
@@ -69,6 +71,14 @@ BEGIN
         CONTINUE WHEN NOT item.tenant_data;
         PERFORM rag.secure_table(item.name);
         CONTINUE WHEN item.partition;
+        IF item.append_only THEN
+            -- Without the time, which is the database's; deleting is the business of rag.expire_audit, changing nobody's.
+            EXECUTE format('GRANT SELECT, DELETE ON TABLE %s TO cairn_definer', item.name);
+            EXECUTE format('GRANT INSERT (tenant_id, id, caller, caller_name, action, target, detail) ON TABLE %s
+                            TO cairn_definer, cairn_app', item.name);
+            EXECUTE format('GRANT SELECT ON TABLE %s TO cairn_app, cairn_views', item.name);
+            CONTINUE;
+        END IF;
         EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON TABLE %s TO cairn_definer', item.name);
         EXECUTE format('GRANT SELECT ON TABLE %s TO cairn_views', item.name);
         CONTINUE WHEN item.administered;

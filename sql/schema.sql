@@ -218,8 +218,9 @@ BEGIN
     IF to_regclass(format('rag.%I', part)) IS NOT NULL THEN
         RETURN false;
     END IF;
-    -- One maker at a time. Who waited asks the catalog itself: to_regclass may still remember that there was none.
-    PERFORM pg_advisory_xact_lock(hashtextextended('rag.add_partition', 0));
+    -- One maker at a time, by the lock that attaching takes in any case; advisory locks are free for all. Who waited asks the
+    -- catalog itself: to_regclass may still remember that there was none.
+    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
     IF EXISTS (SELECT FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relname = part) THEN
         RETURN false;
     END IF;
@@ -574,6 +575,56 @@ ALTER FUNCTION rag.canonical_entity(collection uuid, entity uuid) OWNER TO owner
 
 COMMENT ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) IS 'Entity of the current tenant that stands for this one after merges; null when neither exists.';
 
+CREATE FUNCTION rag.check_room(grows bigint[], published boolean, defaults bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+  most bigint[] := tenant_room(defaults);
+  before bigint[];
+BEGIN
+  IF num_nonnulls(most[1], most[2], most[3]) = 0 THEN RETURN; END IF;
+  IF published THEN PERFORM lock_tenant_room(); END IF;
+  SELECT ARRAY[coalesce(sum(c.document_count), 0), coalesce(sum(c.byte_count), 0), coalesce(sum(c.chunk_count), 0)]
+  INTO before FROM collections c WHERE c.tenant_id = current_tenant();
+  FOR part IN 1 .. 3 LOOP
+    IF published THEN before[part] := before[part] - grows[part]; END IF;
+    IF grows[part] > 0 AND before[part] + grows[part] > most[part] THEN
+      RAISE EXCEPTION 'the tenant may keep % %, has % and would get % more', most[part],
+        (ARRAY['documents', 'bytes', 'chunks'])[part], before[part], grows[part] USING ERRCODE = 'CR002';
+    END IF;
+  END LOOP;
+END
+$$;
+
+ALTER FUNCTION rag.check_room(grows bigint[], published boolean, defaults bigint[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.check_room(grows bigint[], published boolean, defaults bigint[]) IS 'Raises CR002 where documents would take the tenant beyond what it may keep.';
+
+CREATE FUNCTION rag.check_waiting(defaults bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+  most bigint[] := tenant_room(defaults);
+  waiting record;
+BEGIN
+  IF num_nonnulls(most[1], most[2]) = 0 THEN RETURN; END IF;
+  PERFORM lock_tenant_room();
+  SELECT count(*) AS files, coalesce(sum(octet_length(u.content)), 0) AS bytes INTO waiting
+  FROM uploads u WHERE u.tenant_id = current_tenant();
+  IF waiting.files > most[1] OR waiting.bytes > most[2] THEN
+    RAISE EXCEPTION 'the tenant may keep % documents and % bytes, and with these files % of % bytes would wait for indexing',
+      coalesce(most[1]::text, 'any number of'), coalesce(most[2]::text, 'any number of'), waiting.files, waiting.bytes
+      USING ERRCODE = 'CR002';
+  END IF;
+END
+$$;
+
+ALTER FUNCTION rag.check_waiting(defaults bigint[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.check_waiting(defaults bigint[]) IS 'Raises CR002 where more files wait for indexing than the tenant may keep.';
+
 CREATE FUNCTION rag.chunk_context_keys(document uuid) RETURNS TABLE(chunk_id uuid, content_hash bytea)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -604,8 +655,7 @@ BEGIN
         present := clock_timestamp();
         SELECT j.tenant_id, j.id, j.attempts, j.max_attempts, j.cancel_requested, j.error INTO found_job
           FROM rag.jobs AS j
-         WHERE j.status IN ('queued', 'running') AND j.run_at <= present
-           AND (j.status = 'queued' OR j.lease_until <= present)
+         WHERE j.status IN ('queued', 'running') AND is_past(CASE j.status WHEN 'queued' THEN j.run_at ELSE j.lease_until END)
            AND j.kind = ANY (claim_job.kinds)
          ORDER BY j.run_at, j.id
          LIMIT 1
@@ -732,7 +782,8 @@ CREATE FUNCTION rag.ensure_tenant(name text) RETURNS bigint
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $_$
 DECLARE
-    found bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $1);
+    found   bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $1);
+    granted text;
 BEGIN
     IF found IS NOT NULL THEN
         RETURN found;
@@ -743,18 +794,22 @@ BEGIN
         SELECT t.id INTO STRICT found FROM rag.tenants AS t WHERE t.name = $1;
         RETURN found;
     END IF;
-    -- Who serves a database of their own may read it in psql as well.
-    INSERT INTO rag.analyst_grant (tenant_id, role_name)
-    SELECT found, session_user FROM pg_class AS c
-    WHERE c.oid = 'rag.tenants'::regclass AND pg_get_userbyid(c.relowner) = session_user
-    ON CONFLICT DO NOTHING;
+    PERFORM rag.record_deed(found, 'tenant.create', $1, '{}');
+    -- Whose database it is may read it in psql as well.
+    INSERT INTO rag.analyst_grant AS g (tenant_id, role_name)
+    SELECT found, pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = 'rag.tenants'::regclass
+    ON CONFLICT DO NOTHING
+    RETURNING g.role_name INTO granted;
+    IF granted IS NOT NULL THEN
+        PERFORM rag.record_deed(found, 'analyst.grant', granted, '{}');
+    END IF;
     RETURN found;
 END
 $_$;
 
 ALTER FUNCTION rag.ensure_tenant(name text) OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.ensure_tenant(name text) IS 'Id of the tenant of that name, made if new. If the session is the owner of the tables, it may read a new tenant in schema analyst.';
+COMMENT ON FUNCTION rag.ensure_tenant(name text) IS 'Id of the tenant of that name, made if new. The owner of the tables may read a new tenant in schema analyst.';
 
 CREATE FUNCTION rag.ensure_trace_partitions(ahead integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -782,6 +837,27 @@ $$;
 ALTER FUNCTION rag.ensure_trace_partitions(ahead integer) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.ensure_trace_partitions(ahead integer) IS 'As the owner: makes the missing daily partitions of the trace tables from today (UTC) to so many days ahead; how many it made.';
+
+CREATE FUNCTION rag.expire_audit(keep_days integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+    gone int;
+BEGIN
+    -- The same bound as the setting audit.retentionDays has: whoever can call this cannot wipe out what was just done.
+    IF keep_days IS NULL OR keep_days < 30 THEN
+        RAISE EXCEPTION 'the audit log is kept for 30 days at least, not %', keep_days USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    DELETE FROM rag.audit_events WHERE occurred_at < now() - make_interval(days => keep_days);
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    RETURN gone;
+END
+$$;
+
+ALTER FUNCTION rag.expire_audit(keep_days integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.expire_audit(keep_days integer) IS 'Deletes events of the audit log that are older than so many days (30 at least), of all tenants; how many.';
 
 CREATE FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) RETURNS TABLE(tenant_id bigint, id uuid)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -931,6 +1007,48 @@ ALTER FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_sec
 
 COMMENT ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) IS 'Models that serve collections of a tenant, and the cached result of a key, if it is as true as when it was found.';
 
+CREATE FUNCTION rag.find_key(key_hash bytea) RETURNS TABLE(tenant_id bigint, id uuid)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    found_key record;
+    present   timestamptz := clock_timestamp();
+BEGIN
+    SELECT k.tenant_id, k.id, k.last_used_at INTO found_key
+      FROM rag.api_keys AS k
+     WHERE k.key_hash = find_key.key_hash AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > present);
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF found_key.last_used_at IS NULL OR found_key.last_used_at < present - interval '1 minute' THEN
+        -- nobody waits for another process that notes the same, nor for a revocation under way
+        UPDATE rag.api_keys AS k
+           SET last_used_at = present
+         WHERE (k.tenant_id, k.id) IN (SELECT o.tenant_id, o.id FROM rag.api_keys AS o
+                                        WHERE o.tenant_id = found_key.tenant_id AND o.id = found_key.id
+                                          FOR NO KEY UPDATE SKIP LOCKED);
+    END IF;
+    RETURN QUERY SELECT found_key.tenant_id, found_key.id;
+END
+$$;
+
+ALTER FUNCTION rag.find_key(key_hash bytea) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.find_key(key_hash bytea) IS 'Tenant and id of the key with this hash, if it is neither revoked nor expired; notes that it is used, once a minute.';
+
+CREATE FUNCTION rag.find_tenant(wanted text) RETURNS bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+  SELECT t.id FROM tenants AS t WHERE t.name = wanted
+$$;
+
+ALTER FUNCTION rag.find_tenant(wanted text) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.find_tenant(wanted text) IS 'Id of the tenant of a name, for who operates the server; null where there is none.';
+
 CREATE FUNCTION rag.forget_cached(collection uuid) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -1070,6 +1188,9 @@ BEGIN
     INSERT INTO rag.analyst_grant AS g (tenant_id, role_name)
     SELECT t.id, $1 FROM rag.tenants AS t WHERE t.name = $2
     ON CONFLICT ON CONSTRAINT analyst_grant_pkey DO NOTHING;
+    IF FOUND THEN
+        PERFORM rag.record_deed((SELECT t.id FROM rag.tenants AS t WHERE t.name = $2), 'analyst.grant', $1, '{}');
+    END IF;
     IF NOT EXISTS (SELECT FROM rag.tenants AS t WHERE t.name = $2) THEN
         RAISE EXCEPTION 'there is no tenant %', $2 USING ERRCODE = 'no_data_found';
     END IF;
@@ -1400,6 +1521,15 @@ ALTER FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint)
 
 COMMENT ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) IS 'Inserts the staged passages, chunks, vectors, postings, mentions and evidence of a document.';
 
+CREATE FUNCTION rag.is_past(instant timestamp with time zone) RETURNS boolean
+    LANGUAGE sql PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN ((instant <= clock_timestamp()) OR (instant > (clock_timestamp() + '01:00:00'::interval)));
+
+ALTER FUNCTION rag.is_past(instant timestamp with time zone) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.is_past(instant timestamp with time zone) IS 'Whether an instant has come, or is too far ahead to be meant.';
+
 CREATE FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) RETURNS tsquery
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -1471,6 +1601,39 @@ $_$;
 ALTER FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) IS 'Keeps what a model said of passages of a document of the current tenant; returns how many results are new.';
+
+CREATE FUNCTION rag.lease_requests(key uuid, most integer, block integer) RETURNS TABLE(granted integer, taken integer, seconds_left double precision)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  known record;
+  present timestamptz;
+  used integer;
+BEGIN
+  INSERT INTO key_requests AS r (tenant_id, key_id, minute, taken) VALUES (tenant, key, '-infinity', 0)
+  ON CONFLICT ON CONSTRAINT key_requests_pkey DO NOTHING;
+  SELECT r.minute, r.taken INTO STRICT known FROM key_requests r
+  WHERE r.tenant_id = tenant AND r.key_id = key FOR UPDATE;
+  present := clock_timestamp();  -- under the lock: who waited may have waited into the next minute
+  -- another minute, also an earlier one: a clock that was set back must not shut a key out until it has caught up
+  used := CASE WHEN known.minute = date_trunc('minute', present) THEN known.taken ELSE 0 END;
+  granted := greatest(0, least(block, most - used));
+  taken := used + granted;
+  seconds_left := 60 - extract(second FROM present);
+  IF granted > 0 THEN
+    UPDATE key_requests r SET minute = date_trunc('minute', present), taken = lease_requests.taken
+    WHERE r.tenant_id = tenant AND r.key_id = key;
+  END IF;
+  RETURN NEXT;
+END
+$$;
+
+ALTER FUNCTION rag.lease_requests(key uuid, most integer, block integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.lease_requests(key uuid, most integer, block integer) IS 'Permits for requests of the current minute, for a process to give out.';
 
 CREATE FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -1812,6 +1975,44 @@ ALTER FUNCTION rag.link_relations(collection uuid, changed uuid[]) OWNER TO owne
 
 COMMENT ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) IS 'Brings the adjacency of relations of the current tenant up to date.';
 
+CREATE FUNCTION rag.list_tenants() RETURNS SETOF bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+  SELECT t.id FROM tenants AS t ORDER BY t.name
+$$;
+
+ALTER FUNCTION rag.list_tenants() OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.list_tenants() IS 'Ids of all tenants in order of their names, for who operates the server.';
+
+CREATE FUNCTION rag.live_keys(ids uuid[]) RETURNS SETOF uuid
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+    SELECT k.id FROM rag.api_keys AS k
+     WHERE k.id = ANY (live_keys.ids) AND k.revoked_at IS NULL
+       AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
+$$;
+
+ALTER FUNCTION rag.live_keys(ids uuid[]) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.live_keys(ids uuid[]) IS 'Which of these keys, of any tenant, are neither revoked nor expired.';
+
+CREATE FUNCTION rag.lock_tenant_room() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+BEGIN
+  INSERT INTO tenant_limits (tenant_id) VALUES (current_tenant()) ON CONFLICT DO NOTHING;
+  PERFORM FROM tenant_limits l WHERE l.tenant_id = current_tenant() FOR UPDATE;
+END
+$$;
+
+ALTER FUNCTION rag.lock_tenant_room() OWNER TO owner;
+
+COMMENT ON FUNCTION rag.lock_tenant_room() IS 'Lets no other transaction count what the current tenant keeps before this one ends.';
+
 CREATE FUNCTION rag.marked_sentences(content text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1976,7 +2177,7 @@ DECLARE
   new_chunks integer := (SELECT count(*) FROM pg_temp.stage_chunks);
   published integer;
 BEGIN
-  SELECT d.status, d.passage_count, d.chunk_count INTO STRICT old
+  SELECT d.status, d.passage_count, d.chunk_count, d.byte_size INTO STRICT old
   FROM documents d WHERE d.tenant_id = tenant AND d.id = document;
   PERFORM insert_staged(document, collection, model);
   UPDATE documents d
@@ -1999,7 +2200,8 @@ BEGIN
   UPDATE collections c
   SET epoch = c.epoch + 1, document_count = c.document_count + (old.status <> 'indexed')::integer,
       passage_count = c.passage_count + new_passages - old.passage_count,
-      chunk_count = c.chunk_count + new_chunks - old.chunk_count
+      chunk_count = c.chunk_count + new_chunks - old.chunk_count,
+      byte_count = c.byte_count + $9 - CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM require_models(collection, model);
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
@@ -2061,7 +2263,7 @@ CREATE FUNCTION rag.queue_state() RETURNS TABLE(queued bigint, running bigint, r
     )
     SELECT count(*) FILTER (WHERE status = 'queued'),
            count(*) FILTER (WHERE status = 'running'),
-           count(*) FILTER (WHERE runnable_at <= clock_timestamp()),
+           count(*) FILTER (WHERE is_past(runnable_at)),
            extract(epoch FROM clock_timestamp()
                    - min(runnable_at) FILTER (WHERE runnable_at <= clock_timestamp()))::double precision
       FROM job
@@ -2070,6 +2272,18 @@ $$;
 ALTER FUNCTION rag.queue_state() OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.queue_state() IS 'Unfinished jobs of all tenants, how many could run now, and since how many seconds the oldest of these waits.';
+
+CREATE FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $_$
+    INSERT INTO rag.audit_events (tenant_id, id, caller, caller_name, action, target, detail)
+    VALUES ($1, gen_random_uuid(), 'database:' || session_user, session_user, $2, left($3, 500), $4)
+$_$;
+
+ALTER FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) IS 'Adds to the audit log what a login of the database does to a tenant.';
 
 CREATE FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) RETURNS void
     LANGUAGE plpgsql
@@ -2117,12 +2331,13 @@ DECLARE
   tenant bigint := current_tenant();
   old record;
 BEGIN
-  SELECT d.status, d.passage_count, d.chunk_count INTO old
+  SELECT d.status, d.passage_count, d.chunk_count, d.byte_size INTO old
   FROM documents d WHERE d.tenant_id = tenant AND d.id = document AND d.collection_id = collection FOR UPDATE;
   IF NOT FOUND THEN RETURN false; END IF;
   UPDATE collections c
   SET epoch = c.epoch + 1, document_count = c.document_count - (old.status = 'indexed')::integer,
-      passage_count = c.passage_count - old.passage_count, chunk_count = c.chunk_count - old.chunk_count
+      passage_count = c.passage_count - old.passage_count, chunk_count = c.chunk_count - old.chunk_count,
+      byte_count = c.byte_count - CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM settle_document(document, collection, '{}');
   PERFORM forget_document(document);
@@ -2135,6 +2350,19 @@ $$;
 ALTER FUNCTION rag.remove_document(document uuid, collection uuid) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.remove_document(document uuid, collection uuid) IS 'Removes a document of the current tenant with everything derived from it.';
+
+CREATE FUNCTION rag.renew_run_slots(process uuid, lease interval) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+  -- of keys that nobody uses any more
+  DELETE FROM run_slots AS s WHERE s.lease_until < clock_timestamp() - interval '1 hour' AND s.owner <> process;
+  UPDATE run_slots AS s SET lease_until = clock_timestamp() + lease WHERE s.owner = process
+$$;
+
+ALTER FUNCTION rag.renew_run_slots(process uuid, lease interval) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.renew_run_slots(process uuid, lease interval) IS 'Renews the leases of the run slots that a process has.';
 
 CREATE FUNCTION rag.republish_document(document uuid, collection uuid, model smallint, expected integer, language text) RETURNS boolean
     LANGUAGE plpgsql
@@ -2199,12 +2427,54 @@ ALTER FUNCTION rag.require_models(collection uuid, model smallint) OWNER TO owne
 
 COMMENT ON FUNCTION rag.require_models(collection uuid, model smallint) IS 'Raises CR001 when vectors of a model of the collection are not staged.';
 
+CREATE FUNCTION rag.reserve_tokens(key uuid, reading bigint, wanted bigint, fewest bigint, reading_cost double precision, token_cost double precision, most_tokens bigint, most_cost double precision) RETURNS TABLE(day date, written bigint, exceeded text)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  used record;
+  affordable double precision;
+BEGIN
+  day := (now() AT TIME ZONE 'UTC')::date;
+  INSERT INTO key_usage (tenant_id, key_id, day) VALUES (tenant, key, reserve_tokens.day)
+  ON CONFLICT ON CONSTRAINT key_usage_pkey DO NOTHING;
+  SELECT u.tokens, u.cost INTO STRICT used FROM key_usage u
+  WHERE u.tenant_id = tenant AND u.key_id = key AND u.day = reserve_tokens.day FOR UPDATE;
+  affordable := CASE WHEN token_cost > 0 THEN floor((most_cost - used.cost - reading_cost) / token_cost)
+                     WHEN used.cost + reading_cost > most_cost THEN 0 END;
+  IF most_tokens - used.tokens - reading < fewest THEN
+    exceeded := 'tokens';
+  ELSIF affordable < fewest THEN
+    exceeded := 'cost';
+  ELSE
+    written := least(wanted, most_tokens - used.tokens - reading, affordable);
+    UPDATE key_usage u
+    SET tokens = u.tokens + reading + reserve_tokens.written,
+        cost = u.cost + coalesce(reading_cost + reserve_tokens.written * token_cost, 0)
+    WHERE u.tenant_id = tenant AND u.key_id = key AND u.day = reserve_tokens.day;
+  END IF;
+  RETURN NEXT;
+END
+$$;
+
+ALTER FUNCTION rag.reserve_tokens(key uuid, reading bigint, wanted bigint, fewest bigint, reading_cost double precision, token_cost double precision, most_tokens bigint, most_cost double precision) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.reserve_tokens(key uuid, reading bigint, wanted bigint, fewest bigint, reading_cost double precision, token_cost double precision, most_tokens bigint, most_cost double precision) IS 'Books the tokens that a call of a model may use today, within the limits of its key.';
+
 CREATE FUNCTION rag.revoke_analyst(role_name text, tenant text) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $_$
-    DELETE FROM rag.analyst_grant AS g USING rag.tenants AS t
-    WHERE t.id = g.tenant_id AND t.name = $2 AND g.role_name = $1
+DECLARE
+    home bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $2);
+BEGIN
+    DELETE FROM rag.analyst_grant AS g WHERE g.tenant_id = home AND g.role_name = $1;
+    IF FOUND THEN
+        PERFORM rag.record_deed(home, 'analyst.revoke', $1, '{}');
+    END IF;
+END
 $_$;
 
 ALTER FUNCTION rag.revoke_analyst(role_name text, tenant text) OWNER TO owner;
@@ -2630,6 +2900,29 @@ ALTER FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], aga
 
 COMMENT ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean) IS 'Removes mentions and evidence of old passages of a document and brings the graph up to date.';
 
+CREATE FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, lease interval) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  INSERT INTO key_requests (tenant_id, key_id, minute, taken) VALUES (tenant, key, '-infinity', 0) ON CONFLICT DO NOTHING;
+  PERFORM FROM key_requests r WHERE r.tenant_id = tenant AND r.key_id = key FOR UPDATE;
+  DELETE FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key AND s.lease_until < clock_timestamp();
+  IF (SELECT count(*) FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key) >= most THEN
+    RETURN false;
+  END IF;
+  INSERT INTO run_slots (tenant_id, id, key_id, owner, lease_until)
+  VALUES (tenant, slot, key, owner, clock_timestamp() + lease);
+  RETURN true;
+END
+$$;
+
+ALTER FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, lease interval) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, lease interval) IS 'Takes a place among the concurrent runs of a key; false where none is free.';
+
 CREATE FUNCTION rag.taken_for_most(tenant bigint, entity uuid) RETURNS text
     LANGUAGE sql STABLE
     AS $$
@@ -2641,6 +2934,18 @@ $$;
 ALTER FUNCTION rag.taken_for_most(tenant bigint, entity uuid) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) IS 'Kind that an entity is taken for in most passages.';
+
+CREATE FUNCTION rag.tenant_room(defaults bigint[]) RETURNS bigint[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+  SELECT ARRAY[coalesce(l.documents, defaults[1]), coalesce(l.bytes, defaults[2]), coalesce(l.chunks, defaults[3])]
+  FROM (SELECT current_tenant() AS id) AS t LEFT JOIN tenant_limits l ON l.tenant_id = t.id
+$$;
+
+ALTER FUNCTION rag.tenant_room(defaults bigint[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.tenant_room(defaults bigint[]) IS 'How many documents, bytes and chunks the current tenant may keep.';
 
 CREATE FUNCTION rag.unmerge_entities(collection uuid, merge uuid) RETURNS boolean
     LANGUAGE plpgsql
@@ -3043,6 +3348,73 @@ COMMENT ON COLUMN analyst.answer_sentences.source_deleted IS 'Whether a document
 
 COMMENT ON COLUMN analyst.answer_sentences.source_changed IS 'Whether the answer cites a document that has other content by now.';
 
+CREATE TABLE rag.audit_events (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    occurred_at timestamp with time zone DEFAULT now() NOT NULL,
+    caller text NOT NULL,
+    caller_name text DEFAULT ''::text NOT NULL,
+    action text NOT NULL,
+    target text NOT NULL,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT audit_events_action_check CHECK ((action ~ '^[a-z_]+\.[a-z_]+$'::text)),
+    CONSTRAINT audit_events_size_check CHECK (((octet_length(target) <= 2000) AND (octet_length((detail)::text) <= 16000)))
+);
+
+ALTER TABLE ONLY rag.audit_events FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.audit_events OWNER TO owner;
+
+COMMENT ON TABLE rag.audit_events IS 'Deeds that matter afterwards. The serving role adds and reads; rag.expire_audit takes away what is old.';
+
+COMMENT ON COLUMN rag.audit_events.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.audit_events.id IS 'Event id.';
+
+COMMENT ON COLUMN rag.audit_events.occurred_at IS 'When, by the clock of the database; no role can say another time.';
+
+COMMENT ON COLUMN rag.audit_events.caller IS 'Who: local, key:<id>, token:<subject>, or database:<login> for what was done in SQL.';
+
+COMMENT ON COLUMN rag.audit_events.caller_name IS 'The name of that caller at that time.';
+
+COMMENT ON COLUMN rag.audit_events.action IS 'What was done, as <what>.<deed>: collection.delete, key.create.';
+
+COMMENT ON COLUMN rag.audit_events.target IS 'What it was done to: a name or an id.';
+
+COMMENT ON COLUMN rag.audit_events.detail IS 'What else belongs to it: counts, what it was before and after.';
+
+CREATE VIEW analyst.audit AS
+ SELECT t.name AS tenant,
+    a.occurred_at,
+    a.caller,
+    a.caller_name,
+    a.action,
+    a.target,
+    a.detail,
+    a.id
+   FROM (rag.audit_events a
+     JOIN rag.tenants t ON ((t.id = a.tenant_id)));
+
+ALTER VIEW analyst.audit OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.audit IS 'Deeds that matter afterwards, one row each: deletions, exports, keys, grants, settings, models, backups.';
+
+COMMENT ON COLUMN analyst.audit.tenant IS 'Name of the tenant whose data it is about.';
+
+COMMENT ON COLUMN analyst.audit.occurred_at IS 'When, by the clock of the database.';
+
+COMMENT ON COLUMN analyst.audit.caller IS 'Who: local (command line, library, a server without keys), key:<id>, token:<subject>, or database:<login> for SQL.';
+
+COMMENT ON COLUMN analyst.audit.caller_name IS 'The name that the caller had at that time.';
+
+COMMENT ON COLUMN analyst.audit.action IS 'What was done, as <what>.<deed>, for example collection.delete; docs/security.md lists them.';
+
+COMMENT ON COLUMN analyst.audit.target IS 'The name or id of what it was done to.';
+
+COMMENT ON COLUMN analyst.audit.detail IS 'What else belongs to it, for example counts of what went.';
+
+COMMENT ON COLUMN analyst.audit.id IS 'Id of the event.';
+
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -3054,7 +3426,8 @@ CREATE TABLE rag.collections (
     chunk_count integer DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     model_id smallint,
-    calibration jsonb
+    calibration jsonb,
+    byte_count bigint DEFAULT 0 NOT NULL
 );
 
 ALTER TABLE ONLY rag.collections FORCE ROW LEVEL SECURITY;
@@ -3084,6 +3457,8 @@ COMMENT ON COLUMN rag.collections.created_at IS 'When it was created.';
 COMMENT ON COLUMN rag.collections.model_id IS 'Embedding model that serves it; null: that of the settings.';
 
 COMMENT ON COLUMN rag.collections.calibration IS 'Of confidence, by cairn eval calibrate; null: as shipped.';
+
+COMMENT ON COLUMN rag.collections.byte_count IS 'Bytes of the files of indexed documents.';
 
 CREATE TABLE rag.retrieval_cache (
     tenant_id bigint NOT NULL,
@@ -4107,6 +4482,117 @@ COMMENT ON COLUMN analyst.feedback.created_at IS 'When the run was first judged.
 
 COMMENT ON COLUMN analyst.feedback.updated_at IS 'When the judgement was last replaced.';
 
+CREATE TABLE rag.api_keys (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    shown text NOT NULL,
+    scopes text[] NOT NULL,
+    requests_per_minute integer,
+    concurrent_runs integer,
+    tokens_per_day bigint,
+    cost_per_day double precision,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone
+);
+
+ALTER TABLE ONLY rag.api_keys FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.api_keys OWNER TO owner;
+
+COMMENT ON TABLE rag.api_keys IS 'Keys by which callers over HTTP are known.';
+
+COMMENT ON COLUMN rag.api_keys.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.api_keys.id IS 'Key id (UUIDv7).';
+
+COMMENT ON COLUMN rag.api_keys.name IS 'What it is for, in the words of who made it.';
+
+COMMENT ON COLUMN rag.api_keys.key_hash IS 'SHA-256 of the key, which is stored nowhere.';
+
+COMMENT ON COLUMN rag.api_keys.shown IS 'Its first characters, to tell it from others.';
+
+COMMENT ON COLUMN rag.api_keys.scopes IS 'What it may do: read, ask, write, admin.';
+
+COMMENT ON COLUMN rag.api_keys.requests_per_minute IS 'Requests per minute; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.concurrent_runs IS 'Runs at once; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.tokens_per_day IS 'Tokens of chat models per day; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.cost_per_day IS 'What these may cost per day; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.created_at IS 'When it was made.';
+
+COMMENT ON COLUMN rag.api_keys.created_by IS 'Who made it: local, key:<id> or token:<subject>.';
+
+COMMENT ON COLUMN rag.api_keys.expires_at IS 'From when on it counts no more; null: never.';
+
+COMMENT ON COLUMN rag.api_keys.revoked_at IS 'When it was revoked; null: it was not.';
+
+COMMENT ON COLUMN rag.api_keys.last_used_at IS 'When it was last used, to a minute; null: never.';
+
+CREATE TABLE rag.key_usage (
+    tenant_id bigint NOT NULL,
+    key_id uuid NOT NULL,
+    day date NOT NULL,
+    calls bigint DEFAULT 0 NOT NULL,
+    tokens bigint DEFAULT 0 NOT NULL,
+    cost double precision DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE ONLY rag.key_usage FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.key_usage OWNER TO owner;
+
+COMMENT ON TABLE rag.key_usage IS 'What calls of chat models have cost, per key and day.';
+
+COMMENT ON COLUMN rag.key_usage.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.key_usage.key_id IS 'The key that is counted.';
+
+COMMENT ON COLUMN rag.key_usage.day IS 'Day (UTC).';
+
+COMMENT ON COLUMN rag.key_usage.calls IS 'Requests to chat models.';
+
+COMMENT ON COLUMN rag.key_usage.tokens IS 'Tokens read and written, with those that calls under way may use.';
+
+COMMENT ON COLUMN rag.key_usage.cost IS 'What they cost, by answer.prices; models without a price are not in it.';
+
+CREATE VIEW analyst.key_usage AS
+ SELECT t.name AS tenant,
+    u.key_id,
+    u.day,
+    u.calls,
+    u.tokens,
+    u.cost,
+    k.name AS key_name
+   FROM ((rag.key_usage u
+     JOIN rag.tenants t ON ((t.id = u.tenant_id)))
+     LEFT JOIN rag.api_keys k ON (((k.tenant_id = u.tenant_id) AND (k.id = u.key_id))));
+
+ALTER VIEW analyst.key_usage OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.key_usage IS 'What calls of chat models have cost, one row per key and day; calls without a key are in analyst.retrieval_runs alone.';
+
+COMMENT ON COLUMN analyst.key_usage.tenant IS 'Name of the tenant.';
+
+COMMENT ON COLUMN analyst.key_usage.key_id IS 'The key, or who a token is of.';
+
+COMMENT ON COLUMN analyst.key_usage.day IS 'Day (UTC).';
+
+COMMENT ON COLUMN analyst.key_usage.calls IS 'Requests to chat models, repeats included.';
+
+COMMENT ON COLUMN analyst.key_usage.tokens IS 'Tokens read and written; of today with those that calls under way may use yet.';
+
+COMMENT ON COLUMN analyst.key_usage.cost IS 'What they cost, by answer.prices; calls of models without a price are not in it.';
+
+COMMENT ON COLUMN analyst.key_usage.key_name IS 'What it is called; null of callers with a token.';
+
 CREATE TABLE rag.mentions (
     tenant_id bigint NOT NULL,
     collection_id uuid NOT NULL,
@@ -5113,6 +5599,27 @@ COMMENT ON COLUMN rag.jobs.started_at IS 'When it was first claimed.';
 
 COMMENT ON COLUMN rag.jobs.finished_at IS 'When it ended.';
 
+CREATE TABLE rag.key_requests (
+    tenant_id bigint NOT NULL,
+    key_id uuid NOT NULL,
+    minute timestamp with time zone NOT NULL,
+    taken integer NOT NULL
+);
+
+ALTER TABLE ONLY rag.key_requests FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.key_requests OWNER TO owner;
+
+COMMENT ON TABLE rag.key_requests IS 'Requests of keys with a limit per minute: one row per key, which is also the lock of its runs.';
+
+COMMENT ON COLUMN rag.key_requests.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.key_requests.key_id IS 'The key that is counted.';
+
+COMMENT ON COLUMN rag.key_requests.minute IS 'The minute that taken is of.';
+
+COMMENT ON COLUMN rag.key_requests.taken IS 'Permits of it that processes have.';
+
 CREATE TABLE rag.lexical_index (
     tenant_id bigint NOT NULL,
     passage_id uuid NOT NULL,
@@ -5413,6 +5920,30 @@ COMMENT ON COLUMN rag.run_events.terminal IS 'Whether it is the last one; every 
 
 COMMENT ON COLUMN rag.run_events.data IS 'Its fields (JSON object); null once what it quotes is deleted.';
 
+CREATE TABLE rag.run_slots (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    key_id uuid NOT NULL,
+    owner uuid NOT NULL,
+    lease_until timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY rag.run_slots FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.run_slots OWNER TO owner;
+
+COMMENT ON TABLE rag.run_slots IS 'Runs under way of keys with a limit of concurrent runs.';
+
+COMMENT ON COLUMN rag.run_slots.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.run_slots.id IS 'Id of the slot (UUIDv7).';
+
+COMMENT ON COLUMN rag.run_slots.key_id IS 'The key that is counted.';
+
+COMMENT ON COLUMN rag.run_slots.owner IS 'The process that runs it.';
+
+COMMENT ON COLUMN rag.run_slots.lease_until IS 'A process that is silent until then has lost it.';
+
 CREATE TABLE rag.schema_objects (
     name text NOT NULL,
     hash text NOT NULL,
@@ -5444,6 +5975,38 @@ COMMENT ON COLUMN rag.schema_revisions.revision IS 'Alembic revision.';
 COMMENT ON COLUMN rag.schema_revisions.breaking IS 'Code that does not know this revision must not serve the database.';
 
 COMMENT ON COLUMN rag.schema_revisions.applied_at IS 'When it was applied.';
+
+CREATE TABLE rag.tenant_limits (
+    tenant_id bigint NOT NULL,
+    documents bigint,
+    bytes bigint,
+    chunks bigint
+);
+
+ALTER TABLE ONLY rag.tenant_limits FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.tenant_limits OWNER TO owner;
+
+COMMENT ON TABLE rag.tenant_limits IS 'How much a tenant may keep, where that is not what the settings say; its row is the lock under which publications are counted.';
+
+COMMENT ON COLUMN rag.tenant_limits.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.tenant_limits.documents IS 'Most indexed documents; null: limits.documents.';
+
+COMMENT ON COLUMN rag.tenant_limits.bytes IS 'Most bytes of their files; null: limits.bytes.';
+
+COMMENT ON COLUMN rag.tenant_limits.chunks IS 'Most chunks of them; null: limits.chunks.';
+
+CREATE SEQUENCE rag.tenant_limits_tenant_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER SEQUENCE rag.tenant_limits_tenant_id_seq OWNER TO owner;
+
+ALTER SEQUENCE rag.tenant_limits_tenant_id_seq OWNED BY rag.tenant_limits.tenant_id;
 
 ALTER TABLE rag.tenants ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME rag.tenants_id_seq
@@ -5533,6 +6096,8 @@ COMMENT ON COLUMN rag.vector_indexes.ready_at IS 'When it could be used.';
 
 ALTER TABLE ONLY rag.cache_counters ALTER COLUMN tenant_id SET DEFAULT nextval('rag.cache_counters_tenant_id_seq'::regclass);
 
+ALTER TABLE ONLY rag.tenant_limits ALTER COLUMN tenant_id SET DEFAULT nextval('rag.tenant_limits_tenant_id_seq'::regclass);
+
 ALTER TABLE ONLY rag.adjacency
     ADD CONSTRAINT adjacency_pkey PRIMARY KEY (tenant_id, relation_id, outgoing);
 
@@ -5541,6 +6106,12 @@ ALTER TABLE ONLY rag.alembic_version
 
 ALTER TABLE ONLY rag.analyst_grant
     ADD CONSTRAINT analyst_grant_pkey PRIMARY KEY (tenant_id, role_name);
+
+ALTER TABLE ONLY rag.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.audit_events
+    ADD CONSTRAINT audit_events_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY rag.cache_counters
     ADD CONSTRAINT cache_counters_pkey PRIMARY KEY (tenant_id);
@@ -5629,6 +6200,12 @@ ALTER TABLE ONLY rag.feedback
 ALTER TABLE ONLY rag.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY rag.key_requests
+    ADD CONSTRAINT key_requests_pkey PRIMARY KEY (tenant_id, key_id);
+
+ALTER TABLE ONLY rag.key_usage
+    ADD CONSTRAINT key_usage_pkey PRIMARY KEY (tenant_id, key_id, day);
+
 ALTER TABLE ONLY rag.lexical_index
     ADD CONSTRAINT lexical_index_pkey PRIMARY KEY (tenant_id, passage_id);
 
@@ -5686,6 +6263,9 @@ ALTER TABLE ONLY rag.run_events
 ALTER TABLE ONLY rag.run_legs
     ADD CONSTRAINT run_legs_pkey PRIMARY KEY (tenant_id, run_id, leg, started_at);
 
+ALTER TABLE ONLY rag.run_slots
+    ADD CONSTRAINT run_slots_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY rag.runs
     ADD CONSTRAINT runs_pkey PRIMARY KEY (tenant_id, id, started_at);
 
@@ -5697,6 +6277,9 @@ ALTER TABLE ONLY rag.schema_revisions
 
 ALTER TABLE ONLY rag.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY rag.tenant_limits
+    ADD CONSTRAINT tenant_limits_pkey PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY rag.tenants
     ADD CONSTRAINT tenants_name_key UNIQUE (name);
@@ -5711,6 +6294,10 @@ ALTER TABLE ONLY rag.vector_indexes
     ADD CONSTRAINT vector_indexes_pkey PRIMARY KEY (tenant_id, collection_id, model_id);
 
 CREATE INDEX adjacency_node_idx ON rag.adjacency USING btree (tenant_id, node_id, weight DESC, neighbour_id) INCLUDE (relation_id, outgoing);
+
+CREATE INDEX api_keys_hash_idx ON rag.api_keys USING btree (key_hash);
+
+CREATE INDEX audit_events_occurred_at_idx ON rag.audit_events USING btree (tenant_id, occurred_at DESC, id DESC);
 
 CREATE INDEX chunk_contexts_reuse_idx ON rag.chunk_contexts USING btree (tenant_id, content_hash, writer);
 
@@ -5777,6 +6364,8 @@ CREATE INDEX resumable_runs_document_ids_idx ON rag.resumable_runs USING gin (do
 CREATE INDEX resumable_runs_session_idx ON rag.resumable_runs USING btree (tenant_id, session_id) WHERE (session_id IS NOT NULL);
 
 CREATE UNIQUE INDEX run_events_terminal_idx ON rag.run_events USING btree (tenant_id, run_id) WHERE terminal;
+
+CREATE INDEX run_slots_key_idx ON rag.run_slots USING btree (tenant_id, key_id);
 
 CREATE INDEX runs_document_ids_idx ON ONLY rag.runs USING gin (document_ids);
 
@@ -5911,6 +6500,8 @@ ALTER TABLE rag.adjacency ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.analyst_grant ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.api_keys ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY app ON rag.adjacency TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.adjacency IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -5918,6 +6509,14 @@ COMMENT ON POLICY app ON rag.adjacency IS 'TO cairn_app USING (tenant_id = nulli
 CREATE POLICY app ON rag.analyst_grant TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.analyst_grant IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.api_keys TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.api_keys IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.audit_events TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.audit_events IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.cache_counters TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -6015,6 +6614,14 @@ CREATE POLICY app ON rag.jobs TO cairn_app USING ((tenant_id = (NULLIF(current_s
 
 COMMENT ON POLICY app ON rag.jobs IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.key_requests TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.key_requests IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.key_usage TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.key_usage IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.lexical_index TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.lexical_index IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -6087,6 +6694,10 @@ CREATE POLICY app ON rag.run_legs TO cairn_app USING ((tenant_id = (NULLIF(curre
 
 COMMENT ON POLICY app ON rag.run_legs IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.run_slots TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.run_slots IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.runs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.runs IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -6094,6 +6705,10 @@ COMMENT ON POLICY app ON rag.runs IS 'TO cairn_app USING (tenant_id = nullif(cur
 CREATE POLICY app ON rag.sessions TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.sessions IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.tenant_limits TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.tenant_limits IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.tenants TO cairn_app USING ((id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -6106,6 +6721,8 @@ COMMENT ON POLICY app ON rag.uploads IS 'TO cairn_app USING (tenant_id = nullif(
 CREATE POLICY app ON rag.vector_indexes TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.vector_indexes IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+ALTER TABLE rag.audit_events ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.cache_counters ENABLE ROW LEVEL SECURITY;
 
@@ -6134,6 +6751,14 @@ COMMENT ON POLICY definer ON rag.adjacency IS 'TO cairn_definer USING (true) WIT
 CREATE POLICY definer ON rag.analyst_grant TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.analyst_grant IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.api_keys TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.api_keys IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.audit_events TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.audit_events IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.cache_counters TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -6231,6 +6856,14 @@ CREATE POLICY definer ON rag.jobs TO cairn_definer USING (true) WITH CHECK (true
 
 COMMENT ON POLICY definer ON rag.jobs IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.key_requests TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.key_requests IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.key_usage TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.key_usage IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.lexical_index TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.lexical_index IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -6303,6 +6936,10 @@ CREATE POLICY definer ON rag.run_legs TO cairn_definer USING (true) WITH CHECK (
 
 COMMENT ON POLICY definer ON rag.run_legs IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.run_slots TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.run_slots IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.runs TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.runs IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -6310,6 +6947,10 @@ COMMENT ON POLICY definer ON rag.runs IS 'TO cairn_definer USING (true) WITH CHE
 CREATE POLICY definer ON rag.sessions TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.sessions IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.tenant_limits TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.tenant_limits IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.tenants TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -6351,6 +6992,10 @@ ALTER TABLE rag.feedback ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.jobs ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.key_requests ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.key_usage ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.lexical_index ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.lexical_stats ENABLE ROW LEVEL SECURITY;
@@ -6387,9 +7032,13 @@ ALTER TABLE rag.run_events ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.run_legs ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.run_slots ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.runs ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.sessions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.tenant_limits ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.tenants ENABLE ROW LEVEL SECURITY;
 
@@ -6406,6 +7055,18 @@ COMMENT ON POLICY views ON rag.adjacency IS 'FOR SELECT TO cairn_views USING (te
 CREATE POLICY views ON rag.analyst_grant FOR SELECT TO cairn_views USING ((role_name = SESSION_USER));
 
 COMMENT ON POLICY views ON rag.analyst_grant IS 'FOR SELECT TO cairn_views USING (role_name = session_user)';
+
+CREATE POLICY views ON rag.api_keys FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.api_keys IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.audit_events FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.audit_events IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.cache_counters FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -6551,6 +7212,18 @@ CREATE POLICY views ON rag.jobs FOR SELECT TO cairn_views USING ((tenant_id IN (
 
 COMMENT ON POLICY views ON rag.jobs IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
+CREATE POLICY views ON rag.key_requests FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.key_requests IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.key_usage FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.key_usage IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
 CREATE POLICY views ON rag.lexical_index FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
@@ -6659,6 +7332,12 @@ CREATE POLICY views ON rag.run_legs FOR SELECT TO cairn_views USING ((tenant_id 
 
 COMMENT ON POLICY views ON rag.run_legs IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
+CREATE POLICY views ON rag.run_slots FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.run_slots IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
 CREATE POLICY views ON rag.runs FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
   WHERE (g.role_name = SESSION_USER))));
@@ -6670,6 +7349,12 @@ CREATE POLICY views ON rag.sessions FOR SELECT TO cairn_views USING ((tenant_id 
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.sessions IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.tenant_limits FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.tenant_limits IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.tenants FOR SELECT TO cairn_views USING ((id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -6759,6 +7444,16 @@ GRANT ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) TO cair
 GRANT ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.canonical_entity(collection uuid, entity uuid) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.check_room(grows bigint[], published boolean, defaults bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.check_room(grows bigint[], published boolean, defaults bigint[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.check_room(grows bigint[], published boolean, defaults bigint[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.check_room(grows bigint[], published boolean, defaults bigint[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.check_waiting(defaults bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.check_waiting(defaults bigint[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.check_waiting(defaults bigint[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.check_waiting(defaults bigint[]) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.chunk_context_keys(document uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.chunk_context_keys(document uuid) TO cairn_app;
 GRANT ALL ON FUNCTION rag.chunk_context_keys(document uuid) TO cairn_definer;
@@ -6784,6 +7479,9 @@ GRANT ALL ON FUNCTION rag.ensure_tenant(name text) TO cairn_app;
 REVOKE ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.expire_audit(keep_days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.expire_audit(keep_days integer) TO cairn_app;
+
 REVOKE ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) TO cairn_app;
 
@@ -6806,6 +7504,12 @@ REVOKE ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[],
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_app;
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.find_key(key_hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.find_key(key_hash bytea) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.find_tenant(wanted text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.find_tenant(wanted text) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.forget_cached(collection uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.forget_cached(collection uuid) TO cairn_app;
@@ -6857,6 +7561,11 @@ GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model sm
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.is_past(instant timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_app;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_app;
 GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_definer;
@@ -6871,6 +7580,11 @@ REVOKE ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made
 GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.lease_requests(key uuid, most integer, block integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.lease_requests(key uuid, most integer, block integer) TO cairn_app;
+GRANT ALL ON FUNCTION rag.lease_requests(key uuid, most integer, block integer) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.lease_requests(key uuid, most integer, block integer) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) TO cairn_app;
@@ -6908,6 +7622,17 @@ REVOKE ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) FROM 
 GRANT ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.list_tenants() FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.list_tenants() TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.live_keys(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.live_keys(ids uuid[]) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.lock_tenant_room() FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.lock_tenant_room() TO cairn_app;
+GRANT ALL ON FUNCTION rag.lock_tenant_room() TO cairn_definer;
+GRANT ALL ON FUNCTION rag.lock_tenant_room() TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.marked_sentences(content text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.marked_sentences(content text) TO cairn_app;
@@ -6952,6 +7677,11 @@ GRANT ALL ON FUNCTION rag.question_words(collection uuid, query text, OUT config
 REVOKE ALL ON FUNCTION rag.queue_state() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.queue_state() TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) TO cairn_app;
+GRANT ALL ON FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.redirect_entities(collection uuid, changed uuid[]) TO cairn_definer;
@@ -6962,6 +7692,9 @@ GRANT ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) TO cai
 GRANT ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.remove_document(document uuid, collection uuid) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.renew_run_slots(process uuid, lease interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.renew_run_slots(process uuid, lease interval) TO cairn_app;
+
 REVOKE ALL ON FUNCTION rag.republish_document(document uuid, collection uuid, model smallint, expected integer, language text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.republish_document(document uuid, collection uuid, model smallint, expected integer, language text) TO cairn_app;
 GRANT ALL ON FUNCTION rag.republish_document(document uuid, collection uuid, model smallint, expected integer, language text) TO cairn_definer;
@@ -6971,6 +7704,11 @@ REVOKE ALL ON FUNCTION rag.require_models(collection uuid, model smallint) FROM 
 GRANT ALL ON FUNCTION rag.require_models(collection uuid, model smallint) TO cairn_app;
 GRANT ALL ON FUNCTION rag.require_models(collection uuid, model smallint) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.require_models(collection uuid, model smallint) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.reserve_tokens(key uuid, reading bigint, wanted bigint, fewest bigint, reading_cost double precision, token_cost double precision, most_tokens bigint, most_cost double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.reserve_tokens(key uuid, reading bigint, wanted bigint, fewest bigint, reading_cost double precision, token_cost double precision, most_tokens bigint, most_cost double precision) TO cairn_app;
+GRANT ALL ON FUNCTION rag.reserve_tokens(key uuid, reading bigint, wanted bigint, fewest bigint, reading_cost double precision, token_cost double precision, most_tokens bigint, most_cost double precision) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.reserve_tokens(key uuid, reading bigint, wanted bigint, fewest bigint, reading_cost double precision, token_cost double precision, most_tokens bigint, most_cost double precision) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.revoke_analyst(role_name text, tenant text) FROM PUBLIC;
 
@@ -7009,10 +7747,20 @@ GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid
 GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, lease interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, lease interval) TO cairn_app;
+GRANT ALL ON FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, lease interval) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, lease interval) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_app;
 GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.tenant_room(defaults bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.tenant_room(defaults bigint[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.tenant_room(defaults bigint[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.tenant_room(defaults bigint[]) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) TO cairn_app;
@@ -7053,6 +7801,33 @@ GRANT SELECT ON TABLE analyst.agent_steps TO cairn_analyst;
 GRANT SELECT ON TABLE analyst.agentic_rates TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.answer_sentences TO cairn_analyst;
+
+GRANT SELECT,DELETE ON TABLE rag.audit_events TO cairn_definer;
+GRANT SELECT ON TABLE rag.audit_events TO cairn_app;
+GRANT SELECT ON TABLE rag.audit_events TO cairn_views;
+
+GRANT INSERT(tenant_id) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(tenant_id) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT INSERT(id) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(id) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT INSERT(caller) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(caller) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT INSERT(caller_name) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(caller_name) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT INSERT(action) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(action) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT INSERT(target) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(target) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT INSERT(detail) ON TABLE rag.audit_events TO cairn_definer;
+GRANT INSERT(detail) ON TABLE rag.audit_events TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.audit TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;
@@ -7131,6 +7906,16 @@ GRANT SELECT ON TABLE rag.feedback TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.feedback TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.feedback TO cairn_analyst;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_definer;
+GRANT SELECT ON TABLE rag.api_keys TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.key_usage TO cairn_definer;
+GRANT SELECT ON TABLE rag.key_usage TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.key_usage TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.key_usage TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.mentions TO cairn_definer;
 GRANT SELECT ON TABLE rag.mentions TO cairn_views;
@@ -7213,6 +7998,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.jobs TO cairn_definer;
 GRANT SELECT ON TABLE rag.jobs TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.jobs TO cairn_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.key_requests TO cairn_definer;
+GRANT SELECT ON TABLE rag.key_requests TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.key_requests TO cairn_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.lexical_index TO cairn_definer;
 GRANT SELECT ON TABLE rag.lexical_index TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.lexical_index TO cairn_app;
@@ -7256,6 +8045,14 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.resumable_runs TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_events TO cairn_definer;
 GRANT SELECT ON TABLE rag.run_events TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_events TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_slots TO cairn_definer;
+GRANT SELECT ON TABLE rag.run_slots TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_slots TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenant_limits TO cairn_definer;
+GRANT SELECT ON TABLE rag.tenant_limits TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenant_limits TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.uploads TO cairn_definer;
 GRANT SELECT ON TABLE rag.uploads TO cairn_views;

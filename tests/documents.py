@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.domain.document import Indexed, Outcome, Source
 from app.domain.passage import SearchRequest, SearchResult
 from app.providers.openai_embeddings import OpenAIEmbedder
 from app.providers.retry import RetryPolicy
 from app.service.documents import index_now
 from app.service.search import run_search
+from app.settings import Settings, SettingsStore
 from app.wiring import Services
 
 
@@ -30,3 +33,8 @@ async def find(services: Services, query: str, collection: str = "test", **more:
 def unreachable_embedder() -> OpenAIEmbedder:
     """A real provider whose server is down."""
     return OpenAIEmbedder("unreachable", "key", "http://127.0.0.1:9/v1", dimensions=384, retry=RetryPolicy(attempts=1))
+
+
+def with_sections(services: Services, **sections: object) -> Services:
+    """The same services under other settings, where a section is given."""
+    return replace(services, settings=SettingsStore(initial=Settings(**sections)))  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ import math
 from time import monotonic
 from typing import Any, Final
 
-from app.providers.metered import FEWEST_TOKENS, Meter
+from app.providers.metered import FEWEST_TOKENS, Account, Meter
 from app.settings import AgentSettings, AnswerSettings
 
 ANSWERING: Final = frozenset({"generate", "retry", "ground"})
@@ -29,8 +29,8 @@ RESERVED_CALLS: Final = 2
 class Budget(Meter):
     """Of one run. `exceeded` is the first limit that was hit, in words, or None."""
 
-    def __init__(self, limits: AgentSettings, answer: AnswerSettings) -> None:
-        super().__init__(answer.prices)
+    def __init__(self, limits: AgentSettings, answer: AnswerSettings, account: Account | None = None) -> None:
+        super().__init__(answer.prices, account)
         self.limits = limits
         self.exceeded: str | None = None
         self.tool_calls = 0
@@ -97,6 +97,10 @@ class Budget(Meter):
             "tokens": spend.tokens, "cost": spend.usage()["cost"], "tool_calls": self.tool_calls,
             "exceeded": self.exceeded,
         }  # fmt: skip
+
+    def note_exceeded(self, reason: str) -> None:
+        """See Meter."""
+        self._note(reason)
 
     def _note(self, reason: str | None) -> str | None:
         self.exceeded = self.exceeded or reason

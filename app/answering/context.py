@@ -26,7 +26,7 @@ from app.domain.plan import QueryPlan
 from app.domain.question import Question, Turn
 from app.domain.trace import LegTrace
 from app.memory.recall import window
-from app.providers.metered import MeteredChat
+from app.providers.metered import Account, MeteredChat
 from app.providers.protocols import ChatModel, Embedder, WebSearch
 from app.query.exemplars import Exemplars
 from app.retrieve.plan import default_legs
@@ -73,8 +73,9 @@ class Record:
     """What happened so far; the trace is made of it, also where a run does not end well.
 
     `attempts`: generated answers with their groundedness. `merged`: the list that was made of several searches. `budget`:
-    the meter of all calls of models, with what the run may spend. `steps`: what an agent thought and did; `read`: documents
-    whose words these may hold, besides those of the searches. `streamed`: text of the answer has been shown already.
+    the meter of all calls of models, with what the run may spend; `account`: what else they are booked on. `steps`: what an
+    agent thought and did; `read`: documents whose words these may hold, besides those of the searches. `streamed`: text of the
+    answer has been shown already.
     """
 
     question: Question
@@ -88,6 +89,7 @@ class Record:
     steps: list[Mapping[str, Any]] = field(default_factory=list)
     read: set[UUID] = field(default_factory=set)
     budget: Budget | None = None
+    account: Account | None = None
     streamed: bool = False
     _order: list[int] = field(default_factory=list)
     _asked: int = 0
@@ -98,7 +100,7 @@ class Record:
     def meter(self, settings: Settings) -> Budget:
         """The one meter of the run, made when it is first needed."""
         if self.budget is None:
-            self.budget = Budget(settings.agents, settings.answer)
+            self.budget = Budget(settings.agents, settings.answer, self.account)
         return self.budget
 
     @property

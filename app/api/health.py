@@ -9,11 +9,13 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from app.api import problems
+from app.api.authorize import is_admin
 from app.api.metrics import CONTENT_TYPE
 from app.api.models import example
-from app.api.running import Running, RunningDep, ServicesDep, TypedRoute
+from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, process_services
 from app.domain.job import QueueState
 from app.errors import CairnError, NotFoundError
 from app.service.documents import list_recall
@@ -70,19 +72,29 @@ async def live() -> Live:
 
 
 @router.get("/health/ready", response_model=Ready, summary="Can it serve?")
-async def ready(request: Request, services: ServicesDep, running: RunningDep) -> Response:
+async def ready(request: Request, running: RunningDep) -> Response:
     """200, or a 503 problem with the same members, when the database does not answer or the worker is stuck. A broken
-    settings.json is reported in `problems`; the settings before it stay in force."""
+    settings.json is reported in `problems`; the settings before it stay in force. Where callers need keys, only one with the
+    scope `admin` sees more than the status."""
+    services = process_services(request)
     database = await check_database(services)
     blocking: list[str] = ["the server is stopping"] if running.stopping.is_set() else []
     if database.problem:
         blocking.append(database.problem)
     worker = _worker(running, database.queue, blocking)
+    if not is_admin(request):
+        return _ready_for_anybody(request, bool(blocking))
     found = _report(services, database, worker, blocking)
     if not blocking:
         return Response(found.model_dump_json(), media_type="application/json")
     extra = found.model_dump(mode="json", exclude={"status"})
     return problems.plain(request.scope, 503, "; ".join(blocking), code="not-ready", **extra)
+
+
+def _ready_for_anybody(request: Request, blocked: bool) -> Response:
+    if not blocked:
+        return JSONResponse({"status": "ready"})
+    return problems.plain(request.scope, 503, "the server cannot serve now", code="not-ready")
 
 
 def _worker(running: Running, queue: QueueState | None, blocking: list[str]) -> dict[str, Any]:
@@ -125,6 +137,7 @@ async def metrics(services: ServicesDep, running: RunningDep) -> Response:
     """In the text format. The queue is asked for at each scrape; `cairn_database_up` says whether it answered."""
     found, database, state = running.metrics, await check_database(services), describe_service(services)
     found.queue(database.queue)
+    found.recall({})  # names of collections: never those of another tenant, whatever fails
     with suppress(CairnError):
         found.recall(await list_recall(services, limit=100))
     found.settings_failed.set(services.settings.problem is not None)

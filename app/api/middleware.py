@@ -6,12 +6,10 @@ nothing but the request id. A plain ASGI middleware, because Starlette's BaseHTT
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,10 +18,10 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api import problems
+from app.api.browser import Refusal, secure
+from app.api.rate_limits import RESPONSE_HEADERS
 from app.api.running import Running
 from app.domain.ids import new_id
-from app.errors import SettingsError
-from app.settings import Environment
 
 log = structlog.get_logger(__name__)
 
@@ -55,22 +53,25 @@ class RequestMiddleware:
             await _Exchange(self, scope, receive, send, headers).run()
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A WebSocket is refused as a request that changes something would be: browsers let any page open one."""
-        allowed, headers = self.running.settings.current.api.allowed_hosts, Headers(scope=scope)
         scope.setdefault("state", {})["request_id"] = str(new_id())
-        refusal = refuse_host(headers.get("host"), allowed) or refuse_origin("POST", headers, allowed)
-        if refusal is None and self.running.requests >= MAX_IN_FLIGHT:
-            refusal = 503, f"{MAX_IN_FLIGHT} requests are being answered; try again"
-        if refusal is None:
+
+        async def secured(message: Message) -> None:
+            if message["type"] == "websocket.http.response.start":
+                secure(message, scope["path"])
+            await send(message)
+
+        if self.running.requests < MAX_IN_FLIGHT:
             self.running.requests += 1
             try:
-                await self.app(scope, receive, send)
+                await self.app(scope, receive, secured)
             finally:
                 self.running.requests -= 1
-        elif "websocket.http.response" in scope.get("extensions", {}):
-            await problems.plain(scope, *refusal)(scope, receive, send)
+            return
+        detail = f"{MAX_IN_FLIGHT} requests are being answered; try again"
+        if "websocket.http.response" in scope.get("extensions", {}):
+            await problems.plain(scope, 503, detail, code="overloaded")(scope, receive, secured)
         else:
-            await send({"type": "websocket.close", "code": 1008, "reason": refusal[1][:100]})
+            await send({"type": "websocket.close", "code": 1008, "reason": detail})
 
 
 class _Exchange:
@@ -120,12 +121,7 @@ class _Exchange:
             await response(self.scope, self._receive, self.send)
 
     def _refusal(self) -> tuple[Refusal | None, Mapping[str, Any]]:
-        allowed, method = self.running.settings.current.api.allowed_hosts, self.scope["method"]
-        refusal = (
-            refuse_host(self.headers.get("host"), allowed)
-            or refuse_origin(method, self.headers, allowed)
-            or refuse_length(self.headers.get("content-length"), self.limit)
-        )
+        refusal = refuse_length(self.headers.get("content-length"), self.limit)
         if refusal is None and self.running.requests > MAX_IN_FLIGHT:
             return (503, f"{MAX_IN_FLIGHT} requests are being answered; try again"), {"code": "overloaded"}
         return refusal, {}
@@ -152,7 +148,11 @@ class _Exchange:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            MutableHeaders(scope=message)["X-Request-ID"] = self._id
+            secure(message, self.scope["path"])
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-ID"] = self._id
+            for name, value in self.scope["state"].get(RESPONSE_HEADERS, {}).items():
+                headers.setdefault(name, value)
         await self._send(message)
 
     def _note(self, seconds: float) -> None:
@@ -165,61 +165,7 @@ class _Exchange:
         )  # fmt: skip
 
 
-# --- what may be refused without reading a body: where the process listens, Host, Origin, length ----------------------------
-
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-
-Refusal = tuple[int, str]
-"""A status and what to tell the caller."""
-
-
-def check_listen(environment: Environment) -> None:
-    """While there is no authentication, listen on loopback only. Raises SettingsError otherwise."""
-    if environment.allow_open or is_loopback(environment.host):
-        return
-    raise SettingsError(
-        f"CAIRN_HOST={environment.host} would let everybody on the network in, and there is no authentication yet; "
-        "listen on 127.0.0.1, or set CAIRN_ALLOW_OPEN=1 behind something that authenticates"
-    )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a name or address never leaves the machine. An empty host listens everywhere."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
-def host_name(value: str) -> str:
-    """A Host header without its port, in lower case: `[::1]:8000` is `[::1]`."""
-    value = value.strip().lower()
-    if value.startswith("["):
-        return value.partition("]")[0] + "]"
-    return value.partition(":")[0]
-
-
-def refuse_host(host: str | None, allowed: Sequence[str]) -> Refusal | None:
-    """An unknown Host is a rebound DNS name: some web page that reaches for a server on loopback."""
-    if not host:
-        return 400, "the Host header is missing"
-    if "*" in allowed or host_name(host) in {name.lower() for name in allowed}:
-        return None
-    return 421, f"this server does not answer for the host {host[:200]}; add it to api.allowedHosts in settings.json"
-
-
-def refuse_origin(method: str, headers: Mapping[str, str], allowed: Sequence[str]) -> Refusal | None:
-    """Browsers say which page a request comes from; a page of another host may not change anything here."""
-    origin = headers.get("origin")
-    if origin is None or method in SAFE_METHODS or "*" in allowed:
-        return None
-    try:
-        name = urlsplit(origin).netloc
-    except ValueError:
-        name = ""
-    if host_name(name) in {entry.lower() for entry in allowed}:
-        return None
-    return 403, f"requests that change something are not accepted from pages of {origin[:200]}"
+# --- what may be refused without reading a body: its length --------------------------------------------------------------
 
 
 def refuse_length(length: str | None, limit: int) -> Refusal | None:

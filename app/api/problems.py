@@ -25,6 +25,7 @@ RETRY_SECONDS = 2
 
 HTTP_CODES: dict[int, tuple[str, str]] = {
     400: ("bad-request", "Bad request"),
+    401: ("unauthenticated", "Not authenticated"),
     403: ("foreign-origin", "Foreign origin"),
     404: ("unknown-route", "No such route"),
     405: ("method-not-allowed", "Method not allowed"),
@@ -33,6 +34,7 @@ HTTP_CODES: dict[int, tuple[str, str]] = {
     415: ("unsupported-type", "Unsupported type"),
     421: ("unknown-host", "Unknown host"),
     422: ("invalid-input", "Invalid input"),
+    429: ("rate-limited", "Too many requests"),
     500: ("internal", "Internal error"),
     502: ("provider-failed", "Model provider failed"),
     503: ("unavailable", "Unavailable"),
@@ -101,7 +103,7 @@ def _body(
 def response_of(scope: Mapping[str, Any], error: CairnError) -> Response:
     """The response for an expected error."""
     body = body_of(error, instance=scope["path"], request_id=request_id_of(scope))
-    return _response(body, {})
+    return _response(body, error.headers)
 
 
 def plain(
@@ -197,7 +199,7 @@ def describe(schema: dict[str, Any]) -> None:
     for operations in schema["paths"].values():
         for method, operation in operations.items():
             responses = operation["responses"]
-            statuses = {400, 421, 500, 503} | ({404} if operation.get("parameters") else set())
+            statuses = {400, 421, 429, 500, 503} | ({404} if operation.get("parameters") else set())
             if "requestBody" in operation:
                 statuses |= {404, 413, 415}
             if "requestBody" in operation or "422" in responses:

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import binascii
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from fastapi import Depends, Query
@@ -14,8 +14,10 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
+from app.api.authorize import Authenticator, check_scope, principal_of
 from app.api.metrics import Metrics
 from app.api.policy import policy_of
+from app.api.rate_limits import take_permit
 from app.errors import InputError
 from app.language.text import normalise
 from app.settings import SettingsStore
@@ -25,7 +27,7 @@ from app.wiring import Services
 @dataclass
 class Running:
     """State of one application. `services` exists between start-up and shutdown. `worker_progress`: the monotonic time when the
-    worker beside it last got on; None where there is no worker."""
+    worker beside it last got on; None where there is no worker. `authenticator`: who reads keys, where callers need one."""
 
     settings: SettingsStore
     metrics: Metrics = field(default_factory=Metrics)
@@ -33,6 +35,7 @@ class Running:
     services: Services | None = None
     worker_progress: Callable[[], float] | None = None
     requests: int = 0
+    authenticator: Authenticator | None = None
 
 
 def running_of(request: HTTPConnection) -> Running:
@@ -41,6 +44,12 @@ def running_of(request: HTTPConnection) -> Running:
 
 
 def services_of(request: HTTPConnection) -> Services:
+    """Everything a route needs, working for the caller. Raises UnauthenticatedError where there is none."""
+    return replace(process_services(request), principal=principal_of(request))
+
+
+def process_services(request: HTTPConnection) -> Services:
+    """The same, working for the tenant of the process: for what concerns no tenant."""
     services = running_of(request).services
     assert services is not None, "the application was not started (no lifespan)"
     return services
@@ -63,27 +72,38 @@ Cursor = Annotated[
 
 
 class TypedRoute(APIRoute):
-    """Has a policy (app/api/policy.py), and takes a body only under the one media type that the route declares (a form of a
-    foreign web page cannot pretend to be JSON). Answers 415 before anything is read. Raises LookupError without a policy."""
+    """Has a policy (app/api/policy.py), which is asked before a body is read, and takes a body only under the one media type
+    that the route declares (a form of a foreign web page cannot pretend to be JSON). Raises LookupError without a policy."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        self.policy = policy_of(min(options["methods"]), path)
         super().__init__(path, endpoint, **options)
-        self.policy = policy_of(min(self.methods or ()), path)
 
     def get_route_handler(self) -> Any:
         handle = super().get_route_handler()
-        if self.body_field is None:
-            return handle
-        form = type(self.body_field.field_info).__name__ in ("File", "Form")
-        expected = "multipart/form-data" if form else "application/json"
+        policy, media_type = self.policy, self._media_type()
 
         async def checked(request: Request) -> Any:
-            sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if sent != expected:
-                raise HTTPException(415, f"send the body as {expected}, not as {sent[:100] or 'nothing in particular'}")
+            check_scope(request, policy)
+            await take_permit(request, policy, process_services(request).permits.take)
+            if media_type:
+                check_media_type(request, media_type)
             return await handle(request)
 
         return checked
+
+    def _media_type(self) -> str | None:
+        if self.body_field is None:
+            return None
+        form = type(self.body_field.field_info).__name__ in ("File", "Form")
+        return "multipart/form-data" if form else "application/json"
+
+
+def check_media_type(request: Request, expected: str) -> None:
+    """Raises HTTPException (415)."""
+    sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if sent != expected:
+        raise HTTPException(415, f"send the body as {expected}, not as {sent[:100] or 'nothing in particular'}")
 
 
 def encode_cursor(key: str) -> str:

@@ -19,10 +19,14 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from app.api import problems
 from app.api.asking import FramesOf, render
+from app.api.authenticate import SUBPROTOCOL
+from app.api.authorize import check_scope
 from app.api.chat_frames import chat_frames
 from app.api.models import ID_EXAMPLE, Body, example
+from app.api.policy import policy_of
 from app.api.query import EVENTS, STREAM_EXAMPLE, query_frames
-from app.api.running import ServicesDep, TypedRoute, services_of
+from app.api.rate_limits import take_permit
+from app.api.running import ServicesDep, TypedRoute, process_services, services_of
 from app.api.sse import Frame, describe, error_frame, event_stream
 from app.domain.event import TERMINAL, Numbered, Progress, RunStatus, Surface
 from app.errors import CairnError, InputError, NotFoundError
@@ -122,9 +126,19 @@ def _frames_of(surface: Surface, request: HTTPConnection) -> FramesOf:
     return partial(chat_frames if surface == "chat" else query_frames, request)
 
 
-@router.websocket("/ws/runs/{run_id}")
+_SOCKET = "/ws/runs/{run_id}"
+_SOCKET_POLICY = policy_of("WS", _SOCKET)
+
+
+@router.websocket(_SOCKET)
 async def socket(socket: WebSocket, run_id: str) -> None:
-    await watch(socket, run_id)
+    try:
+        check_scope(socket, _SOCKET_POLICY)
+        await take_permit(socket, _SOCKET_POLICY, process_services(socket).permits.take)
+    except CairnError as error:
+        await refuse_socket(socket, error)
+    else:
+        await watch(socket, run_id)
 
 
 # --- feedback -------------------------------------------------------------------------------------------------------------
@@ -171,13 +185,13 @@ log = structlog.get_logger(__name__)
 APPEAR_SECONDS = 5.0
 """Clients open the socket before they ask; a run may begin so long after it was looked for."""
 LOOK_SECONDS = 0.1
-CLOSE_NORMAL, CLOSE_ERROR = 1000, 1011
+CLOSE_NORMAL, CLOSE_REFUSED, CLOSE_ERROR = 1000, 1008, 1011
 
 
 async def watch(socket: WebSocket, run_id: str) -> None:
     """Frames `{"event": "progress", "step", "percent"}`, then one `{"event", "data"}` with the last event, as /query has it.
     Watching, and leaving, change nothing."""
-    await socket.accept()
+    await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope["subprotocols"] else None)
     sending, leaving = asyncio.create_task(_send(socket, run_id)), asyncio.create_task(_left(socket))
     try:
         await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
@@ -185,6 +199,14 @@ async def watch(socket: WebSocket, run_id: str) -> None:
         for task in (sending, leaving):
             task.cancel()
         await asyncio.gather(sending, leaving, return_exceptions=True)
+
+
+async def refuse_socket(socket: WebSocket, error: CairnError) -> None:
+    """Before it is accepted: with the problem where the server can answer by HTTP, else by its code."""
+    if "websocket.http.response" in socket.scope.get("extensions", {}):
+        await socket.send_denial_response(problems.response_of(socket.scope, error))
+    else:
+        await socket.close(CLOSE_REFUSED, error.detail[:100])
 
 
 async def _left(socket: WebSocket) -> None:

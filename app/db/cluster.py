@@ -46,6 +46,11 @@ class ClusterFolders:
     def log(self) -> Path:
         return self.root / "server.log"
 
+    @property
+    def state(self) -> Path:
+        """What the supervisor says is wrong."""
+        return self.run / "state"
+
 
 def prepare_cluster(place: ClusterFolders, binaries: Path, owner: Owner | None, durable: bool) -> None:
     """Create the cluster unless it exists; refuse one that these binaries cannot serve."""
@@ -94,6 +99,35 @@ def _run_as(owner: Owner | None, command: list[str | Path], given: str = "") -> 
     if done.returncode:
         said = "\n".join((done.stderr or done.stdout).strip().splitlines()[-6:])
         raise EmbeddedServerError(f"{Path(command[0]).name} failed ({done.returncode}): {said}")
+
+
+def write_access_rules(place: ClusterFolders, owner: Owner | None) -> dict[str, str]:
+    """Settings that name files of who may log in: only root, the user of this process and that of the server, by the kernel's
+    word for who holds the other end of the socket. Whoever else gets at the socket, such as a parser (app/ingest/child.py) that
+    was taken over, is nobody. Written at each start, for homes of earlier releases too.
+    """
+    users = [pwd.getpwuid(uid).pw_name for uid in sorted({0, os.geteuid(), *(owner or ())[:1]}) if _has_name(uid)]
+    method = (
+        "peer map=home" if _has_name(os.geteuid()) else "trust"
+    )  # the kernel tells a number, PostgreSQL wants a name
+    rules, names = place.root / "pg_hba.conf", place.root / "pg_ident.conf"
+    _write(rules, f"# Written at each start.\nlocal all all {method}\n")
+    _write(names, "# Written at each start.\n" + "".join(f'home "{user}" all\n' for user in users))
+    return {"hba_file": str(rules), "ident_file": str(names)}
+
+
+def _write(path: Path, text: str) -> None:
+    fresh = path.with_suffix(".new")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.chmod(0o644)
+    fresh.rename(path)
+
+
+def _has_name(uid: int) -> bool:
+    try:
+        return bool(pwd.getpwuid(uid))
+    except KeyError:
+        return False
 
 
 # --- users and folders ----------------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
     home/postgres/18.4/         binaries                 home/postgres/data/     the cluster (PGDATA)
     home/postgres/run/*.lock    who uses, starts, runs   home/postgres/socket/   the only way in, mode 0700
-    home/postgres/server.log    at most 2 x 10 MB
+    home/postgres/server.log    at most 2 x 10 MB        home/postgres/run/state     what is wrong, if anything
 
-The server listens on the socket only, without passwords: the folder's mode is the guard. PostgreSQL refuses to run as
+The server listens on the socket only, without passwords: the folder's mode is the guard, and the kernel tells whose process is at
+the other end. What serves logs in as `cairn_server`, who is no superuser (app/db/roles.py). PostgreSQL refuses to run as
 root, so root runs it as the user `cairn` (or `nobody`). app.db.supervisor starts and stops it; see there and
 docs/adr/0002-embedded-postgres.md for why nothing is left behind when processes are killed.
 """
@@ -18,12 +19,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from urllib.parse import quote
+
+import structlog
 
 from app.db import runtime, supervisor
 from app.db.cluster import (
@@ -35,11 +39,18 @@ from app.db.cluster import (
     prepare_cluster,
     server_user,
     socket_folder,
+    write_access_rules,
 )
 from app.db.supervisor import SupervisorConfig, try_lock
 from app.errors import EmbeddedServerError
 
+log = structlog.get_logger(__name__)
+
 _WAIT_SECONDS = supervisor.START_SECONDS + 60
+_GUARD_SECONDS = 0.5
+"""Between two looks whether the supervisor lives."""
+_PATIENCE_SECONDS = 10.0
+"""How long a newcomer waits for a server that is supervised and does not come up, before it says why."""
 _SETTINGS = {
     "listen_addresses": "",
     "max_connections": "200",
@@ -64,10 +75,13 @@ _VOLATILE = {"fsync": "off", "full_page_writes": "off"}  # a killed process stil
 class EmbeddedServer:
     """One user's hold on the server of a home. Release it, or end: the kernel releases it then."""
 
-    def __init__(self, home: Path, socket_folder: str, users_lock: int) -> None:
+    def __init__(self, home: Path, socket_folder: str, users_lock: int, durable: bool) -> None:
         self.home = home
         self.socket_folder = socket_folder
         self._users_lock: int | None = users_lock
+        self._durable = durable
+        self._released = threading.Event()
+        self._unsupervised: str | None = None
 
     def dsn(self, database: str = DATABASE, user: str = SUPERUSER) -> str:
         """A URL for asyncpg and libpq; SQLAlchemy takes it with the scheme `postgresql+asyncpg`."""
@@ -76,6 +90,7 @@ class EmbeddedServer:
 
     def release(self) -> None:
         """Leave. The last to leave waits until the server has stopped. Releasing twice does nothing."""
+        self._released.set()
         lock, self._users_lock = self._users_lock, None
         if lock is None:
             return
@@ -84,6 +99,32 @@ class EmbeddedServer:
                 _stop_supervisor(ClusterFolders(self.home))
         finally:
             os.close(lock)
+
+    def problem(self) -> str | None:
+        """Why the server does not answer, as far as its supervisor knows; None when all is well. Asks no server."""
+        return self._unsupervised or supervisor.read_state(ClusterFolders(self.home).state)
+
+    def guard(self) -> EmbeddedServer:
+        """For users that stay: from now on the server is started again should its supervisor be killed."""
+        threading.Thread(target=self._keep_supervised, name="embedded", daemon=True).start()
+        return self
+
+    def _keep_supervised(self) -> None:
+        """The supervisor keeps the server alive, and its users keep the supervisor. Never gives up; logs what changes."""
+        place, pause, logged = ClusterFolders(self.home), _GUARD_SECONDS, None
+        while not self._released.wait(pause):
+            try:
+                if not _supervised(place):
+                    log.warning("embedded.unsupervised", home=str(self.home))
+                    with _starting(place):
+                        _start(place, self._durable)
+                self._unsupervised, pause = None, _GUARD_SECONDS
+            except (EmbeddedServerError, OSError) as error:
+                self._unsupervised = f"PostgreSQL cannot be started again: {error}"
+                pause = min(2 * pause, supervisor.LONGEST_PAUSE_SECONDS)
+            if (problem := self.problem()) != logged:
+                log.warning("embedded.down", problem=problem) if problem else log.info("embedded.up")
+                logged = problem
 
     def __enter__(self) -> EmbeddedServer:
         return self
@@ -112,7 +153,7 @@ def ensure_running(home: Path, *, durable: bool = True) -> EmbeddedServer:
             raise
     except OSError as error:
         raise EmbeddedServerError(f"cannot use {place.root}: {error.strerror or error} ({error.filename})") from error
-    return EmbeddedServer(place.home, socket_folder, users_lock)
+    return EmbeddedServer(place.home, socket_folder, users_lock, durable)
 
 
 # --- starting and stopping ------------------------------------------------------------------------------------------
@@ -120,12 +161,14 @@ def ensure_running(home: Path, *, durable: bool = True) -> EmbeddedServer:
 
 def _start(place: ClusterFolders, durable: bool) -> str:
     """The socket folder of the running server, started if need be. The caller holds the start lock."""
-    deadline = time.monotonic() + _WAIT_SECONDS
-    while time.monotonic() < deadline:
+    began = time.monotonic()
+    while (waited := time.monotonic() - began) < _WAIT_SECONDS:
         if not _supervised(place):
             _launch(place, durable)
         if folder := supervisor.ready_socket(place.data):
             return folder
+        if waited > _PATIENCE_SECONDS and (problem := supervisor.read_state(place.state)):
+            raise EmbeddedServerError(problem)
         time.sleep(0.02)
     raise EmbeddedServerError(f"PostgreSQL did not become ready; see {place.log}")
 
@@ -135,17 +178,22 @@ def _launch(place: ClusterFolders, durable: bool) -> None:
     binaries = runtime.install(place.root)
     check_reachable(place, binaries, owner)
     prepare_cluster(place, binaries, owner, durable)
-    settings = _SETTINGS | {
-        "unix_socket_directories": str(socket_folder(place, owner)),
-        "unix_socket_permissions": "0700",
-        "dynamic_shared_memory_type": _shared_memory(),
-    }
+    settings = (
+        _SETTINGS
+        | write_access_rules(place, owner)
+        | {
+            "unix_socket_directories": str(socket_folder(place, owner)),
+            "unix_socket_permissions": "0700",
+            "dynamic_shared_memory_type": _shared_memory(),
+        }
+    )
     command = [str(runtime.program(binaries, "postgres")), "-D", str(place.data), "-p", "5432"]
     for name, value in (settings | ({} if durable else _VOLATILE)).items():
         command += ["-c", f"{name}={value}"]
     job = SupervisorConfig(
         command=command, owner=owner, data=str(place.data), log=str(place.log),
         users_lock=str(place.run / "users.lock"), supervisor_lock=str(place.run / "supervisor.lock"),
+        state=str(place.state),
     )  # fmt: skip
     script = [sys.executable, "-I", "-S", supervisor.__file__, json.dumps(asdict(job))]
     said = subprocess.run(
@@ -176,7 +224,7 @@ def _stop_supervisor(place: ClusterFolders) -> None:
     asked = False
     deadline = time.monotonic() + sum(seconds for _, seconds in supervisor.STOP_LADDER)
     while _supervised(place) and time.monotonic() < deadline:
-        pid = lock.read_text()
+        pid = lock.read_text().strip()
         if pid and not asked:
             os.kill(int(pid), signal.SIGTERM)
             asked = True

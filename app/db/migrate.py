@@ -1,8 +1,7 @@
 """Start-up migration: the database gets the schema of this code, or stays as it is.
 
-Most starts end after two cheap statements. Otherwise one process holds an advisory lock and the others poll for it:
-waiting inside pg_advisory_lock would keep a transaction open, and CREATE INDEX CONCURRENTLY would wait for that one for
-ever. Tables come from Alembic; roles, functions, views and grants from sql/, in one transaction.
+Most starts end after two cheap statements. Otherwise one process holds the lock of the owner (table_lock.py) and the others
+poll for it. Tables come from Alembic; roles, functions, views and grants from sql/, in one transaction.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ import asyncpg
 import structlog
 
 from app.db.schema import SchemaSource, apply_objects, bootstrap, check_server, objects_sql, one_line
+from app.db.table_lock import LockHeldError, table_lock
 from app.errors import CairnError, DatabaseAheadError, DatabaseUnavailableError, MigrationError
 
 log = structlog.get_logger(__name__)
 
-LOCK_KEY = int.from_bytes(b"cairn", "big")
+LOCK_TABLE = "rag.alembic_version"
 LOCK_SECONDS = 300.0
-LOCK_POLL_SECONDS = 0.2
 PARTITIONS_AHEAD = 7
 
 # A migration waits for a table longer than a retrieval may hold it (retrieve.statementTimeoutMs, 15 s), but not much:
@@ -43,13 +42,14 @@ SELECT (SELECT coalesce(array_agg(version_num::text), '{}') FROM rag.alembic_ver
        ARRAY(SELECT ARRAY[name, hash] FROM rag.schema_objects) AS hashes
 """
 
-_LOCK_HOLDER = """
-SELECT format('process %s, %s, since %s', l.pid, coalesce(nullif(a.application_name, ''), 'unnamed'), a.backend_start)
-FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a USING (pid)
-WHERE l.locktype = 'advisory' AND l.granted AND l.classid = ($1::bigint >> 32)::oid
-  AND l.objid = ($1::bigint & 4294967295)::oid AND l.objsubid = 1
-  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+# As Alembic makes it, which finds it there: the lock has to stand before the first migration.
+_MAKE_LOCK_TABLE = """
+CREATE SCHEMA IF NOT EXISTS rag;
+CREATE TABLE IF NOT EXISTS rag.alembic_version
+    (version_num varchar(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num));
 """
+
+_MADE_MEANWHILE = (asyncpg.UniqueViolationError, asyncpg.DuplicateTableError, asyncpg.DuplicateSchemaError)
 
 _INVALID_INDEXES = """
 SELECT format('%I.%I', n.nspname, c.relname)
@@ -97,14 +97,14 @@ async def migrate(
         if state.equals(source):
             await _ensure_partitions(connection)
             return MigrationResult(source.head, "none")
-        await _take_lock(connection, lock_seconds)
-        state = await _read_state(connection)
-        if state.unknown_to(source):
-            return _ahead(state, source)
-        if changed := not state.equals(source):
-            await _change(connection, owner_dsn, source, state)
-        await _ensure_partitions(connection)
-        return MigrationResult(source.head, "migrated" if changed else "none")
+        async with _lock(connection, owner_dsn, lock_seconds):
+            state = await _read_state(connection)
+            if state.unknown_to(source):
+                return _ahead(state, source)
+            if changed := not state.equals(source):
+                await _change(connection, owner_dsn, source, state)
+            await _ensure_partitions(connection)
+            return MigrationResult(source.head, "migrated" if changed else "none")
 
 
 async def migration_sql() -> str:
@@ -138,7 +138,7 @@ def _ahead(state: _State, source: SchemaSource) -> MigrationResult:
 
 @asynccontextmanager
 async def _connection(dsn: str) -> AsyncIterator[Any]:
-    """The session that may hold the lock; never left in a transaction. Turns database errors into one line."""
+    """A session that is never left in a transaction. Turns database errors into one line."""
     try:
         connection = await asyncpg.connect(dsn, server_settings=_SESSION, timeout=15)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
@@ -169,17 +169,20 @@ async def _ensure_partitions(connection: Any) -> None:
     await connection.fetchval("SELECT rag.ensure_trace_partitions($1)", PARTITIONS_AHEAD)
 
 
-async def _take_lock(connection: Any, seconds: float) -> None:
-    """Poll for the lock. Raises MigrationError that says who holds it when `seconds` have passed."""
-    deadline = time.monotonic() + seconds
-    while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
-        if time.monotonic() >= deadline:
-            holder = await connection.fetchval(_LOCK_HOLDER, LOCK_KEY) or "already gone"
-            raise MigrationError(
-                f"another session has held the migration lock for {seconds:g} s ({holder}); if no migration is "
-                "running, end it with pg_terminate_backend (behind PgBouncer in transaction mode: connect directly)"
-            )
-        await asyncio.sleep(LOCK_POLL_SECONDS)
+@asynccontextmanager
+async def _lock(connection: Any, dsn: str, seconds: float) -> AsyncIterator[None]:
+    """Hold the migration lock. Raises MigrationError that says who holds it when `seconds` have passed."""
+    if not await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", LOCK_TABLE):
+        with suppress(*_MADE_MEANWHILE):
+            await connection.execute(_MAKE_LOCK_TABLE)
+    try:
+        async with table_lock(dsn, LOCK_TABLE, name="cairn-migrate", seconds=seconds):
+            yield
+    except LockHeldError as error:
+        raise MigrationError(
+            f"another session has held the migration lock for {seconds:g} s ({error}); if no migration is "
+            "running, end it with pg_terminate_backend (behind PgBouncer in transaction mode: connect directly)"
+        ) from None
 
 
 async def _change(connection: Any, dsn: str, source: SchemaSource, state: _State) -> None:

@@ -3,8 +3,9 @@
 A small process of its own, started by app.db.embedded as a script (so: standard library only, no imports of ours).
 Every user of the server holds a shared lock on `users.lock`, which the kernel drops however the user ends. The
 supervisor, parent of the server, tries to lock that file exclusively; when it succeeds nobody is left, and it stops
-the server and ends. It starts the server again when the server dies while in use, and the kernel stops the server
-should the supervisor itself be killed. So nothing is left behind, whatever is killed.
+the server and ends. It starts the server again when the server dies while in use, for as long as anybody uses it, with
+pauses that grow while it does not come up; what is wrong stands in a file for its users meanwhile. The kernel stops the
+server should the supervisor itself be killed. So nothing is left behind, whatever is killed.
 """
 
 from __future__ import annotations
@@ -30,8 +31,14 @@ START_SECONDS = 300.0
 STOP_LADDER = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))
 """Fast shutdown (with a checkpoint), immediate shutdown, kill; and how long each is given, seconds."""
 LOG_BYTES = 10_000_000
-RESTARTS = 3
-"""Starts in a row that may fail before the supervisor gives up; the next user then sees the reason."""
+STEADY_SECONDS = 5.0
+"""A server that was up for so long did not fail to start: it is started again at once."""
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 10.0
+"""Before the second start in a row that failed, doubled with each further one, and at most."""
+STATE_BYTES = 2048
+"""Size of the file that says what is wrong. It is as large from the beginning, so that a full disk cannot keep it empty."""
+LEAST_FREE_BYTES = 1_000_000
+"""With less than that on its file system a server cannot start: lock file, a segment of the log, temporary files."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,7 @@ class SupervisorConfig:
     users_lock: str
     supervisor_lock: str
     log: str
+    state: str
 
 
 def try_lock(fd: int, kind: int) -> bool:
@@ -169,10 +177,37 @@ def _wait(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def trim(path: str, log: int) -> None:
-    """Keep the log bounded: one full file beside the current one."""
+    """Keep the log bounded: one full file beside the current one, where there is room for it."""
     if os.fstat(log).st_size > LOG_BYTES:
-        shutil.copyfile(path, path + ".1")
+        with contextlib.suppress(OSError):
+            shutil.copyfile(path, path + ".1")
         os.ftruncate(log, 0)
+
+
+def last_words(log: int, offset: int) -> str:
+    """What the server wrote since `offset`: its last complaints, else its last lines."""
+    size = os.fstat(log).st_size
+    start = max(offset if offset <= size else 0, size - 8000)
+    lines = os.pread(log, 8000, start).decode(errors="replace").splitlines()
+    complaints = [line for line in lines if "FATAL:" in line or "PANIC:" in line]
+    return "\n".join(complaints[-2:] or lines[-4:])
+
+
+def missing_room(data: Path) -> str | None:
+    """That the file system of the data is full, in words; None where it is not."""
+    room = os.statvfs(data)
+    free = room.f_bavail * room.f_frsize
+    if free < LEAST_FREE_BYTES:
+        return f"the disk is full: {free // 1000} kB are free on the file system of {data}"
+    return f"no file can be made on the file system of {data}: its inodes are used up" if room.f_favail == 0 else None
+
+
+def read_state(path: Path) -> str | None:
+    """What is wrong with the server that is supervised, as `Supervisor.note` wrote it; None when all is well."""
+    try:
+        return path.read_bytes()[:STATE_BYTES].strip(b" \0\n").decode(errors="replace") or None
+    except OSError:
+        return None
 
 
 class Supervisor:
@@ -182,40 +217,111 @@ class Supervisor:
         self.job = job
         self.log = os.open(job.log, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         self.users = os.open(job.users_lock, os.O_RDWR | os.O_CREAT, 0o600)
+        self.state = os.open(job.state, os.O_RDWR | os.O_CREAT, 0o600)
         self.asked = False
+        self.failures = 0
+        self.since = time.monotonic()
+        self.log_offset = 0
+        self.server: subprocess.Popen[bytes] | None = None
         self.alarm, waker = os.pipe()
         os.set_blocking(waker, False)
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, self._ask)
-        signal.signal(signal.SIGCHLD, lambda *_: None)  # only to wake up
-        self.server = start(job, self.log)
+        self.note("")
 
     def _ask(self, *_: object) -> None:
         self.asked = True
 
-    def become_ready(self) -> bool:
-        """Wait until the server accepts connections (or nobody is left to want it); False when it ended."""
+    def attempt(self) -> str | None:
+        """Start the server and wait until it accepts connections, or nobody is left to want it. The reason of a failure."""
         data = Path(self.job.data)
+        self.log_offset = os.fstat(self.log).st_size
+        try:
+            self.server = start(self.job, self.log)
+        except (OSError, subprocess.SubprocessError) as error:  # no memory, no process, no program
+            self.server = None
+            return f"it cannot be started: {error}"
         _wait(lambda: self.finished() or self.unused() or ready_socket(data) is not None, START_SECONDS)
-        return not self.finished()
+        self.since = time.monotonic()
+        return self.reason() if self.ended() else None
+
+    def ended(self) -> bool:
+        return self.server is None or self.server.poll() is not None
 
     def finished(self) -> bool:
-        return self.asked or self.server.poll() is not None
+        return self.asked or self.ended()
 
     def unused(self) -> bool:
         """True when no user is left. From then on the lock is ours until we end, and newcomers wait."""
         return try_lock(self.users, fcntl.LOCK_EX)
 
+    def reason(self) -> str:
+        """Why the server ended, in words."""
+        words = last_words(self.log, self.log_offset)
+        try:
+            full = missing_room(Path(self.job.data))
+        except OSError as error:
+            full = f"its folder cannot be read: {error}"
+        return "; ".join(filter(None, (full, words))) or "the server ended without a word"
+
+    def note(self, problem: str) -> None:
+        """Tell the users what is wrong; an empty text says that all is well."""
+        text = problem.encode()[:STATE_BYTES].ljust(STATE_BYTES)
+        with contextlib.suppress(OSError):
+            os.pwrite(self.state, text, 0)
+
+    def say(self, line: str) -> None:
+        """Into the server's log, if the disk has room for it."""
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
+        with contextlib.suppress(OSError):
+            os.write(self.log, f"{stamp} [supervisor] {line}\n".encode())
+
     def watch(self) -> None:
-        """Return when the server is no longer wanted, or cannot be kept alive."""
-        failures = 0
-        while not self.asked and not self.unused() and failures < RESTARTS:
-            if select.select([self.alarm], [], [], POLL_SECONDS)[0]:
-                os.read(self.alarm, 1000)
+        """Keep the server alive; return when it is no longer wanted."""
+        while not self.pause(POLL_SECONDS):
             trim(self.job.log, self.log)
-            if self.server.poll() is not None and not self.asked:
-                self.server = start(self.job, self.log)
-                failures = 0 if self.become_ready() else failures + 1
+            if self.ended():
+                self.revive()
+
+    def revive(self) -> None:
+        """Start the server until it runs, or nobody wants it any more. Never gives up: a disk gets room again."""
+        steady = time.monotonic() - self.since > STEADY_SECONDS
+        self.failures = 0 if steady else self.failures + 1
+        problem = self.reason()
+        while True:
+            seconds = min(FIRST_PAUSE_SECONDS * 2 ** min(self.failures - 1, 10), LONGEST_PAUSE_SECONDS)
+            seconds = seconds if self.failures else 0.0
+            self.say(f"the server ended; starting it again in {seconds:.1f} s")
+            self.note(f"PostgreSQL ended and is started again every {max(seconds, 1):.0f} s: {problem}")
+            if self.pause(seconds):
+                return
+            found = self.attempt()
+            if found is None or self.asked:
+                self.note("")
+                return
+            problem, self.failures = found, self.failures + 1
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; whether the server is no longer wanted, which ends the pause at once."""
+        until = time.monotonic() + seconds
+        while not self.asked and not self.unused():
+            left = min(until - time.monotonic(), POLL_SECONDS)
+            if left <= 0:
+                return False
+            select.select([self.alarm], [], [], left)
+        return True
+
+
+def take_place(path: str) -> int | None:
+    """The lock of the one supervisor with our process id in the file; None when another one is in charge.
+
+    The id has a fixed width and is written in place: a disk that is full has no room for a new block.
+    """
+    place = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    if not _wait(lambda: try_lock(place, fcntl.LOCK_EX), 2):
+        return None
+    os.pwrite(place, f"{os.getpid():<20}".encode(), 0)
+    return place
 
 
 def main() -> None:
@@ -225,22 +331,24 @@ def main() -> None:
     if os.fork():
         os._exit(0)  # the starter gets no child that it would have to reap
     os.setsid()
-    place = os.open(job.supervisor_lock, os.O_RDWR | os.O_CREAT, 0o600)
-    if not _wait(lambda: try_lock(place, fcntl.LOCK_EX), 2):
-        return  # another one is in charge
-    os.ftruncate(place, 0)
-    os.write(place, str(os.getpid()).encode())
-    before = os.stat(job.log).st_size if os.path.exists(job.log) else 0
-    supervisor = Supervisor(job)
-    if supervisor.become_ready():
+    try:
+        place = take_place(job.supervisor_lock)
+        if place is None:
+            return
+        supervisor = Supervisor(job)
+        problem = supervisor.attempt()
+    except OSError as error:
+        print(missing_room(Path(job.data)) or error, flush=True)
+        return
+    if problem is None:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
         supervisor.watch()
     else:
-        said = Path(job.log).read_bytes()[before:].decode(errors="replace").splitlines()
-        print("\n".join(said[-8:]) or "the server ended without a word", flush=True)
-    stop(supervisor.server)
+        print(problem, flush=True)
+    if supervisor.server is not None:
+        stop(supervisor.server)
 
 
 if __name__ == "__main__":

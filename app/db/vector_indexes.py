@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,13 +10,14 @@ import asyncpg
 import structlog
 
 from app.db.pool import translate
+from app.db.table_lock import table_lock
 from app.domain.job import PlannedIndex
 from app.errors import DatabaseUnavailableError, SettingsError
 from app.settings import VectorSettings
 
 log = structlog.get_logger(__name__)
 
-LOCK_KEY = int.from_bytes(b"models", "big")
+LOCK_TABLE = "rag.embedding_models"
 MAX_INDEXED_DIMENSIONS = 4000
 
 _INDEX_STATE = """
@@ -36,7 +36,8 @@ async def ensure_model(owner_dsn: str, name: str, dimensions: int, settings: Vec
         raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
     try:
         if not await _ready(connection, name, dimensions):
-            await _create(connection, name, dimensions, settings)
+            async with table_lock(owner_dsn, LOCK_TABLE, name="cairn-indexes"):
+                await _create(connection, name, dimensions, settings)
     finally:
         await connection.close(timeout=5)
 
@@ -58,9 +59,7 @@ def _index_name(model_id: int) -> str:
 
 
 async def _create(connection: Any, name: str, dimensions: int, settings: VectorSettings) -> None:
-    """Under a lock that is polled for: waiting in it would block the concurrent index build for ever."""
-    while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
-        await asyncio.sleep(0.1)
+    """With the lock held: somebody may have made them meanwhile."""
     await connection.execute(
         "INSERT INTO rag.embedding_models (name, dimensions) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
         name, dimensions,
@@ -84,8 +83,6 @@ def _parameters(settings: VectorSettings) -> str:
 
 
 # --- Building and dropping HNSW indexes of single collections: as the owner, concurrently, one at a time ---
-
-LOCK_PAUSE_SECONDS = 0.2
 
 _EXISTING = """
 SELECT c.relname AS name, i.indisvalid AS valid
@@ -128,8 +125,7 @@ class VectorDdl:
 
 @asynccontextmanager
 async def vector_ddl(owner_dsn: str, settings: VectorSettings = VectorSettings()) -> AsyncIterator[VectorDdl]:
-    """The session. Waits for its turn by asking again and again: waiting in the lock would hang with a concurrent build.
-    Raises DatabaseUnavailableError."""
+    """The session, when its turn has come. Raises DatabaseUnavailableError."""
     try:
         # a build whose worker was killed ends within seconds, so that its successor gets the lock
         session = {"client_connection_check_interval": "5s", "statement_timeout": "0", "lock_timeout": "0"}
@@ -137,9 +133,8 @@ async def vector_ddl(owner_dsn: str, settings: VectorSettings = VectorSettings()
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
     try:
-        while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
-            await asyncio.sleep(LOCK_PAUSE_SECONDS)
-        yield VectorDdl(connection, settings)
+        async with table_lock(owner_dsn, LOCK_TABLE, name="cairn-indexes"):
+            yield VectorDdl(connection, settings)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
         raise translate(error) or error from error
     finally:

@@ -13,7 +13,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
-from app.errors import CairnError, InputError, ParseError, TooLargeError, UnsupportedTypeError
+from app.domain.usage import Holding
+from app.errors import CairnError, InputError, ParseError, TenantFullError, TooLargeError, UnsupportedTypeError
 from app.ingest.embed import GROUP_CHUNKS, Check, Target, embed_documents, in_use
 from app.ingest.enrichment import order_enrichment
 from app.ingest.extraction import order_extraction
@@ -22,11 +23,11 @@ from app.ingest.parse import parse
 from app.ingest.prepare import prepare, source_hash
 from app.ingest.reweight import order_index_if_due, reweight_if_drifted
 from app.ingest.turns import Embedded, Turns
-from app.store import documents, lexical
+from app.store import documents, lexical, limits
 from app.store.session import Database
 
 # Failures of one document; every other CairnError stops the run.
-DOCUMENT_ERRORS = (ParseError, InputError, TooLargeError, UnsupportedTypeError)
+DOCUMENT_ERRORS = (ParseError, InputError, TenantFullError, TooLargeError, UnsupportedTypeError)
 
 STORING = 2
 """Documents that are stored at once. Most of it is insertion into HNSW, which one connection does on one core; more would
@@ -152,18 +153,9 @@ async def _load(
 ) -> PreparedDocument | None:
     """Parse and cut one source; None when there is nothing to do (reported)."""
     digest = source_hash(source)
-    async with database.transaction(target.principal, config=NOT_DURABLE) as connection:
-        known = await documents.register(connection, target.principal, target.collection_id, source, digest, "parsing")
-        if known.status == "indexed" and known.content_hash == digest:
-            if known.metadata != source.metadata:
-                await documents.update_metadata(connection, target.collection_id, known.id, source.metadata)
-            report(_duplicate(source, known))
-            return None
-        if known.status != "parsing":
-            await documents.set_status(
-                connection, target.principal, target.collection_id, source.external_id, "parsing", None
-            )
     try:
+        if await _register(database, target, source, digest, report):
+            return None
         loaded = await outlines.outlined(await parse(source, target.settings.ingest), source.external_id)
         ready = await asyncio.to_thread(
             prepare, source, loaded, target.settings, target.embedder.tokens, dominant,
@@ -173,9 +165,44 @@ async def _load(
             await _status(database, target, source, "embedding")
         return ready
     except DOCUMENT_ERRORS as error:
-        await _status(database, target, source, "failed", error.detail)
-        report(Rejected(source.external_id, source.name, error.code, error.detail))
+        report(await _reject(database, target, source, error))
         return None
+
+
+async def _register(database: Database, target: Target, source: Source, digest: bytes, report: OnOutcome) -> bool:
+    """Whether it is there already, which is reported; else it is shown as being parsed. Raises TenantFullError, and leaves
+    nothing of a new document then."""
+    async with database.transaction(target.principal, config=NOT_DURABLE) as connection:
+        known = await documents.register(connection, target.principal, target.collection_id, source, digest, "parsing")
+        if known.status == "indexed" and known.content_hash == digest:
+            if known.metadata != source.metadata:
+                await documents.update_metadata(connection, target.collection_id, known.id, source.metadata)
+            report(_duplicate(source, known))
+            return True
+        await limits.check_room(
+            connection,
+            _growth(known, source, chunks=known.chunk_count or 1),
+            target.settings.limits.holding,
+            published=False,
+        )
+        if known.status != "parsing":
+            await documents.set_status(
+                connection, target.principal, target.collection_id, source.external_id, "parsing", None
+            )
+    return False
+
+
+def _growth(known: documents.KnownDocument, source: Source, chunks: int) -> Holding:
+    """What the tenant would keep more of, with this version of a document in the place of what is known."""
+    old = known if known.status == "indexed" else None
+    return Holding(
+        int(old is None), len(source.content) - (old.byte_size if old else 0), chunks - (old.chunk_count if old else 0)
+    )
+
+
+async def _reject(database: Database, target: Target, source: Source, error: CairnError) -> Rejected:
+    await _status(database, target, source, "failed", error.detail)
+    return Rejected(source.external_id, source.name, error.code, error.detail)
 
 
 def _duplicate(source: Source, known: documents.KnownDocument) -> Indexed:
@@ -233,12 +260,15 @@ async def _publish_once(database: Database, target: Target, item: Embedded) -> O
             )
             if known.status == "indexed" and known.content_hash == item.document.content_hash:
                 return _duplicate(source, known)  # another run was faster
-            return await documents.publish(
+            published = await documents.publish(
                 connection, target.collection_id, target.model.id, known, item.document, item.vectors,
                 keep_original=target.settings.ingest.keep_original,
             )  # fmt: skip
+            grows = _growth(known, source, len(item.document.chunks))
+            await limits.check_room(connection, grows, target.settings.limits.holding, published=True)
+            return published
     except DOCUMENT_ERRORS as error:
-        return Rejected(source.external_id, source.name, error.code, error.detail)
+        return await _reject(database, target, source, error)
 
 
 __all__ = ["ABANDONED", "ABANDONED_SECONDS", "Target", "ingest"]

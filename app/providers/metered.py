@@ -12,9 +12,10 @@ import asyncio
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from app.domain.trace import Prices, Spend, one_call
+from app.domain.usage import Reservation
 from app.errors import BudgetExceededError, ProviderError, ProviderTimeoutError
 from app.providers.protocols import (
     Acted,
@@ -41,12 +42,28 @@ GRACE: Final = 0.5
 UNLIMITED: Final = 10**12
 
 
-class Meter:
-    """`by_purpose`: what the calls that have ended cost. This one has no limits; `out`, `seconds_left` and `tokens_left` are
-    what a meter with limits says otherwise."""
+class Account(Protocol):
+    """On which calls are booked beyond the meter's own work: what a key may use in a day, whichever process serves it."""
 
-    def __init__(self, prices: Prices) -> None:
+    async def reserve(
+        self, model: str, reading: int, wanted: int, fewest: int, prices: Prices
+    ) -> tuple[int, Reservation | None]:
+        """How many tokens, of those that are wanted, a call may write that reads so many; and what was booked for it, to be
+        handed back to `book`. Raises BudgetExceededError where fewer than `fewest` are left."""
+        ...
+
+    def book(self, reserved: Reservation | None, spend: Spend) -> None:
+        """What the call has cost. Never waits and never raises."""
+        ...
+
+
+class Meter:
+    """`by_purpose`: what the calls that have ended cost. This one has no limits but those of the account, if there is one;
+    `out`, `seconds_left` and `tokens_left` are what a meter with limits says otherwise."""
+
+    def __init__(self, prices: Prices, account: Account | None = None) -> None:
         self._prices = prices
+        self._account = account
         self._open: set[Call] = set()
         self.by_purpose: dict[str, Spend] = {}
 
@@ -93,7 +110,7 @@ class Meter:
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
-    def open_call(
+    async def open_call(
         self, chat: ChatModel, purpose: str, read: int, max_tokens: int, *, for_answer: bool
     ) -> tuple[Call, float, int]:
         """A call that reads so many tokens, with the seconds and tokens that it may take. Raises BudgetExceededError."""
@@ -102,11 +119,25 @@ class Meter:
         most = min(max_tokens, self.tokens_left(for_answer=for_answer) - read)
         call = Call(self, chat, purpose, read, read + most, for_answer=for_answer)
         self._open.add(call)
+        if self._account is not None:
+            try:
+                most, call.reserved = await self._account.reserve(chat.name, read, most, FEWEST_TOKENS, self._prices)
+            except BaseException as error:
+                self._open.discard(call)
+                if isinstance(error, BudgetExceededError):
+                    self.note_exceeded(error.reason)
+                raise
+            call.held = read + most
         return call, self.seconds_left(for_answer=for_answer), most
+
+    def note_exceeded(self, reason: str) -> None:
+        """The account allows no further call; a meter that ends work early keeps why."""
 
     def close_call(self, call: Call, spend: Spend) -> None:
         """Book what it has cost."""
         self._open.discard(call)
+        if self._account is not None and (spend.calls or call.reserved):
+            self._account.book(call.reserved, spend)
         if spend.calls:
             self.by_purpose[call.purpose] = self.by_purpose.get(call.purpose, Spend()) + spend
 
@@ -122,7 +153,7 @@ class Call:
     """One call of a model, with the requests that its client makes for it: the RequestAccount of these.
 
     A client that does not tell of its requests (one of another package may not) has made one. `read`: tokens of the messages,
-    by estimate; `held`: what the call may use in all.
+    by estimate; `held`: what the call may use in all; `reserved`: what was booked for it on the account.
     """
 
     def __init__(self, meter: Meter, chat: ChatModel, purpose: str, read: int, held: int, *, for_answer: bool) -> None:
@@ -133,6 +164,7 @@ class Call:
         self._reports = bool(getattr(chat, "reports_requests", False))
         self._read = read
         self._for_answer = for_answer
+        self.reserved: Reservation | None = None
         self._requests = 0
         self._usages: list[Usage] = []
         self._begun = now()
@@ -252,7 +284,7 @@ class MeteredChat:
         ask: Callable[[int, float], Awaitable[_Reply]],
     ) -> _Reply:  # fmt: skip
         """A whole reply, within the tokens and seconds that are left."""
-        call, left, most = self._open(messages, max_tokens)
+        call, left, most = await self._open(messages, max_tokens)
         usage, written, failure = Usage(), "", None
         try:
             with accounted(call):
@@ -272,7 +304,7 @@ class MeteredChat:
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
     ) -> AsyncGenerator[Delta]:
         """See `ChatModel.stream`."""
-        call, left, most = self._open(messages, max_tokens)
+        call, left, most = await self._open(messages, max_tokens)
         usage, written, failure = Usage(), "", None
         deadline = now() + min(timeout, left) + GRACE
         stream = self._chat.stream(messages, temperature=temperature, max_tokens=most, timeout=min(timeout, left))
@@ -292,8 +324,8 @@ class MeteredChat:
         finally:
             call.end(usage, written, failure)
 
-    def _open(self, messages: Sequence[Message], max_tokens: int) -> tuple[Call, float, int]:
-        return self._meter.open_call(
+    async def _open(self, messages: Sequence[Message], max_tokens: int) -> tuple[Call, float, int]:
+        return await self._meter.open_call(
             self._chat, self._purpose, tokens_of(messages), max_tokens, for_answer=self._for_answer
         )
 

@@ -45,16 +45,22 @@ async def start(
     does not exist is an empty one: edges that mean another check it first.
 
     `named`: the caller chose the run id. `settings`: of this run alone. `record` fills as it goes. `on_end` is told the
-    terminal event. Raises InputError for an unknown strategy, ConflictError where the id is in use, StoppingError,
-    DatabaseUnavailableError.
+    terminal event. Raises InputError for an unknown strategy, ConflictError where the id is in use, RateLimitedError,
+    StoppingError, DatabaseUnavailableError.
     """
     check_strategy(question.strategy)
     if named:
         await check_free(services, question.run_id)
     chosen, filled, began = settings or services.settings.current, record or Record(question), datetime.now(UTC)
+    await services.spending.check_left(services.principal)
+    filled.account = services.spending.allowance(services.principal)
+    slot = await services.slots.take(services.principal)
 
     async def work(report: Report) -> Answer:
-        return await answer(question, deps_for(services, chosen), filled, report)
+        try:
+            return await answer(question, deps_for(services, chosen), filled, report)
+        finally:
+            await services.slots.release(slot)
 
     def trace(end: Event | None) -> RunTrace:
         made = run_trace(
@@ -63,6 +69,7 @@ async def start(
         return sample_trace(made, chosen.trace.sample_rate)
 
     def leave_trace(end: Event) -> None:
+        services.slots.release_soon(slot)  # of a run that was cancelled before it did anything
         if chosen.trace.enabled:
             services.traces.record(trace(end))
         if on_end:
@@ -72,9 +79,13 @@ async def start(
         services.traces.record(trace(None))
 
     traced = Tracing(trace(None), note) if chosen.trace.enabled else None
-    return await services.runs.start(
-        services.principal, question, work, leave_trace, surface=surface, resumable=resumable, traced=traced
-    )
+    try:
+        return await services.runs.start(
+            services.principal, question, work, leave_trace, surface=surface, resumable=resumable, traced=traced
+        )
+    except BaseException:
+        await services.slots.release(slot)
+        raise
 
 
 async def ask(services: Services, question: Question) -> Answer:

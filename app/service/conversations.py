@@ -8,7 +8,7 @@ from app.domain.ids import new_id
 from app.domain.question import SavedMessage
 from app.errors import InputError
 from app.language.text import normalise
-from app.store import memory
+from app.store import audit, memory
 from app.wiring import Services
 
 CHAT_ID = re.compile(r"[A-Za-z0-9._-]{1,123}")
@@ -72,4 +72,6 @@ async def delete_history(services: Services, session_id: str) -> bool:
     session_id = check_session_id(session_id)
     await services.traces.flush()
     async with services.database.transaction(services.principal) as connection:
-        return await memory.forget(connection, session_id)
+        if known := await memory.forget(connection, session_id):
+            await audit.record(connection, services.principal, "conversation.delete", session_id)
+        return known

@@ -20,10 +20,12 @@ from app.jobs.documents import INDEX_UPLOADS
 from app.language.text import normalise
 from app.settings import Settings
 from app.store import (
+    audit,
     cache,
     collections,
     documents,
     jobs,
+    limits,
     traces,
 )
 from app.store import vector_indexes as vector_store
@@ -93,6 +95,8 @@ async def delete_collection(services: Services, name: str) -> None:
         if not (gone := await collections.delete(connection, services.principal, name)):
             raise NotFoundError(f"no collection named {name}")
         await cache.forget(connection, gone)
+        counts = {"documents": collection.document_count, "chunks": collection.chunk_count}
+        await audit.record(connection, services.principal, "collection.delete", collection.name, counts)
         if collection.chunk_count > services.settings.current.vector.dedicated_above * 0.8:
             await vector_indexes.enqueue_plan(connection, services.principal)  # it may have had an index of its own
 
@@ -142,7 +146,7 @@ async def refresh_communities(services: Services, collection: str, *, force: boo
 
 
 async def index_later(services: Services, collection: str, sources: Sequence[Source]) -> Job:
-    """Store the files and enqueue the job that indexes them, in one transaction."""
+    """Store the files and enqueue the job that indexes them, in one transaction. Raises TenantFullError."""
     target = await ensure_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
         job = await jobs.enqueue(
@@ -152,6 +156,7 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
         for source in sorted(sources, key=lambda source: source.external_id):  # in the order that all lock them in
             await documents.register(connection, services.principal, target.id, source, source_hash(source))
             await jobs.add_upload(connection, services.principal, job_id=job.id, collection_id=target.id, source=source)
+        await limits.check_waiting(connection, services.settings.current.limits.holding)
     return job
 
 
@@ -208,4 +213,7 @@ async def delete_document(services: Services, collection: str, document_id: UUID
     async with services.database.transaction(services.principal) as connection:
         if not await documents.delete(connection, found.id, document_id):
             raise NotFoundError(f"no document {document_id} in collection {collection}")
+        # by its id alone: a deleted document leaves no name behind
+        detail = {"collection": found.name}
+        await audit.record(connection, services.principal, "document.delete", str(document_id), detail)
     await follow(services.database, services.principal, found.id, services.settings.current)

@@ -40,7 +40,7 @@ from app.graph.resolve import collection_of, resolve_entity
 from app.graph.walk import find_ways, neighbourhood, show_between, traverse
 from app.language.text import normalise
 from app.service.documents import get_collection
-from app.store import communities, graph, graph_view, passages
+from app.store import audit, communities, graph, graph_view, passages
 from app.wiring import Services
 
 NAMES_SHOWN = 50
@@ -248,6 +248,9 @@ async def merge_entities(services: Services, collection: str | None, into: str, 
         )
         if merge_id is None:
             raise ConflictError(f"{source.entity.name} and {target.entity.name} are one entity already")
+        # by the id of the merge, whose log has the names: those go with the documents that they are from
+        detail = {"collection": target.collection}
+        await audit.record(connection, services.principal, "entity.merge", str(merge_id), detail)
         return (await graph_view.merges(connection, services.principal, merge_id=merge_id))[0]
 
 
@@ -260,6 +263,8 @@ async def undo_merge(services: Services, merge_id: UUID) -> Merge:
         collection = await collection_of(connection, services.principal, found[0].collection)
         if not await graph.unmerge(connection, collection.id, merge_id):
             raise ConflictError(f"merge {merge_id} is not in force any more")
+        detail = {"collection": collection.name}
+        await audit.record(connection, services.principal, "entity.unmerge", str(merge_id), detail)
         return (await graph_view.merges(connection, services.principal, merge_id=merge_id))[0]
 
 
@@ -278,8 +283,11 @@ async def list_merges(
 
 
 async def export_graph(services: Services, collection: str | None = None) -> AsyncIterator[GraphNode | GraphEdge]:
-    """All entities, then all relations, of one state of the collection. Raises NotFoundError."""
+    """All entities, then all relations, of one state of the collection. That it was begun is recorded first. Raises
+    NotFoundError."""
     found = await _collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        await audit.record(connection, services.principal, "graph.export", found.name)
     async with services.database.transaction(
         services.principal, readonly=True, isolation="repeatable_read"
     ) as connection:

@@ -12,7 +12,7 @@ from app.errors import ConflictError, InputError, NotFoundError
 from app.jobs.reindex import BACKFILL, REINDEX
 from app.jobs.vector_indexes import enqueue_plan
 from app.service.documents import get_collection
-from app.store import collections, jobs, models, vectors
+from app.store import audit, collections, jobs, models, vectors
 from app.store.models import CollectionModel
 from app.store.vectors import EmbeddingModel
 from app.wiring import Services
@@ -98,7 +98,7 @@ async def flip_model(services: Services, collection: str, name: str) -> Collecti
         state = model and await models.state(connection, services.principal, found.id, model.id)
         if model is None or state is None:
             raise ConflictError(f"collection {collection} has no vectors of {name}; backfill it first")
-        await _serve(connection, services, locked, model)
+        await _serve(connection, services, locked, model, "model.flip")
     return await get_collection(services, collection)
 
 
@@ -110,7 +110,7 @@ async def rollback_model(services: Services, collection: str) -> Collection:
         model = await models.last_retired(connection, services.principal, found.id)
         if model is None:
             raise ConflictError(f"collection {collection} was not served by another model before")
-        await _serve(connection, services, locked, model)
+        await _serve(connection, services, locked, model, "model.rollback")
     return await get_collection(services, collection)
 
 
@@ -125,6 +125,7 @@ async def forget_model(services: Services, collection: str, name: str) -> None:
         if model.id == locked.model_id:
             raise ConflictError(f"{name} serves collection {collection}; flip to another model first")
         await models.forget(connection, services.principal, found.id, model.id)
+        await audit.record(connection, services.principal, "model.forget", found.name, {"model": model.name})
 
 
 async def start_reindex(services: Services, collection: str, *, force: bool) -> Job:
@@ -138,7 +139,9 @@ async def start_reindex(services: Services, collection: str, *, force: bool) -> 
         )  # fmt: skip
 
 
-async def _serve(connection: object, services: Services, locked: Collection, model: EmbeddingModel) -> None:
+async def _serve(
+    connection: object, services: Services, locked: Collection, model: EmbeddingModel, action: str
+) -> None:
     principal = services.principal
     if locked.model_id == model.id:
         return
@@ -151,6 +154,8 @@ async def _serve(connection: object, services: Services, locked: Collection, mod
     old = locked.model_id
     assert old is not None  # a collection without a model has no chunks and no other models
     await models.serve(connection, principal, locked.id, old, model.id)
+    names = {one.id: one.name for one in await models.all_models(connection)}
+    await audit.record(connection, principal, action, locked.name, {"before": names[old], "after": model.name})
     await enqueue_plan(connection, principal)
 
 

@@ -10,13 +10,15 @@ import structlog
 
 from app.domain.job import QueueState
 from app.extensions import broken_extensions
+from app.ingest import box
 from app.jobs.outcome import describe
 from app.providers.circuit import Circuit
+from app.service.audit import follow_settings
 from app.service.documents import end_abandoned
 from app.service.jobs import expire_jobs, order_upkeep
 from app.service.restart import restart_warnings
 from app.service.runs import tidy_runs
-from app.store import jobs, upkeep
+from app.store import audit, jobs, upkeep
 from app.wiring import Services
 
 log = structlog.get_logger(__name__)
@@ -73,7 +75,8 @@ async def check_database(services: Services) -> DatabaseState:
             scan = await upkeep.iterative_scan(connection)
             revision = await upkeep.schema_revision(connection)
     except Exception as error:  # whatever it is, this process cannot serve
-        reason = describe(error) or type(error).__name__
+        known = services.embedded.problem() if services.embedded else None
+        reason = known or describe(error) or type(error).__name__
         log.warning("database.unready", problem=reason)
         return DatabaseState(f"the database does not answer: {reason}")
     wrong_scan = f"hnsw.iterative_scan is {scan}, not {upkeep.EXPECTED_SCAN}: vector search would miss rows"
@@ -90,6 +93,7 @@ def describe_service(services: Services) -> ServiceState:
     warnings += restart_warnings(services)
     warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
     warnings += [str(broken) for broken in broken_extensions()]
+    warnings += box.missing()
     return ServiceState(
         search.model.name,
         chat.name if chat else None,
@@ -106,6 +110,7 @@ async def do_upkeep(services: Services) -> Upkeep:
     async with services.database.connection() as connection:
         made = await upkeep.ensure_partitions(connection, PARTITION_DAYS)
         dropped = await upkeep.drop_partitions(connection, services.settings.current.trace.retention_days)
+        await audit.expire(connection, services.settings.current.audit.retention_days)
     expired = await expire_jobs(services)
     await tidy_runs(services)
     await end_abandoned(services)
@@ -115,7 +120,7 @@ async def do_upkeep(services: Services) -> Upkeep:
 
 async def run_worker(services: Services, stop: asyncio.Event) -> None:
     """Run jobs, with settings as their file changes, until told to stop; the current job gets time to end."""
-    watching = asyncio.create_task(services.settings.watch())
+    watching = asyncio.create_task(follow_settings(services))
     worker = services.worker(grace_seconds=GRACE_SECONDS)
     log.info("worker.started", worker=worker.name)
     try:

@@ -13,7 +13,7 @@ from app.errors import NotFoundError
 from app.runs.task import OnEnd, Task
 from app.service.ask import start
 from app.settings import Settings
-from app.store import graph_code, qa_sessions
+from app.store import audit, graph_code, qa_sessions
 from app.wiring import Services
 
 STRONG: Final = 0.5
@@ -84,3 +84,4 @@ async def delete_session(services: Services, session_id: str) -> None:
     async with services.database.transaction(services.principal) as connection:
         if not await qa_sessions.delete(connection, services.principal, session_id):
             raise NotFoundError(f"no session {session_id[:140]}; it may have been idle for too long")
+        await audit.record(connection, services.principal, "qa_session.delete", session_id)

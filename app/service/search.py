@@ -19,8 +19,8 @@ from app.retrieve.plan import default_legs, legs_of
 from app.retrieve.trace import complete_trace, sample_trace, search_trace
 from app.service.documents import get_collection
 from app.settings import Settings
+from app.store import audit, traces
 from app.store import cache as cache_store
-from app.store import traces
 from app.wiring import Services
 
 
@@ -107,15 +107,19 @@ async def clear_cache(services: Services, collection: str | None = None) -> int:
     found = await get_collection(services, collection) if collection is not None else None
     async with services.database.transaction(services.principal) as connection:
         if found is None:
-            return await cache_store.clear(connection, services.principal)
-        return await cache_store.forget(connection, found.id)
+            removed = await cache_store.clear(connection, services.principal)
+        else:
+            removed = await cache_store.forget(connection, found.id)
+        name = found.name if found else "all"
+        await audit.record(connection, services.principal, "cache.clear", name, {"removed": removed})
+        return removed
 
 
 async def run_search(services: Services, request: SearchRequest) -> SearchResult:
     """Search and leave a trace, also of a failure."""
     settings, started, run_id = services.settings.current, datetime.now(UTC), new_id()
     trace = search_trace(request, services.principal, settings, run_id, started)
-    meter = Meter(settings.answer.prices)
+    meter = Meter(settings.answer.prices, services.spending.allowance(services.principal))
     try:
         result = await cached_search(services.search_deps, services.principal, request, settings, run_id, meter=meter)
         trace = complete_trace(trace, result)

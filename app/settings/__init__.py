@@ -10,12 +10,13 @@ sections.py has a section for each room.
 
 from __future__ import annotations
 
-from app.settings.environment import Environment, default_home, read_environment
+from app.settings.environment import Environment, OidcIssuer, default_home, read_environment
 from app.settings.sections import (
     AgenticSettings,
     AgentSettings,
     AnswerSettings,
     ApiSettings,
+    AuditSettings,
     CacheSettings,
     ChunkingSettings,
     CommunitySettings,
@@ -27,6 +28,7 @@ from app.settings.sections import (
     IterativeSettings,
     JobsSettings,
     LexicalSettings,
+    LimitSettings,
     MemorySettings,
     PlannedSettings,
     Price,
@@ -50,6 +52,7 @@ __all__ = [
     "AgenticSettings",
     "AnswerSettings",
     "ApiSettings",
+    "AuditSettings",
     "CacheSettings",
     "ChunkingSettings",
     "CommunitySettings",
@@ -62,7 +65,9 @@ __all__ = [
     "IterativeSettings",
     "JobsSettings",
     "LexicalSettings",
+    "LimitSettings",
     "MemorySettings",
+    "OidcIssuer",
     "PlannedSettings",
     "Price",
     "ProviderSettings",

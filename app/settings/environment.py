@@ -6,8 +6,21 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from app.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class OidcIssuer:
+    """Whose access tokens count, and which of their claims name the tenant and the scopes. `jwks_url`: where the issuer's keys
+    are; None: where its discovery document says."""
+
+    issuer: str
+    audience: str
+    tenant_claim: str = "tenant"
+    scope_claim: str = "scope"
+    jwks_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +35,8 @@ class Environment:
     host: str
     port: int
     allow_open: bool
+    auth: Literal["off", "keys"]
+    oidc: OidcIssuer | None
     openai_api_key: str | None
     openai_base_url: str | None
     cohere_api_key: str | None
@@ -41,10 +56,13 @@ def default_home() -> Path:
 
 
 def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
-    """The process environment as a value. Raises SettingsError for a port that is no number."""
+    """The process environment as a value. Raises SettingsError for what cannot be meant."""
     port = environ.get("CAIRN_PORT") or "8000"
     if not port.isdigit() or not 0 <= int(port) < 65536:
         raise SettingsError(f"CAIRN_PORT must be a port number, not {port!r}")
+    auth = environ.get("CAIRN_AUTH") or "off"
+    if auth not in ("off", "keys"):
+        raise SettingsError(f"CAIRN_AUTH must be off or keys, not {auth!r}")
     named = environ.get("CAIRN_SETTINGS")
     local = Path("settings.json")
     return Environment(
@@ -56,8 +74,29 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
         host=environ.get("CAIRN_HOST") or "127.0.0.1",
         port=int(port),
         allow_open=environ.get("CAIRN_ALLOW_OPEN") == "1",
+        auth="keys" if auth == "keys" else "off",
+        oidc=_read_issuer(environ, auth == "keys"),
         openai_api_key=environ.get("OPENAI_API_KEY") or None,
         openai_base_url=environ.get("OPENAI_BASE_URL") or None,
         cohere_api_key=environ.get("COHERE_API_KEY") or None,
         cohere_base_url=environ.get("COHERE_BASE_URL") or None,
+    )
+
+
+def _read_issuer(environ: Mapping[str, str], keys: bool) -> OidcIssuer | None:
+    issuer, audience = environ.get("CAIRN_OIDC_ISSUER"), environ.get("CAIRN_OIDC_AUDIENCE")
+    if not issuer and not audience:
+        return None
+    if not issuer or not audience:
+        raise SettingsError(
+            "CAIRN_OIDC_ISSUER and CAIRN_OIDC_AUDIENCE go together: a token for somebody else must not count"
+        )
+    if not keys:
+        raise SettingsError("CAIRN_OIDC_ISSUER is set and CAIRN_AUTH is not: set CAIRN_AUTH=keys")
+    return OidcIssuer(
+        issuer,
+        audience,
+        environ.get("CAIRN_OIDC_TENANT_CLAIM") or "tenant",
+        environ.get("CAIRN_OIDC_SCOPE_CLAIM") or "scope",
+        environ.get("CAIRN_OIDC_JWKS_URL") or None,
     )

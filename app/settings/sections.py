@@ -253,7 +253,9 @@ class CommunitySettings(SettingsSection):
         ge=0,
         description="Collections of up to so many passages are brought up to date at once, larger ones by a job.",
     )
-    delay_seconds: float = Field(5, ge=0, description="How long that waits, so that many uploads cause it once.")
+    delay_seconds: float = Field(
+        5, ge=0, le=3600, description="How long that waits, so that many uploads cause it once."
+    )
     written: int = Field(
         0,
         ge=0,
@@ -482,7 +484,7 @@ class ProviderSettings(SettingsSection):
 
 
 class JobsSettings(SettingsSection):
-    lease_seconds: float = Field(30, gt=0, description="A job whose worker is silent this long is taken over.")
+    lease_seconds: float = Field(30, gt=0, le=3600, description="A job whose worker is silent this long is taken over.")
     heartbeat_seconds: float = Field(5, gt=0, description="How often a worker renews its lease.")
     poll_seconds: float = Field(1, gt=0, description="How often an idle worker looks for work.")
     max_attempts: int = Field(3, ge=1, description="A job claimed this often without finishing is parked.")
@@ -503,6 +505,28 @@ class RunSettings(SettingsSection):
     )
 
 
+class LimitSettings(SettingsSection):
+    """What keys and tenants may use that have no limits of their own; null: as much as they like. Without keys only those of
+    tenants hold."""
+
+    requests_per_minute: int | None = Field(None, ge=0, description="Requests of a key in a minute of the clock.")
+    concurrent_runs: int | None = Field(None, ge=0, description="Questions of a key being answered at once.")
+    tokens_per_day: int | None = Field(
+        None, ge=0, description="Tokens of chat models that a key may use in a day (UTC), read and written."
+    )
+    cost_per_day: float | None = Field(
+        None, ge=0, description="What these may cost, by answer.prices; models without a price are not called then."
+    )
+    documents: int | None = Field(None, ge=0, description="Indexed documents of a tenant.")
+    bytes: int | None = Field(None, ge=0, description="Bytes of their files, as they were sent.")
+    chunks: int | None = Field(None, ge=0, description="Chunks of them.")
+
+    @property
+    def holding(self) -> tuple[int | None, int | None, int | None]:
+        """Documents, bytes and chunks."""
+        return self.documents, self.bytes, self.chunks
+
+
 class TraceSettings(SettingsSection):
     enabled: bool = Field(True, description="Write a trace of each run.")
     sample_rate: float = Field(
@@ -512,13 +536,26 @@ class TraceSettings(SettingsSection):
     queue_size: int = Field(1000, ge=1, description="Traces waiting to be written; more are counted as dropped.")
 
 
+class AuditSettings(SettingsSection):
+    retention_days: int = Field(
+        365,
+        ge=30,
+        le=36_500,
+        description="Events of the audit log older than this are deleted; the database keeps 30 days.",
+    )
+
+
 class ApiSettings(SettingsSection):
     max_body_bytes: int = Field(64_000_000, ge=1000, description="Largest request body, bytes (413 above).")
     max_query_chars: int = Field(
         4000, ge=10, description="Longest query or question, code points; a longer text is a document."
     )
     allowed_hosts: tuple[str, ...] = Field(
-        ("localhost", "127.0.0.1", "[::1]", "testserver"), description="Host headers answered while open."
+        (), description="Host headers answered; * is any. Empty: any with keys, and only those of loopback without."
+    )
+    trust_proxy: bool = Field(
+        False,
+        description="Believe X-Forwarded-Proto: a proxy of yours sets it on every request. Host must be passed on.",
     )
     ping_seconds: float = Field(
         15, gt=0, le=300, description="After so long a silence a stream sends a comment, so that proxies keep it open."

@@ -6,7 +6,7 @@ import asyncio
 import difflib
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +19,7 @@ from app.settings.sections import (
     AgentSettings,
     AnswerSettings,
     ApiSettings,
+    AuditSettings,
     CacheSettings,
     ChunkingSettings,
     EnrichmentSettings,
@@ -28,6 +29,7 @@ from app.settings.sections import (
     IterativeSettings,
     JobsSettings,
     LexicalSettings,
+    LimitSettings,
     MemorySettings,
     PlannedSettings,
     ProviderSettings,
@@ -68,6 +70,8 @@ class Settings(SettingsSection):
     jobs: JobsSettings = JobsSettings()
     runs: RunSettings = RunSettings()
     trace: TraceSettings = TraceSettings()
+    audit: AuditSettings = AuditSettings()
+    limits: LimitSettings = LimitSettings()
     api: ApiSettings = ApiSettings()
 
     @model_validator(mode="after")
@@ -84,6 +88,20 @@ class Settings(SettingsSection):
         """Twelve hex digits that identify the effective values; stored with every trace."""
         canonical = json.dumps(self.model_dump(by_alias=True, mode="json"), sort_keys=True)
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+def changed_keys(before: Settings, after: Settings) -> list[str]:
+    """Names (`retrieve.rrfK`) of what differs, without their values."""
+    old, new = (dict(_flatten(one.model_dump(by_alias=True, mode="json"))) for one in (before, after))
+    return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+
+
+def _flatten(values: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{above}{name}.")
+        else:
+            yield above + name, value
 
 
 def _known_keys(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
@@ -202,8 +220,11 @@ class SettingsStore:
         for note in self.notes:
             log.warning("settings.no_effect", note=note)
 
-    async def watch(self, stop: asyncio.Event | None = None) -> None:
-        """Follow the file until cancelled. The folder is watched: an atomic rename replaces the file's inode."""
+    async def watch(
+        self, stop: asyncio.Event | None = None, on_reload: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        """Follow the file until cancelled; `on_reload` after each time it was read. The folder is watched: an atomic rename
+        replaces the file's inode."""
         from watchfiles import awatch
 
         if self.path is None:
@@ -212,3 +233,5 @@ class SettingsStore:
         async for changes in awatch(target.parent, stop_event=stop, debounce=50, step=20, recursive=False):
             if any(Path(name).name == target.name for _, name in changes):
                 self.reload()
+                if on_reload is not None:
+                    await on_reload()

@@ -63,6 +63,7 @@ class KnownDocument:
     content_hash: bytes
     passage_count: int
     chunk_count: int
+    byte_size: int
     metadata: Mapping[str, Any]
 
 

@@ -12,8 +12,9 @@ BEGIN
     IF to_regclass(format('rag.%I', part)) IS NOT NULL THEN
         RETURN false;
     END IF;
-    -- One maker at a time. Who waited asks the catalog itself: to_regclass may still remember that there was none.
-    PERFORM pg_advisory_xact_lock(hashtextextended('rag.add_partition', 0));
+    -- One maker at a time, by the lock that attaching takes in any case; advisory locks are free for all. Who waited asks the
+    -- catalog itself: to_regclass may still remember that there was none.
+    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
     IF EXISTS (SELECT FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relname = part) THEN
         RETURN false;
     END IF;

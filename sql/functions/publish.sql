@@ -167,7 +167,7 @@ DECLARE
   new_chunks integer := (SELECT count(*) FROM pg_temp.stage_chunks);
   published integer;
 BEGIN
-  SELECT d.status, d.passage_count, d.chunk_count INTO STRICT old
+  SELECT d.status, d.passage_count, d.chunk_count, d.byte_size INTO STRICT old
   FROM documents d WHERE d.tenant_id = tenant AND d.id = document;
   PERFORM insert_staged(document, collection, model);
   UPDATE documents d
@@ -190,7 +190,8 @@ BEGIN
   UPDATE collections c
   SET epoch = c.epoch + 1, document_count = c.document_count + (old.status <> 'indexed')::integer,
       passage_count = c.passage_count + new_passages - old.passage_count,
-      chunk_count = c.chunk_count + new_chunks - old.chunk_count
+      chunk_count = c.chunk_count + new_chunks - old.chunk_count,
+      byte_count = c.byte_count + $9 - CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM require_models(collection, model);
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
@@ -256,12 +257,13 @@ DECLARE
   tenant bigint := current_tenant();
   old record;
 BEGIN
-  SELECT d.status, d.passage_count, d.chunk_count INTO old
+  SELECT d.status, d.passage_count, d.chunk_count, d.byte_size INTO old
   FROM documents d WHERE d.tenant_id = tenant AND d.id = document AND d.collection_id = collection FOR UPDATE;
   IF NOT FOUND THEN RETURN false; END IF;
   UPDATE collections c
   SET epoch = c.epoch + 1, document_count = c.document_count - (old.status = 'indexed')::integer,
-      passage_count = c.passage_count - old.passage_count, chunk_count = c.chunk_count - old.chunk_count
+      passage_count = c.passage_count - old.passage_count, chunk_count = c.chunk_count - old.chunk_count,
+      byte_count = c.byte_count - CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM settle_document(document, collection, '{}');
   PERFORM forget_document(document);

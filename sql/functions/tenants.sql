@@ -17,7 +17,8 @@ COMMENT ON FUNCTION rag.current_tenant() IS
 CREATE OR REPLACE FUNCTION rag.ensure_tenant(name text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE
-    found bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $1);
+    found   bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $1);
+    granted text;
 BEGIN
     IF found IS NOT NULL THEN
         RETURN found;
@@ -28,16 +29,20 @@ BEGIN
         SELECT t.id INTO STRICT found FROM rag.tenants AS t WHERE t.name = $1;
         RETURN found;
     END IF;
-    -- Who serves a database of their own may read it in psql as well.
-    INSERT INTO rag.analyst_grant (tenant_id, role_name)
-    SELECT found, session_user FROM pg_class AS c
-    WHERE c.oid = 'rag.tenants'::regclass AND pg_get_userbyid(c.relowner) = session_user
-    ON CONFLICT DO NOTHING;
+    PERFORM rag.record_deed(found, 'tenant.create', $1, '{}');
+    -- Whose database it is may read it in psql as well.
+    INSERT INTO rag.analyst_grant AS g (tenant_id, role_name)
+    SELECT found, pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = 'rag.tenants'::regclass
+    ON CONFLICT DO NOTHING
+    RETURNING g.role_name INTO granted;
+    IF granted IS NOT NULL THEN
+        PERFORM rag.record_deed(found, 'analyst.grant', granted, '{}');
+    END IF;
     RETURN found;
 END
 $$;
 COMMENT ON FUNCTION rag.ensure_tenant(text) IS
-    'Id of the tenant of that name, made if new. If the session is the owner of the tables, it may read a new tenant in schema analyst.';
+    'Id of the tenant of that name, made if new. The owner of the tables may read a new tenant in schema analyst.';
 
 CREATE OR REPLACE FUNCTION rag.grant_analyst(role_name text, tenant text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
@@ -50,6 +55,9 @@ BEGIN
     INSERT INTO rag.analyst_grant AS g (tenant_id, role_name)
     SELECT t.id, $1 FROM rag.tenants AS t WHERE t.name = $2
     ON CONFLICT ON CONSTRAINT analyst_grant_pkey DO NOTHING;
+    IF FOUND THEN
+        PERFORM rag.record_deed((SELECT t.id FROM rag.tenants AS t WHERE t.name = $2), 'analyst.grant', $1, '{}');
+    END IF;
     IF NOT EXISTS (SELECT FROM rag.tenants AS t WHERE t.name = $2) THEN
         RAISE EXCEPTION 'there is no tenant %', $2 USING ERRCODE = 'no_data_found';
     END IF;
@@ -62,8 +70,14 @@ COMMENT ON FUNCTION rag.grant_analyst(text, text) IS
     'For the owner: lets a login read one tenant through schema analyst. Grants follow the name of the login.';
 
 CREATE OR REPLACE FUNCTION rag.revoke_analyst(role_name text, tenant text) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, rag, pg_temp AS $$
-    DELETE FROM rag.analyst_grant AS g USING rag.tenants AS t
-    WHERE t.id = g.tenant_id AND t.name = $2 AND g.role_name = $1
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+    home bigint := (SELECT t.id FROM rag.tenants AS t WHERE t.name = $2);
+BEGIN
+    DELETE FROM rag.analyst_grant AS g WHERE g.tenant_id = home AND g.role_name = $1;
+    IF FOUND THEN
+        PERFORM rag.record_deed(home, 'analyst.revoke', $1, '{}');
+    END IF;
+END
 $$;
 COMMENT ON FUNCTION rag.revoke_analyst(text, text) IS 'For the owner: takes back what rag.grant_analyst gave.';

@@ -84,6 +84,9 @@ async def prepare(dsn: str, release: Release) -> None:
     try:
         for tenant in (1, 2, 3):
             assert await connection.fetchval("SELECT rag.ensure_tenant($1)", f"tenant {tenant}") == tenant
+        for tenant in (1, 3):
+            await connection.execute(f"SELECT rag.grant_analyst('reader_{tenant}', 'tenant {tenant}')")
+        await connection.execute("DELETE FROM rag.audit_events")  # what these calls left
         for statement in await connection.fetch(CHECKS):
             await connection.execute(statement[0])
         await connection.execute("SET session_replication_role = replica")  # no foreign keys
@@ -91,8 +94,6 @@ async def prepare(dsn: str, release: Release) -> None:
             columns = [tuple(row) for row in await connection.fetch(COLUMNS, table)]
             for tenant in (1, 2):
                 await connection.execute(insert(table, columns, tenant))
-        for tenant in (1, 3):
-            await connection.execute(f"SELECT rag.grant_analyst('reader_{tenant}', 'tenant {tenant}')")
     finally:
         await connection.close()
 

@@ -14,10 +14,10 @@ import pytest
 from app.errors import NotFoundError
 from app.ingest.reweight import reweight_if_drifted
 from app.service.documents import delete_document, get_collection, index_now
-from app.settings import LexicalSettings
+from app.settings import ChunkingSettings, LexicalSettings
 from app.store import lexical
 from app.wiring import Services
-from tests.documents import find, index_texts, text_source
+from tests.documents import find, index_texts, text_source, with_sections
 
 WORDS = [
     "granite",
@@ -58,6 +58,14 @@ def make_texts(count: int, seed: int = 7) -> dict[str, str]:
     """Texts of very different lengths, with repeated words."""
     chance = random.Random(seed)
     return {f"d{i}": " ".join(chance.choices(WORDS, k=chance.randint(3, 120))) for i in range(count)}
+
+
+async def index_passages(services: Services, texts: dict[str, str], parts: int = 10) -> int:
+    """The texts as short passages of few documents, which is faster to index; how many passages."""
+    small = with_sections(services, chunking=ChunkingSettings(passage_size=200, passage_overlap=0, chunk_overlap=0))
+    whole = list(texts.values())
+    await index_texts(small, {f"part{at}": "\n\n".join(whole[at::parts]) for at in range(parts)})
+    return (await get_collection(services, "test")).passage_count
 
 
 class Okapi:
@@ -128,6 +136,8 @@ async def assert_statistics_exact(services: Services, collection: str = "test") 
         assert {tuple(r) for r in totals} == {tuple(r) for r in kept}
         counts = await connection.fetchrow(
             "SELECT (SELECT count(*) FROM rag.documents WHERE collection_id = c.id AND status = 'indexed') = document_count "
+            "AND (SELECT coalesce(sum(byte_size), 0) FROM rag.documents WHERE collection_id = c.id AND status = 'indexed') "
+            "= byte_count "
             "AND (SELECT count(*) FROM rag.passages WHERE collection_id = c.id) = passage_count "
             "AND (SELECT count(*) FROM rag.chunks WHERE collection_id = c.id) = chunk_count FROM rag.collections c WHERE id = $1",
             found["id"],
@@ -137,7 +147,7 @@ async def assert_statistics_exact(services: Services, collection: str = "test") 
 
 async def test_scores_equal_reference_right_after_weighting(services: Services) -> None:
     """True BM25; relative error below 1e-5, the same order, and repeated query words count as often."""
-    await index_texts(services, make_texts(300))
+    assert await index_passages(services, make_texts(150)) > 300
     collection = await get_collection(services, "test")
     async with services.database.transaction(services.principal) as connection:
         await lexical.reweight(connection, services.principal, collection.id, "english")
@@ -163,7 +173,7 @@ async def test_scores_equal_reference_right_after_weighting(services: Services) 
 
 async def test_two_passes_give_the_same_list_as_the_full_scan(services: Services) -> None:
     """Rank-safe pruning: with the smallest budget the list and its scores are those of a scan of all candidates."""
-    await index_texts(services, make_texts(400, seed=3))
+    assert await index_passages(services, make_texts(400, seed=3)) > 400
     collection = await get_collection(services, "test")
     small = LexicalSettings(candidate_budget=100)
     full = LexicalSettings(candidate_budget=1_000_000, candidate_cap=1_000_000)
@@ -188,7 +198,7 @@ async def test_passages_that_cannot_win_do_not_change_the_list(services: Service
     ]
     shares = [1 / (place + 1) for place in range(len(words))]
     texts = {f"d{i}": " ".join(chance.choices(words, shares, k=chance.randint(5, 40))) for i in range(900)}
-    await index_texts(services, texts)
+    assert await index_passages(services, texts) > 600
     collection = await get_collection(services, "test")
     small = LexicalSettings(candidate_budget=100)
     full = LexicalSettings(candidate_budget=1_000_000, candidate_cap=1_000_000)
@@ -204,8 +214,8 @@ async def test_passages_that_cannot_win_do_not_change_the_list(services: Service
 
 async def test_capped_candidates_are_reported(services: Services) -> None:
     """A list that may miss a passage says so."""
-    texts = {f"d{i}": "common words everywhere " + ("rare" if i == 5 else "") for i in range(1200)}
-    await index_texts(services, texts)
+    texts = {f"d{i}": "common words everywhere " * 8 + ("rare" if i == 5 else "") for i in range(1200)}
+    assert await index_passages(services, texts) > 1000
     collection = await get_collection(services, "test")
     capped = LexicalSettings(candidate_budget=100, candidate_cap=1000)
     async with services.database.transaction(services.principal) as connection:

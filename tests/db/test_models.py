@@ -25,7 +25,7 @@ from app.service.documents import delete_document, get_collection, index_now, li
 from app.service.jobs import cancel_job, get_job
 from app.service.search import get_trace, run_search
 from app.settings import Environment, JobsSettings, Settings, SettingsStore, read_environment
-from app.store import models
+from app.store import audit, models
 from app.wiring import Services, open_services
 from tests.documents import find, index_texts, text_source
 
@@ -110,6 +110,11 @@ async def test_backfill_flip_and_roll_back(services: Services) -> None:
     assert await models_used(services) == {LOCAL}
     await model_service.rollback_model(services, "test")  # and back again
     assert await models_used(services) == {OTHER}
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        deeds = await audit.list_events(connection, services.principal, action="model")
+    assert [(one.action, one.detail["before"], one.detail["after"]) for one in deeds] == [
+        ("model.rollback", LOCAL, OTHER), ("model.rollback", OTHER, LOCAL), ("model.flip", LOCAL, OTHER),
+    ]  # fmt: skip
 
 
 async def test_what_is_written_meanwhile_is_not_missing_after_the_flip(services: Services) -> None:

@@ -313,7 +313,7 @@ async def invalid(services: Services, name: str) -> bool:
 
 
 async def test_two_workers_take_turns(services: Services, other_tenant: Services) -> None:
-    """Waiting in an advisory lock would hang with a concurrent build for ever, so turns are asked for."""
+    """Waiting in a lock would hang with a concurrent build for ever, so turns are asked for."""
     small = scaled(services)
     await fill(small, "large", 120)
     for tenant in (services, other_tenant):

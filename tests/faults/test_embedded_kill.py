@@ -15,8 +15,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from app.db import supervisor
+from app.db import embedded, supervisor
 from app.db.embedded import EmbeddedServer, ensure_running
+from app.errors import EmbeddedServerError
 from tests.waiting import patience, wait_until
 
 pytestmark = pytest.mark.fault
@@ -168,6 +169,38 @@ def test_a_killed_supervisor_takes_the_server_along_and_the_next_start_copes(hom
         assert run(server, "SELECT 1") == 1
     owner.kill()
     owner.wait()
+
+
+def test_a_user_that_stays_has_its_supervisor_and_server_again(home: Path) -> None:
+    data = home / "postgres/data"
+    with ensure_running(home, durable=False).guard() as server:
+        run(server, "CREATE TABLE kept_too AS SELECT 42 AS n")
+        for _ in range(2):
+            gone = postmaster(home)
+            kill(*supervisors(home))
+            wait_until(lambda gone=gone: postmaster(home) not in (0, gone) and supervisor.ready_socket(data))  # type: ignore[misc]
+            assert run(server, "SELECT n FROM kept_too") == 42
+    wait_until(lambda: not left_over(home))
+
+
+def test_a_server_that_fails_to_start_is_tried_again_for_as_long_as_it_is_wanted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "_PATIENCE_SECONDS", 0.5)
+    with ensure_running(home, durable=False) as server:
+        control, away = home / "postgres/data/global/pg_control", home / "pg_control"
+        control.rename(away)
+        kill(postmaster(home))
+        starts = home / "postgres/server.log"
+        wait_until(lambda: starts.read_text().count("[supervisor]") > 3)
+        assert "pg_control" in str(server.problem())
+        with pytest.raises(EmbeddedServerError, match="pg_control"):
+            ensure_running(home, durable=False)
+        away.rename(control)
+        wait_until(lambda: supervisor.ready_socket(home / "postgres/data"))
+        wait_until(lambda: server.problem() is None)
+        assert run(server, "SELECT 1") == 1
+    wait_until(lambda: not left_over(home))
 
 
 def test_everything_killed_at_once(home: Path) -> None:

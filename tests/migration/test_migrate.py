@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 
-from app.db.migrate import LOCK_KEY, migrate
+from app.db.migrate import LOCK_TABLE, migrate
 from app.db.schema import SchemaSource
+from app.db.table_lock import table_lock
+from app.db.vector_indexes import ensure_model
 from app.errors import DatabaseAheadError, DatabaseUnavailableError, MigrationError
 from tests.migration_support import Release
 from tests.waiting import patience
 
 HEAD = SchemaSource.installed().head
+_LAST_PARTITION = r"SELECT max(oid::regclass::text) FROM pg_class WHERE relname ~ '^runs_\d{8}$'"
 VIEW = "CREATE OR REPLACE VIEW analyst.sample AS SELECT {columns} FROM rag.collections"
 
 
@@ -167,16 +171,48 @@ async def test_a_database_that_is_ahead(database: str, release: Release, breakin
 
 
 async def test_a_lock_that_is_not_given_back_is_named(empty_database: str) -> None:
-    holder = await asyncpg.connect(empty_database, server_settings={"application_name": "stuck"})
-    try:
-        await holder.execute(f"SELECT pg_advisory_lock({LOCK_KEY})")
-        with pytest.raises(
-            MigrationError, match=rf"0.5 s \(process {holder.get_server_pid()}, stuck, since .*PgBouncer"
-        ):
+    await migrate(empty_database)
+    await fetch(empty_database, "DELETE FROM rag.schema_objects")
+    async with table_lock(empty_database, LOCK_TABLE, name="stuck"):
+        with pytest.raises(MigrationError, match=r"0.5 s \(process \d+, stuck, since .*PgBouncer"):
             await migrate(empty_database, lock_seconds=0.5)
+    assert (await migrate(empty_database)).action == "migrated"
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+async def test_advisory_locks_hold_no_migration_up(fresh: bool, empty_database: str) -> None:
+    """They are free for all, on servers where the owner cannot take them away too. Those that earlier releases took are held."""
+    if not fresh:
+        await migrate(empty_database)
+        await fetch(empty_database, "DROP TABLE " + await value(empty_database, _LAST_PARTITION))
+        await fetch(empty_database, "DELETE FROM rag.schema_objects")
+    holder = await asyncpg.connect(empty_database)
+    try:
+        for name in (b"cairn", b"models"):
+            await holder.execute(f"SELECT pg_advisory_lock({int.from_bytes(name, 'big')})")
+        await holder.execute("SELECT pg_advisory_lock(hashtextextended('rag.add_partition', 0))")
+        assert (await migrate(empty_database, lock_seconds=5)).action == "migrated"
+        await ensure_model(empty_database, "tiny", 3)
     finally:
         await holder.close()
-    assert (await migrate(empty_database)).action == "migrated"
+
+
+@pytest.mark.parametrize("table", ["rag.alembic_version", "rag.embedding_models", "rag.runs"])
+async def test_who_may_only_read_cannot_take_the_locks_of_the_owner(
+    table: str, database: str, psql: Callable[..., str]
+) -> None:
+    psql("CREATE ROLE jealous LOGIN")
+    await fetch(database, "SELECT rag.ensure_tenant('t'), rag.grant_analyst('jealous', 't')")
+    jealous = await asyncpg.connect(database.replace("//cairn@", "//jealous@"))
+    try:
+        for mode in ("ACCESS SHARE", "SHARE UPDATE EXCLUSIVE", "ROW EXCLUSIVE", "ACCESS EXCLUSIVE"):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await jealous.execute(f"BEGIN; LOCK TABLE {table} IN {mode} MODE")
+            await jealous.execute("ROLLBACK")
+    finally:
+        await jealous.close()
+        await fetch(database, "DROP OWNED BY jealous")
+        psql("DROP ROLE jealous")
 
 
 async def test_an_invalid_index_is_made_again(database: str, release: Release) -> None:

@@ -15,7 +15,7 @@ from tests.waiting import patience
 
 
 async def test_twenty_starts_leave_one_migrated_database(empty_database: str, tmp_path: Path) -> None:
-    """With an index built concurrently: waiting inside pg_advisory_lock would hang all of them."""
+    """With an index built concurrently: it waits for whoever waits for the lock in a transaction with a snapshot."""
     release = Release.copy(tmp_path / "release").add_revision(
         "t1", concurrently=("CREATE INDEX CONCURRENTLY IF NOT EXISTS t1_idx ON rag.passages (page)",)
     )

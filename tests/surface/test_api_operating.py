@@ -17,12 +17,8 @@ import pytest
 from database_proxy import database_proxy
 from serving import REPO, Api, serving
 
-from app.api.middleware import (
-    check_listen,
-    host_name,
-    is_loopback,
-    refuse_length,
-)
+from app.api.authenticate import check_listen, is_loopback
+from app.api.middleware import host_name, refuse_length
 from app.api.running import decode_cursor, encode_cursor
 from app.db.schema import SchemaSource
 from app.errors import InputError, SettingsError
@@ -45,6 +41,7 @@ def test_anything_else_needs_permission(host: str) -> None:
     with pytest.raises(SettingsError, match="CAIRN_ALLOW_OPEN"):
         check_listen(read_environment({"CAIRN_HOST": host}))
     check_listen(read_environment({"CAIRN_HOST": host, "CAIRN_ALLOW_OPEN": "1"}))
+    check_listen(read_environment({"CAIRN_HOST": host, "CAIRN_AUTH": "keys"}))
 
 
 def test_serve_refuses_to_listen_on_the_network(tmp_path: Path) -> None:
@@ -187,6 +184,30 @@ def test_settings_reload_while_running(api: Api) -> None:
     api.write_settings("{}")
     api.await_until(lambda: api.revision == before)
     assert api.client.post("/search", json={"query": "eleven char", "collection": "none"}).status_code == 404
+
+
+def test_deeds_are_paged_newest_first(api: Api) -> None:
+    names = [f"gone-{n}" for n in range(3)]
+    for name in names:
+        api.client.post("/collections", json={"name": name})
+        assert api.client.delete(f"/collections/{name}").status_code == 204
+
+    def page(**more: Any) -> Any:
+        return api.client.get("/audit", params={"action": "collection", "limit": 2, **more}).json()
+
+    first = page()
+    assert [event["target"] for event in first["items"]] == names[:0:-1]
+    assert names[0] in [event["target"] for event in page(cursor=first["next_cursor"])["items"]]
+    newest = first["items"][0]
+    assert (newest["caller"], newest["detail"]) == ("local", {"documents": 0, "chunks": 0})
+    assert page(since=newest["occurred_at"])["items"] == [newest]
+    for wrong in (
+        {"cursor": encode_cursor("never")},
+        {"cursor": encode_cursor("2026-01-01 x")},
+        {"since": "2026-01-01"},
+    ):
+        refused = api.client.get("/audit", params=wrong)
+        assert (refused.status_code, refused.headers["content-type"]) == (422, PROBLEM), wrong
 
 
 def test_metrics_count_by_route_template(api: Api) -> None:

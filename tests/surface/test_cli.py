@@ -9,15 +9,16 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import structlog
+from commands import Cairn, in_process
 
 from app.cli import run
 from app.commands import demo
@@ -40,20 +41,6 @@ A cairn is a pile of stones that marks a trail where paint would not last.
 """
 
 
-@dataclass(frozen=True)
-class Done:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Cairn = Callable[..., Done]
-
-
 @pytest.fixture
 def cairn(
     database: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -64,13 +51,7 @@ def cairn(
     monkeypatch.setenv("CAIRN_MODEL_DIR", str(model))
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments: str | Path) -> Done:
-        capfd.readouterr()
-        code = run([str(argument) for argument in arguments])
-        sys.stdout.flush()
-        return Done(code, *capfd.readouterr())
-
-    yield call
+    yield in_process(capfd)
     structlog.reset_defaults()  # commands point it at the stderr of their time
 
 
@@ -544,6 +525,21 @@ def test_jobs_are_listed_shown_and_tried_again(cairn: Cairn, library: Path, data
     unknown = cairn("jobs", "show", str(new_id()))
     assert (unknown.code, unknown.out) == (1, "")
     assert cairn("jobs", "show", "nonsense").code == 2
+
+
+def test_deeds_are_listed_newest_first(cairn: Cairn, library: Path) -> None:
+    assert cairn("ingest", library).code in (0, 1)
+    assert cairn("graph", "export", "--output", library / "graph.xml").code == 0
+    assert cairn("cache", "--clear").code == 0
+    actions = [event["action"] for event in cairn("audit", "--json").json]
+    assert actions[:2] == ["cache.clear", "graph.export"]
+    assert sorted(actions[2:]) == ["analyst.grant", "tenant.create"]
+    [line] = cairn("audit", "--action", "graph").out.splitlines()
+    assert line.split("  ")[1:] == ["local", "graph.export", "default"]
+    assert cairn("audit", "--caller", "key:none").out == ""
+    assert cairn("audit", "--since", "2999-01-01").out == ""
+    assert len(cairn("audit", "--since", "2000-01-01", "--limit", "2").out.splitlines()) == 2
+    assert cairn("audit", "--since", "yesterday").code == 2
 
 
 def test_the_cache_is_shown_and_emptied(cairn: Cairn, library: Path) -> None:

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-
-from tests.surface.test_cli import Cairn, Done, cairn
+from commands import Cairn, Done
+from test_cli import cairn
 
 __all__ = ["cairn"]
 

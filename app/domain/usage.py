@@ -1,0 +1,50 @@
+"""What keys and tenants may use, and have used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Indexed documents, the bytes of their files as they were sent, and their chunks: what a tenant keeps, or may keep (None:
+    as much as it likes)."""
+
+    documents: int | None = None
+    bytes: int | None = None
+    chunks: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUsage:
+    """`requests`: permits that processes took this minute; `runs`: under way. The rest is of today (UTC): requests to chat
+    models, their tokens, what they cost by answer.prices."""
+
+    key_id: UUID
+    requests: int = 0
+    runs: int = 0
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RateStanding:
+    """Of a key in a minute: how many requests it may make, how many more it may yet, and seconds until it may make all of them
+    again."""
+
+    limit: int
+    remaining: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """What was booked for a call of a model before it was made, to be corrected when it has ended. `day`: that it was booked
+    on."""
+
+    day: date
+    tokens: int
+    cost: float

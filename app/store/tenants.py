@@ -1,0 +1,25 @@
+"""Tenants, for who operates the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.db.queries import load_queries
+from app.domain.principal import Principal
+
+SQL = load_queries("tenants")
+
+
+async def list_ids(connection: Any) -> list[int]:
+    """Of all tenants, in order of their names."""
+    return [row["id"] for row in await connection.fetch(SQL["list"])]
+
+
+async def find_id(connection: Any, name: str) -> int | None:
+    found: int | None = await connection.fetchval(SQL["find"], name)
+    return found
+
+
+async def find_name(connection: Any, principal: Principal) -> str:
+    """Of the tenant that the transaction serves."""
+    return str(await connection.fetchval(SQL["name"], principal.tenant_id))

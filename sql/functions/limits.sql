@@ -1,0 +1,175 @@
+-- Limits that hold over all processes. Each function serves the current tenant; every instant is the database's own.
+
+-- Up to `block` requests of this minute, never more than `most` by all processes. `seconds_left`: until the minute is over,
+-- and what was not used of the block with it. `taken`: by all processes so far, this block included.
+CREATE OR REPLACE FUNCTION rag.lease_requests(key uuid, most integer, block integer)
+RETURNS TABLE (granted integer, taken integer, seconds_left double precision)
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  known record;
+  present timestamptz;
+  used integer;
+BEGIN
+  INSERT INTO key_requests AS r (tenant_id, key_id, minute, taken) VALUES (tenant, key, '-infinity', 0)
+  ON CONFLICT ON CONSTRAINT key_requests_pkey DO NOTHING;
+  SELECT r.minute, r.taken INTO STRICT known FROM key_requests r
+  WHERE r.tenant_id = tenant AND r.key_id = key FOR UPDATE;
+  present := clock_timestamp();  -- under the lock: who waited may have waited into the next minute
+  -- another minute, also an earlier one: a clock that was set back must not shut a key out until it has caught up
+  used := CASE WHEN known.minute = date_trunc('minute', present) THEN known.taken ELSE 0 END;
+  granted := greatest(0, least(block, most - used));
+  taken := used + granted;
+  seconds_left := 60 - extract(second FROM present);
+  IF granted > 0 THEN
+    UPDATE key_requests r SET minute = date_trunc('minute', present), taken = lease_requests.taken
+    WHERE r.tenant_id = tenant AND r.key_id = key;
+  END IF;
+  RETURN NEXT;
+END
+$$;
+COMMENT ON FUNCTION rag.lease_requests IS 'Permits for requests of the current minute, for a process to give out.';
+
+-- A place among the concurrent runs of a key; false where all are taken. Slots of processes that died are free again once
+-- their leases are over.
+CREATE OR REPLACE FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, lease interval) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  INSERT INTO key_requests (tenant_id, key_id, minute, taken) VALUES (tenant, key, '-infinity', 0) ON CONFLICT DO NOTHING;
+  PERFORM FROM key_requests r WHERE r.tenant_id = tenant AND r.key_id = key FOR UPDATE;
+  DELETE FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key AND s.lease_until < clock_timestamp();
+  IF (SELECT count(*) FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key) >= most THEN
+    RETURN false;
+  END IF;
+  INSERT INTO run_slots (tenant_id, id, key_id, owner, lease_until)
+  VALUES (tenant, slot, key, owner, clock_timestamp() + lease);
+  RETURN true;
+END
+$$;
+COMMENT ON FUNCTION rag.take_run_slot IS 'Takes a place among the concurrent runs of a key; false where none is free.';
+
+-- All slots of a process at once, of whatever tenants.
+CREATE OR REPLACE FUNCTION rag.renew_run_slots(process uuid, lease interval) RETURNS void
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+  -- of keys that nobody uses any more
+  DELETE FROM run_slots AS s WHERE s.lease_until < clock_timestamp() - interval '1 hour' AND s.owner <> process;
+  UPDATE run_slots AS s SET lease_until = clock_timestamp() + lease WHERE s.owner = process
+$$;
+COMMENT ON FUNCTION rag.renew_run_slots IS 'Renews the leases of the run slots that a process has.';
+
+-- What a call of a model may still write today, at most `wanted` tokens, after it has read `reading` tokens; booked at once, so
+-- that calls of all processes together stay within the limits, and corrected when the call has ended. `written` is null, and
+-- `exceeded` says what is used up, where fewer than `fewest` are left. Costs: of what is read, and of each token that is written.
+CREATE OR REPLACE FUNCTION rag.reserve_tokens(
+  key uuid, reading bigint, wanted bigint, fewest bigint, reading_cost double precision, token_cost double precision,
+  most_tokens bigint, most_cost double precision
+) RETURNS TABLE (day date, written bigint, exceeded text)
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  used record;
+  affordable double precision;
+BEGIN
+  day := (now() AT TIME ZONE 'UTC')::date;
+  INSERT INTO key_usage (tenant_id, key_id, day) VALUES (tenant, key, reserve_tokens.day)
+  ON CONFLICT ON CONSTRAINT key_usage_pkey DO NOTHING;
+  SELECT u.tokens, u.cost INTO STRICT used FROM key_usage u
+  WHERE u.tenant_id = tenant AND u.key_id = key AND u.day = reserve_tokens.day FOR UPDATE;
+  affordable := CASE WHEN token_cost > 0 THEN floor((most_cost - used.cost - reading_cost) / token_cost)
+                     WHEN used.cost + reading_cost > most_cost THEN 0 END;
+  IF most_tokens - used.tokens - reading < fewest THEN
+    exceeded := 'tokens';
+  ELSIF affordable < fewest THEN
+    exceeded := 'cost';
+  ELSE
+    written := least(wanted, most_tokens - used.tokens - reading, affordable);
+    UPDATE key_usage u
+    SET tokens = u.tokens + reading + reserve_tokens.written,
+        cost = u.cost + coalesce(reading_cost + reserve_tokens.written * token_cost, 0)
+    WHERE u.tenant_id = tenant AND u.key_id = key AND u.day = reserve_tokens.day;
+  END IF;
+  RETURN NEXT;
+END
+$$;
+COMMENT ON FUNCTION rag.reserve_tokens IS 'Books the tokens that a call of a model may use today, within the limits of its key.';
+
+-- Documents, bytes and chunks that the tenant may keep; null where there is no limit.
+CREATE OR REPLACE FUNCTION rag.tenant_room(defaults bigint[]) RETURNS bigint[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+  SELECT ARRAY[coalesce(l.documents, defaults[1]), coalesce(l.bytes, defaults[2]), coalesce(l.chunks, defaults[3])]
+  FROM (SELECT current_tenant() AS id) AS t LEFT JOIN tenant_limits l ON l.tenant_id = t.id
+$$;
+COMMENT ON FUNCTION rag.tenant_room IS 'How many documents, bytes and chunks the current tenant may keep.';
+
+-- The lock under which what a tenant keeps is counted, until the commit. It is the last of all locks, so that nobody who has it
+-- waits for another one.
+CREATE OR REPLACE FUNCTION rag.lock_tenant_room() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
+  INSERT INTO tenant_limits (tenant_id) VALUES (current_tenant()) ON CONFLICT DO NOTHING;
+  PERFORM FROM tenant_limits l WHERE l.tenant_id = current_tenant() FOR UPDATE;
+END
+$$;
+COMMENT ON FUNCTION rag.lock_tenant_room IS 'Lets no other transaction count what the current tenant keeps before this one ends.';
+
+-- Whether the tenant has room for what the transaction is about to publish, or has published: then it is counted already, and
+-- under the lock. Raises CR002 where it has not. `grows`: by how many documents, bytes and chunks; what does not grow is let
+-- through also where there is too much already. A tenant without limits takes no lock.
+CREATE OR REPLACE FUNCTION rag.check_room(grows bigint[], published boolean, defaults bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+  most bigint[] := tenant_room(defaults);
+  before bigint[];
+BEGIN
+  IF num_nonnulls(most[1], most[2], most[3]) = 0 THEN RETURN; END IF;
+  IF published THEN PERFORM lock_tenant_room(); END IF;
+  SELECT ARRAY[coalesce(sum(c.document_count), 0), coalesce(sum(c.byte_count), 0), coalesce(sum(c.chunk_count), 0)]
+  INTO before FROM collections c WHERE c.tenant_id = current_tenant();
+  FOR part IN 1 .. 3 LOOP
+    IF published THEN before[part] := before[part] - grows[part]; END IF;
+    IF grows[part] > 0 AND before[part] + grows[part] > most[part] THEN
+      RAISE EXCEPTION 'the tenant may keep % %, has % and would get % more', most[part],
+        (ARRAY['documents', 'bytes', 'chunks'])[part], before[part], grows[part] USING ERRCODE = 'CR002';
+    END IF;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION rag.check_room IS 'Raises CR002 where documents would take the tenant beyond what it may keep.';
+
+-- The same for files that wait for indexing, those included that the transaction has added: there are never more of them than
+-- the tenant may keep.
+CREATE OR REPLACE FUNCTION rag.check_waiting(defaults bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+  most bigint[] := tenant_room(defaults);
+  waiting record;
+BEGIN
+  IF num_nonnulls(most[1], most[2]) = 0 THEN RETURN; END IF;
+  PERFORM lock_tenant_room();
+  SELECT count(*) AS files, coalesce(sum(octet_length(u.content)), 0) AS bytes INTO waiting
+  FROM uploads u WHERE u.tenant_id = current_tenant();
+  IF waiting.files > most[1] OR waiting.bytes > most[2] THEN
+    RAISE EXCEPTION 'the tenant may keep % documents and % bytes, and with these files % of % bytes would wait for indexing',
+      coalesce(most[1]::text, 'any number of'), coalesce(most[2]::text, 'any number of'), waiting.files, waiting.bytes
+      USING ERRCODE = 'CR002';
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION rag.check_waiting IS 'Raises CR002 where more files wait for indexing than the tenant may keep.';
+
+-- Ids alone: what a tenant is called, and keeps, is read in a transaction of its own.
+CREATE OR REPLACE FUNCTION rag.list_tenants() RETURNS SETOF bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+  SELECT t.id FROM tenants AS t ORDER BY t.name
+$$;
+COMMENT ON FUNCTION rag.list_tenants IS 'Ids of all tenants in order of their names, for who operates the server.';
+
+CREATE OR REPLACE FUNCTION rag.find_tenant(wanted text) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+  SELECT t.id FROM tenants AS t WHERE t.name = wanted
+$$;
+COMMENT ON FUNCTION rag.find_tenant IS 'Id of the tenant of a name, for who operates the server; null where there is none.';

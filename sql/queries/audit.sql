@@ -1,0 +1,18 @@
+-- Who did what, when (rag.audit_events).
+
+-- name: record
+INSERT INTO rag.audit_events (tenant_id, id, caller, caller_name, action, target, detail)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+
+-- name: list
+-- Newest first, after the event ($5, $6) where there is one.
+SELECT id, occurred_at, caller, caller_name, action, target, detail FROM rag.audit_events
+WHERE tenant_id = $1
+  AND ($2::text IS NULL OR action = $2 OR starts_with(action, $2 || '.'))
+  AND ($3::text IS NULL OR caller = $3)
+  AND ($4::timestamptz IS NULL OR occurred_at >= $4)
+  AND ($5::timestamptz IS NULL OR (occurred_at, id) < ($5, $6::uuid))
+ORDER BY occurred_at DESC, id DESC LIMIT $7
+
+-- name: expire
+SELECT rag.expire_audit($1)

@@ -1,0 +1,394 @@
+"""What keys and tenants may use holds over all processes: here several services with pools of their own on one database."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+from scripted_server import ScriptedServer
+from talking import Talking
+
+from app.domain.document import Indexed, Outcome, Rejected
+from app.domain.ids import new_id
+from app.domain.principal import Caller, KeyLimits
+from app.domain.question import Question
+from app.domain.trace import Spend
+from app.domain.usage import Holding
+from app.errors import BudgetExceededError, ConflictError, NotFoundError, RateLimitedError, TenantFullError
+from app.limits import runs as slots_module
+from app.service.ask import start
+from app.service.documents import delete_document, index_later, index_now
+from app.service.limits import get_usage, limit_tenant, list_tenant_usage
+from app.settings import Environment, SettingsStore
+from app.wiring import Services, open_services
+from tests.db.runs import LEAVE, answered, change, fill
+from tests.documents import text_source
+from tests.waiting import until
+
+
+def as_key(services: Services, key: UUID, **limits: Any) -> Services:
+    """The services for a caller with a key, that has these limits of its own."""
+    caller = Caller(f"key:{key}", "test", key_id=key, limits=KeyLimits(**limits))
+    return replace(services, principal=replace(services.principal, caller=caller))
+
+
+@pytest.fixture
+async def processes(environment: Environment) -> AsyncIterator[list[Services]]:
+    """Three of them, for one tenant."""
+    async with contextlib.AsyncExitStack() as stack:
+        yield [await stack.enter_async_context(open_services(environment, SettingsStore())) for _ in range(3)]
+
+
+async def within_a_minute(dsn: str, work: Callable[[], Awaitable[Any]]) -> Any:
+    """What the work comes to, done again where the minute of the database ended meanwhile."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        while True:
+            before = await connection.fetchval("SELECT date_trunc('minute', clock_timestamp())")
+            found = await work()
+            if before == await connection.fetchval("SELECT date_trunc('minute', clock_timestamp())"):
+                return found
+    finally:
+        await connection.close()
+
+
+async def taken(services: Services) -> bool:
+    try:
+        await services.permits.take(services.principal)
+        return True
+    except RateLimitedError:
+        return False
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [1, 7, 100])
+async def test_no_more_requests_than_the_limit_over_all_processes(
+    processes: list[Services], database: str, limit: int
+) -> None:
+    async def flood() -> int:
+        key = new_id()
+        callers = [as_key(one, key, requests_per_minute=limit) for one in processes]
+        first = await asyncio.gather(*(taken(caller) for _ in range(limit) for caller in callers))
+        later = [await taken(caller) for caller in callers for _ in range(limit + 5)]
+        return sum(first) + sum(later)
+
+    assert await within_a_minute(database, flood) == limit
+
+
+async def test_most_requests_ask_no_database(services: Services, database: str) -> None:
+    async def count() -> int:
+        caller, asked = as_key(services, new_id(), requests_per_minute=1000), 0
+        transaction = services.database.transaction
+
+        @contextlib.asynccontextmanager
+        async def counting(*arguments: Any, **more: Any) -> AsyncIterator[Any]:
+            nonlocal asked
+            asked += 1
+            async with transaction(*arguments, **more) as connection:
+                yield connection
+
+        services.database.transaction = counting  # type: ignore[method-assign]
+        try:
+            allowed = [await taken(caller) for _ in range(2000)]
+        finally:
+            services.database.transaction = transaction  # type: ignore[method-assign]
+        assert sum(allowed) == 1000
+        return asked
+
+    assert await within_a_minute(database, count) <= 21
+
+
+async def test_where_a_caller_stands(services: Services, database: str) -> None:
+    async def take() -> list[int]:
+        caller = as_key(services, new_id(), requests_per_minute=3)
+        found = [await services.permits.take(caller.principal) for _ in range(3)]
+        with pytest.raises(RateLimitedError, match="3 requests per minute") as refused:
+            await services.permits.take(caller.principal)
+        headers = refused.value.headers
+        assert 1 <= int(headers["Retry-After"]) <= 60
+        assert headers["RateLimit-Policy"] == '"requests";q=3;w=60'
+        assert headers["RateLimit"] == f'"requests";r=0;t={headers["Retry-After"]}'
+        return [one.remaining for one in found if one is not None and 0 < one.seconds <= 60]
+
+    assert await within_a_minute(database, take) == [2, 1, 0]
+
+
+async def test_the_next_minute_begins_anew_and_a_clock_that_was_set_back_shuts_nobody_out(
+    services: Services, database: str
+) -> None:
+    caller = as_key(services, new_id(), requests_per_minute=2)
+    connection = await asyncpg.connect(database)
+    for move in ("- interval '1 minute'", "+ interval '1 hour'"):
+        services.permits._minutes.clear()
+        while await taken(caller):
+            pass
+        assert not await taken(caller)
+        await connection.execute(f"UPDATE rag.key_requests SET minute = minute {move}")
+        services.permits._minutes.clear()  # as another process, or this one when its minute is over
+        assert await taken(caller)
+    await connection.close()
+
+
+async def test_the_settings_hold_for_keys_without_limits_and_not_without_keys(services: Services) -> None:
+    change(services, "limits", requests_per_minute=0, concurrent_runs=0, tokens_per_day=0)
+    assert await services.permits.take(services.principal) is None
+    assert await services.slots.take(services.principal) is None
+    await services.spending.check_left(services.principal)
+    assert not await taken(as_key(services, new_id()))
+    assert await taken(as_key(services, new_id(), requests_per_minute=1))
+    with pytest.raises(RateLimitedError):
+        await services.slots.take(as_key(services, new_id()).principal)
+    with pytest.raises(RateLimitedError):
+        await services.spending.check_left(as_key(services, new_id()).principal)
+
+
+# --- concurrent runs --------------------------------------------------------------------------------------------------
+
+
+async def test_no_more_runs_than_the_limit_over_all_processes(processes: list[Services]) -> None:
+    key = new_id()
+    callers = [as_key(one, key, concurrent_runs=4) for one in processes]
+
+    async def take(caller: Services) -> UUID | None:
+        try:
+            return await caller.slots.take(caller.principal)
+        except RateLimitedError:
+            return None
+
+    slots = await asyncio.gather(*(take(caller) for _ in range(5) for caller in callers))
+    assert len([slot for slot in slots if slot]) == 4
+    assert await take(as_key(processes[0], new_id(), concurrent_runs=1)), "another key has its own"
+    for number, slot in enumerate(slots):
+        if slot:
+            await callers[number % 3].slots.release(slot)
+    assert await take(callers[0])
+
+
+async def test_a_run_gives_its_slot_back_however_it_ends(chatty: Services, talking: Talking) -> None:
+    await fill(chatty)
+    caller = as_key(chatty, new_id(), concurrent_runs=1)
+    release = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(_: str) -> str:
+        asyncio.run_coroutine_threadsafe(release.wait(), loop).result(30)
+        return "Employees have 30 days of leave per year [1]."
+
+    talking.said["generate"] = slow
+    task = await start(caller, Question(LEAVE, "handbook", new_id(), "fast"))
+    with pytest.raises(RateLimitedError, match="1 runs under way") as refused:
+        await start(caller, Question(LEAVE, "handbook", new_id(), "fast"))
+    assert refused.value.headers["RateLimit-Policy"] == '"runs";q=1;qu="concurrent-requests"'
+    await task.stop()
+    release.set()
+
+    await answered(caller, LEAVE, strategy="fast")
+    await answered(caller, LEAVE, strategy="fast")  # after one that has answered, at once
+    talking.said["generate"] = "Employees have 30 days of leave per year [1]."
+    taken_id = new_id()
+    await answered(caller, LEAVE, strategy="fast")
+    again = Question(LEAVE, "handbook", taken_id, "fast")
+    await (await start(caller, again)).stop()
+    with pytest.raises(ConflictError):  # after one that was never begun
+        await start(caller, again)
+    await answered(caller, LEAVE, strategy="fast")
+
+
+async def test_slots_of_a_dead_process_are_free_when_their_leases_are_over_and_of_a_living_one_are_not(
+    processes: list[Services], database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slots_module, "RENEW_SECONDS", 0.05)
+    dead, living, other = (as_key(one, UUID(int=7), concurrent_runs=2) for one in processes)
+    await dead.slots.take(dead.principal)
+    await living.slots.take(living.principal)
+    assert dead.slots._renewing is not None
+    dead.slots._renewing.cancel()
+    connection = await asyncpg.connect(database)
+    await connection.execute("UPDATE rag.run_slots SET lease_until = now() - interval '1 second'")
+
+    async def renewed() -> bool:
+        return bool(await connection.fetchval("SELECT count(*) FROM rag.run_slots WHERE lease_until > now()"))
+
+    await until(renewed)
+    assert await other.slots.take(other.principal)
+    with pytest.raises(RateLimitedError):
+        await other.slots.take(other.principal)
+    await connection.close()
+
+
+# --- tokens and cost --------------------------------------------------------------------------------------------------
+
+
+async def test_what_models_cost_is_booked_on_the_key_as_the_meter_has_it(
+    chatty: Services, other_tenant: Services, database: str
+) -> None:
+    await fill(chatty)
+    change(chatty, "answer", prices={"gpt-4o-mini": (10.0, 20.0)})
+    caller = as_key(chatty, new_id())
+    made = [await answered(caller, LEAVE, strategy=strategy) for strategy in ("fast", "enhanced")]
+    tokens = sum(one.usage["input_tokens"] + one.usage["output_tokens"] for one in made)
+    found = await get_usage(caller)
+    assert found.key is not None
+    assert (found.key.calls, found.key.tokens) == (sum(one.usage["calls"] for one in made), tokens)
+    assert found.key.cost == pytest.approx(sum(one.usage["cost"] for one in made))
+    assert found.key.tokens > 0
+    assert (await get_usage(other_tenant)).keys == ()
+    connection = await asyncpg.connect(database)
+    assert await connection.fetchval("SELECT tokens FROM rag.key_usage") == tokens
+    await connection.close()
+
+
+async def test_a_run_whose_key_runs_out_ends_with_its_best_answer_and_the_next_one_is_refused(
+    chatty: Services, talking: Talking, scripted: ScriptedServer
+) -> None:
+    await fill(chatty)
+    caller = as_key(chatty, new_id(), tokens_per_day=1500)
+    talking.said["generate"] = "Employees have 30 days of leave per year [1]."
+    refused, made = None, []
+    for _ in range(20):
+        try:
+            made.append(await answered(caller, LEAVE, strategy="enhanced"))
+        except RateLimitedError as error:
+            refused = error
+            break
+    short = [one for one in made if any("tokens of its key for today (1,500)" in text for text in one.degraded)]
+    assert short, [one.degraded for one in made]
+    assert all("30 days" in one.answer for one in made)
+    usage = await get_usage(caller)
+    assert usage.key is not None
+    assert usage.key.tokens <= 1500 + 200, "by as much as the estimate of the last call was wrong"
+    if refused is not None:
+        assert refused.headers["RateLimit-Policy"] == '"tokens";q=1500;w=86400;qu="tokens"'
+        assert 1 <= int(refused.headers["Retry-After"]) <= 24 * 3600
+
+
+async def test_calls_of_all_processes_at_once_stay_within_the_day(processes: list[Services]) -> None:
+    key = new_id()
+    limits: dict[str, dict[str, Any]] = {"tokens": {"tokens_per_day": 1000}, "cost": {"cost_per_day": 0.02}}
+    for own in limits.values():
+        key = new_id()
+        accounts = [one.spending.allowance(as_key(one, key, **own).principal) for one in processes]
+
+        async def reserve(account: Any) -> int:
+            try:
+                return int((await account.reserve("m", 50, 200, 16, {"m": (20.0, 20.0)}))[1].tokens)
+            except BudgetExceededError:
+                return 0
+
+        granted = await asyncio.gather(*(reserve(account) for _ in range(5) for account in accounts))
+        assert 1000 - 66 < sum(granted) <= 1000, granted
+
+
+async def test_a_limit_of_cost_calls_no_model_whose_price_nobody_knows(
+    chatty: Services, scripted: ScriptedServer
+) -> None:
+    await fill(chatty)
+    scripted.requests.clear()
+    made = await answered(as_key(chatty, new_id(), cost_per_day=1.0), LEAVE, strategy="fast")
+    assert not scripted.requests
+    assert any("answer.prices has none for gpt-4o-mini" in text for text in made.degraded)
+    assert "30 days" in made.answer
+
+
+async def test_usage_that_could_not_be_written_is_written_later(services: Services, database: str) -> None:
+    caller = as_key(services, new_id())
+    account = services.spending.allowance(caller.principal)
+    assert account is not None
+    connection = await asyncpg.connect(database)
+    await connection.execute("ALTER TABLE rag.key_usage RENAME TO gone")
+    account.book(None, Spend(("m",), 10, 5, calls=1))
+    with pytest.raises(asyncpg.UndefinedTableError):
+        await services.spending.flush()
+    await connection.execute("ALTER TABLE rag.gone RENAME TO key_usage")
+    found = await get_usage(caller)
+    assert found.key is not None
+    assert (found.key.calls, found.key.tokens) == (1, 15)
+    await connection.close()
+
+
+# --- documents --------------------------------------------------------------------------------------------------------
+
+TEXTS = [f"Paragraph {n} about the {n}th matter of the house, with some words." for n in range(40)]
+
+
+async def index(services: Services, collection: str, numbers: range) -> list[Outcome]:
+    return await index_now(services, collection, [text_source(f"{n}", TEXTS[n]) for n in numbers])
+
+
+@pytest.mark.parametrize("what", ["documents", "bytes", "chunks"])
+async def test_uploads_at_once_into_several_collections_by_several_processes_stay_within_the_limit(
+    processes: list[Services], what: str
+) -> None:
+    most = {"documents": 9, "bytes": 9 * len(TEXTS[11].encode()), "chunks": 9}[what]
+    await limit_tenant(processes[0], "one", {what: most})
+    made = await asyncio.gather(*(index(one, f"c{n}", range(10, 18)) for n, one in enumerate([*processes, *processes])))
+    outcomes = [outcome for group in made for outcome in group]
+    stored = [one for one in outcomes if isinstance(one, Indexed)]
+    refused = [one for one in outcomes if isinstance(one, Rejected)]
+    assert (len(stored), len(refused)) == (9, 39)
+    assert {one.code for one in refused} == {"tenant-full"}
+    assert all(f"may keep {most} {what}" in one.error for one in refused), refused[0].error
+    usage = (await get_usage(processes[0])).tenant
+    assert getattr(usage.kept, what) == most == getattr(usage.most, what)
+
+
+async def test_what_does_not_grow_can_be_replaced_and_what_was_deleted_makes_room(services: Services) -> None:
+    [first, second] = await index(services, "test", range(10, 12))
+    change(services, "limits", documents=1)  # fewer than there are
+    [again] = await index_now(services, "test", [text_source("10", "Another text.")])
+    assert isinstance(again, Indexed)
+    assert again.change == "replaced"
+    [refused] = await index(services, "test", range(12, 13))
+    assert isinstance(refused, Rejected)
+    change(services, "limits", documents=2, bytes=200)
+    [large] = await index_now(services, "test", [text_source("10", "A text that is longer. " * 20)])
+    assert isinstance(large, Rejected)
+    assert "bytes" in large.error
+    assert isinstance(first, Indexed)
+    assert isinstance(second, Indexed)
+    await delete_document(services, "test", second.document_id)
+    [kept] = await index(services, "test", range(12, 13))
+    assert isinstance(kept, Indexed)
+
+
+async def test_a_tenant_without_limits_takes_no_lock_and_a_limited_one_stops_no_other(
+    services: Services, other_tenant: Services, database: str
+) -> None:
+    await limit_tenant(services, "one", {"documents": 5})
+    connection = await asyncpg.connect(database)
+    async with connection.transaction():
+        await connection.execute("SELECT FROM rag.tenant_limits FOR UPDATE")
+        assert isinstance((await index(other_tenant, "test", range(1)))[0], Indexed)
+        waiting = asyncio.create_task(index(services, "test", range(1)))
+        assert isinstance((await index(other_tenant, "test", range(1, 2)))[0], Indexed)
+        assert not waiting.done()
+    assert isinstance((await waiting)[0], Indexed)
+    await connection.close()
+
+
+async def test_files_that_wait_are_never_more_than_the_tenant_may_keep(services: Services) -> None:
+    change(services, "limits", bytes=1000)
+    await index_later(services, "test", [text_source("a", "x" * 900)])
+    with pytest.raises(TenantFullError, match="1000 bytes") as full:
+        await index_later(services, "test", [text_source("b", "x" * 200)])
+    assert full.value.headers["Retry-After"] == "3600"
+    await index_later(services, "test", [text_source("c", "x" * 50)])
+
+
+async def test_who_operates_sees_all_tenants_and_sets_their_limits(services: Services, other_tenant: Services) -> None:
+    with pytest.raises(NotFoundError, match="no tenant 'three'"):
+        await limit_tenant(services, "three", {"documents": 1})
+    await limit_tenant(services, "two", {"documents": 7, "bytes": 9})
+    found = await limit_tenant(services, "two", {"bytes": None})
+    assert found.most == Holding(documents=7)
+    assert {one.tenant: one.most.documents for one in await list_tenant_usage(services)}["two"] == 7
+    assert (await get_usage(other_tenant)).tenant == found
+    assert (await get_usage(services)).tenant.most == Holding()
