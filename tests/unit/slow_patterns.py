@@ -1,7 +1,8 @@
 """Prints the patterns of the code that take more than linear time on a hostile text, a line each; run by test_patterns.
 
-Each is searched for, to the end, in n, 2n and 4n characters of each text, n = 500 (judges may
-raise it: CAIRN_TEST_PATTERN_CHARS): what takes less than BRIEF for 4n is fine, what does not grow by much more than the text is so too. Time is the thread's own, so that a busy machine says nothing.
+Each is searched for, to the end, in n, 2n and 4n characters of each text, n = 500 (judges may raise it:
+CAIRN_TEST_PATTERN_CHARS): what takes less than BRIEF for 4n is fine, what does not grow by much more than the text is so too.
+Time is the thread's own, so that a busy machine says nothing.
 """
 
 from __future__ import annotations
