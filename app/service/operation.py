@@ -28,6 +28,8 @@ ANSWER_SECONDS = 5.0
 """A database that takes longer than this to answer a trivial statement does not serve."""
 WATCH_SECONDS = 5.0
 """Between two looks at analysts' sessions."""
+GRACE_SECONDS = 4.0
+"""For the current job to end by itself after the end was asked for; then it is handed back."""
 PARTITION_DAYS = 7
 """Trace partitions are made so many days ahead, so that a week without maintenance does no harm."""
 
@@ -144,7 +146,7 @@ async def watch_analysts(services: Services) -> None:
 async def run_worker(services: Services, stop: asyncio.Event) -> None:
     """Run jobs, with settings as their file changes, until told to stop; the current job gets time to end."""
     watching = asyncio.create_task(follow_settings(services))
-    worker = services.worker()
+    worker = services.worker(grace_seconds=GRACE_SECONDS)
     log.info("worker.started", worker=worker.name)
     try:
         await worker.run(stop)

@@ -556,7 +556,9 @@ class AnalystSettings(SettingsSection):
 
 class ApiSettings(SettingsSection):
     max_body_bytes: int = Field(64_000_000, ge=1000, description="Largest request body, bytes (413 above).")
-    max_query_chars: int = Field(20_000, ge=10, description="Longest query or question, code points.")
+    max_query_chars: int = Field(
+        4000, ge=10, description="Longest query or question, code points; a longer text is a document."
+    )
     allowed_hosts: tuple[str, ...] = Field(
         (), description="Host headers answered; * is any. Empty: any with keys, and only those of loopback without."
     )
