@@ -2355,6 +2355,8 @@ CREATE FUNCTION rag.renew_run_slots(process uuid, lease interval) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
+  -- of keys that nobody uses any more
+  DELETE FROM run_slots AS s WHERE s.lease_until < clock_timestamp() - interval '1 hour' AND s.owner <> process;
   UPDATE run_slots AS s SET lease_until = clock_timestamp() + lease WHERE s.owner = process
 $$;
 
@@ -4480,6 +4482,60 @@ COMMENT ON COLUMN analyst.feedback.created_at IS 'When the run was first judged.
 
 COMMENT ON COLUMN analyst.feedback.updated_at IS 'When the judgement was last replaced.';
 
+CREATE TABLE rag.api_keys (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    shown text NOT NULL,
+    scopes text[] NOT NULL,
+    requests_per_minute integer,
+    concurrent_runs integer,
+    tokens_per_day bigint,
+    cost_per_day double precision,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone
+);
+
+ALTER TABLE ONLY rag.api_keys FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.api_keys OWNER TO owner;
+
+COMMENT ON TABLE rag.api_keys IS 'Keys by which callers over HTTP are known.';
+
+COMMENT ON COLUMN rag.api_keys.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.api_keys.id IS 'Key id (UUIDv7).';
+
+COMMENT ON COLUMN rag.api_keys.name IS 'What it is for, in the words of who made it.';
+
+COMMENT ON COLUMN rag.api_keys.key_hash IS 'SHA-256 of the key, which is stored nowhere.';
+
+COMMENT ON COLUMN rag.api_keys.shown IS 'Its first characters, to tell it from others.';
+
+COMMENT ON COLUMN rag.api_keys.scopes IS 'What it may do: read, ask, write, admin.';
+
+COMMENT ON COLUMN rag.api_keys.requests_per_minute IS 'Requests per minute; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.concurrent_runs IS 'Runs at once; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.tokens_per_day IS 'Tokens of chat models per day; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.cost_per_day IS 'What these may cost per day; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.created_at IS 'When it was made.';
+
+COMMENT ON COLUMN rag.api_keys.created_by IS 'Who made it: local, key:<id> or token:<subject>.';
+
+COMMENT ON COLUMN rag.api_keys.expires_at IS 'From when on it counts no more; null: never.';
+
+COMMENT ON COLUMN rag.api_keys.revoked_at IS 'When it was revoked; null: it was not.';
+
+COMMENT ON COLUMN rag.api_keys.last_used_at IS 'When it was last used, to a minute; null: never.';
+
 CREATE TABLE rag.key_usage (
     tenant_id bigint NOT NULL,
     key_id uuid NOT NULL,
@@ -4513,9 +4569,11 @@ CREATE VIEW analyst.key_usage AS
     u.day,
     u.calls,
     u.tokens,
-    u.cost
-   FROM (rag.key_usage u
-     JOIN rag.tenants t ON ((t.id = u.tenant_id)));
+    u.cost,
+    k.name AS key_name
+   FROM ((rag.key_usage u
+     JOIN rag.tenants t ON ((t.id = u.tenant_id)))
+     LEFT JOIN rag.api_keys k ON (((k.tenant_id = u.tenant_id) AND (k.id = u.key_id))));
 
 ALTER VIEW analyst.key_usage OWNER TO cairn_views;
 
@@ -4523,7 +4581,7 @@ COMMENT ON VIEW analyst.key_usage IS 'What calls of chat models have cost, one r
 
 COMMENT ON COLUMN analyst.key_usage.tenant IS 'Name of the tenant.';
 
-COMMENT ON COLUMN analyst.key_usage.key_id IS 'The key.';
+COMMENT ON COLUMN analyst.key_usage.key_id IS 'The key, or who a token is of.';
 
 COMMENT ON COLUMN analyst.key_usage.day IS 'Day (UTC).';
 
@@ -4532,6 +4590,8 @@ COMMENT ON COLUMN analyst.key_usage.calls IS 'Requests to chat models, repeats i
 COMMENT ON COLUMN analyst.key_usage.tokens IS 'Tokens read and written; of today with those that calls under way may use yet.';
 
 COMMENT ON COLUMN analyst.key_usage.cost IS 'What they cost, by answer.prices; calls of models without a price are not in it.';
+
+COMMENT ON COLUMN analyst.key_usage.key_name IS 'What it is called; null of callers with a token.';
 
 CREATE TABLE rag.mentions (
     tenant_id bigint NOT NULL,
@@ -5167,60 +5227,6 @@ COMMENT ON COLUMN rag.analyst_grant.tenant_id IS 'Tenant that owns the row (rag.
 COMMENT ON COLUMN rag.analyst_grant.role_name IS 'Login role (session_user) that may read this tenant through schema analyst.';
 
 COMMENT ON COLUMN rag.analyst_grant.granted_at IS 'When.';
-
-CREATE TABLE rag.api_keys (
-    tenant_id bigint NOT NULL,
-    id uuid NOT NULL,
-    name text NOT NULL,
-    key_hash bytea NOT NULL,
-    shown text NOT NULL,
-    scopes text[] NOT NULL,
-    requests_per_minute integer,
-    concurrent_runs integer,
-    tokens_per_day bigint,
-    cost_per_day double precision,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    created_by text NOT NULL,
-    expires_at timestamp with time zone,
-    revoked_at timestamp with time zone,
-    last_used_at timestamp with time zone
-);
-
-ALTER TABLE ONLY rag.api_keys FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.api_keys OWNER TO owner;
-
-COMMENT ON TABLE rag.api_keys IS 'Keys by which callers over HTTP are known.';
-
-COMMENT ON COLUMN rag.api_keys.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.api_keys.id IS 'Key id (UUIDv7).';
-
-COMMENT ON COLUMN rag.api_keys.name IS 'What it is for, in the words of who made it.';
-
-COMMENT ON COLUMN rag.api_keys.key_hash IS 'SHA-256 of the key, which is stored nowhere.';
-
-COMMENT ON COLUMN rag.api_keys.shown IS 'Its first characters, to tell it from others.';
-
-COMMENT ON COLUMN rag.api_keys.scopes IS 'What it may do: read, ask, write, admin.';
-
-COMMENT ON COLUMN rag.api_keys.requests_per_minute IS 'Requests per minute; null: as the settings say.';
-
-COMMENT ON COLUMN rag.api_keys.concurrent_runs IS 'Runs at once; null: as the settings say.';
-
-COMMENT ON COLUMN rag.api_keys.tokens_per_day IS 'Tokens of chat models per day; null: as the settings say.';
-
-COMMENT ON COLUMN rag.api_keys.cost_per_day IS 'What these may cost per day; null: as the settings say.';
-
-COMMENT ON COLUMN rag.api_keys.created_at IS 'When it was made.';
-
-COMMENT ON COLUMN rag.api_keys.created_by IS 'Who made it: local, key:<id> or token:<subject>.';
-
-COMMENT ON COLUMN rag.api_keys.expires_at IS 'From when on it counts no more; null: never.';
-
-COMMENT ON COLUMN rag.api_keys.revoked_at IS 'When it was revoked; null: it was not.';
-
-COMMENT ON COLUMN rag.api_keys.last_used_at IS 'When it was last used, to a minute; null: never.';
 
 CREATE TABLE rag.cache_counters (
     tenant_id bigint NOT NULL,
@@ -7901,6 +7907,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.feedback TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.feedback TO cairn_analyst;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_definer;
+GRANT SELECT ON TABLE rag.api_keys TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.key_usage TO cairn_definer;
 GRANT SELECT ON TABLE rag.key_usage TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.key_usage TO cairn_app;
@@ -7943,10 +7953,6 @@ GRANT SELECT ON TABLE analyst.retrieval_runs TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.analyst_grant TO cairn_definer;
 GRANT SELECT ON TABLE rag.analyst_grant TO cairn_views;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_definer;
-GRANT SELECT ON TABLE rag.api_keys TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.cache_counters TO cairn_definer;
 GRANT SELECT ON TABLE rag.cache_counters TO cairn_views;
