@@ -32,6 +32,7 @@ from app.api import (
     embedding_models,
     graph,
     health,
+    idempotency,
     jobs,
     logs,
     problems,
@@ -245,6 +246,7 @@ def _version() -> str:
 def _openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        idempotency.describe(schema)
         problems.describe(schema)
         app.openapi_schema = schema
     return app.openapi_schema
