@@ -17,7 +17,7 @@ from uuid import UUID
 
 import typer
 
-from app.commands import documents, evaluate, graph, jobs, models, tenants
+from app.commands import documents, evaluate, graph, jobs, keys, models, tenants
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
@@ -30,6 +30,7 @@ PIPE_CLOSED = 141
 app.add_typer(evaluate.group, name="eval")
 app.add_typer(models.group, name="models")
 app.add_typer(jobs.group, name="jobs")
+app.add_typer(keys.group, name="keys")
 app.add_typer(documents.group, name="documents")
 app.add_typer(graph.group, name="graph")
 app.add_typer(tenants.group, name="tenants")

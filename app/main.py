@@ -34,6 +34,7 @@ from app.api import (
     health,
     idempotency,
     jobs,
+    keys,
     logs,
     problems,
     qa,
@@ -49,6 +50,7 @@ from app.api.middleware import RequestMiddleware
 from app.api.running import Running
 from app.errors import CairnError
 from app.service.audit import follow_settings
+from app.service.key_ring import KeyRing
 from app.service.operation import do_upkeep
 from app.settings import Environment, SettingsStore, read_environment
 from app.wiring import Services, open_services
@@ -80,8 +82,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, audit,
-    usage, health, docs_page,
+    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
+    audit, keys, usage, health, docs_page,
 )  # fmt: skip
 
 
@@ -92,7 +94,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with open_services(environment, settings) as services, _companions(running, services, worker):
-            running.services = services
+            running.services = services  # after the authenticator: nobody is served before keys are read
             yield
             running.stopping.set()
 
@@ -172,6 +174,10 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
         asyncio.create_task(_keep_on(lambda: follow_settings(services))),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
     ]
+    if services.environment.auth == "keys":
+        ring = KeyRing(services.database)
+        running.authenticator = ring
+        tasks.append(asyncio.create_task(_keep_on(ring.listen)))
     ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS, PLAIN_SECONDS))
     working: asyncio.Task[None] | None = None
     if worker:

@@ -655,8 +655,7 @@ BEGIN
         present := clock_timestamp();
         SELECT j.tenant_id, j.id, j.attempts, j.max_attempts, j.cancel_requested, j.error INTO found_job
           FROM rag.jobs AS j
-         WHERE j.status IN ('queued', 'running') AND j.run_at <= present
-           AND (j.status = 'queued' OR j.lease_until <= present)
+         WHERE j.status IN ('queued', 'running') AND is_past(CASE j.status WHEN 'queued' THEN j.run_at ELSE j.lease_until END)
            AND j.kind = ANY (claim_job.kinds)
          ORDER BY j.run_at, j.id
          LIMIT 1
@@ -1025,6 +1024,37 @@ $$;
 ALTER FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) IS 'Models that serve collections of a tenant, and the cached result of a key, if it is as true as when it was found.';
+
+CREATE FUNCTION rag.find_key(key_hash bytea) RETURNS TABLE(tenant_id bigint, id uuid)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    found_key record;
+    present   timestamptz := clock_timestamp();
+BEGIN
+    SELECT k.tenant_id, k.id, k.last_used_at INTO found_key
+      FROM rag.api_keys AS k
+     WHERE k.key_hash = find_key.key_hash AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > present);
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF found_key.last_used_at IS NULL OR found_key.last_used_at < present - interval '1 minute' THEN
+        -- nobody waits for another process that notes the same, nor for a revocation under way
+        UPDATE rag.api_keys AS k
+           SET last_used_at = present
+         WHERE (k.tenant_id, k.id) IN (SELECT o.tenant_id, o.id FROM rag.api_keys AS o
+                                        WHERE o.tenant_id = found_key.tenant_id AND o.id = found_key.id
+                                          FOR NO KEY UPDATE SKIP LOCKED);
+    END IF;
+    RETURN QUERY SELECT found_key.tenant_id, found_key.id;
+END
+$$;
+
+ALTER FUNCTION rag.find_key(key_hash bytea) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.find_key(key_hash bytea) IS 'Tenant and id of the key with this hash, if it is neither revoked nor expired; notes that it is used, once a minute.';
 
 CREATE FUNCTION rag.find_tenant(wanted text) RETURNS bigint
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -1509,6 +1539,15 @@ ALTER FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint)
 
 COMMENT ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) IS 'Inserts the staged passages, chunks, vectors, postings, mentions and evidence of a document.';
 
+CREATE FUNCTION rag.is_past(instant timestamp with time zone) RETURNS boolean
+    LANGUAGE sql PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN ((instant <= clock_timestamp()) OR (instant > (clock_timestamp() + '01:00:00'::interval)));
+
+ALTER FUNCTION rag.is_past(instant timestamp with time zone) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.is_past(instant timestamp with time zone) IS 'Whether an instant has come, or is too far ahead to be meant.';
+
 CREATE FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) RETURNS tsquery
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -1965,6 +2004,19 @@ ALTER FUNCTION rag.list_tenants() OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.list_tenants() IS 'Ids of all tenants in order of their names, for who operates the server.';
 
+CREATE FUNCTION rag.live_keys(ids uuid[]) RETURNS SETOF uuid
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+    SELECT k.id FROM rag.api_keys AS k
+     WHERE k.id = ANY (live_keys.ids) AND k.revoked_at IS NULL
+       AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
+$$;
+
+ALTER FUNCTION rag.live_keys(ids uuid[]) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.live_keys(ids uuid[]) IS 'Which of these keys, of any tenant, are neither revoked nor expired.';
+
 CREATE FUNCTION rag.lock_tenant_room() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -2229,7 +2281,7 @@ CREATE FUNCTION rag.queue_state() RETURNS TABLE(queued bigint, running bigint, r
     )
     SELECT count(*) FILTER (WHERE status = 'queued'),
            count(*) FILTER (WHERE status = 'running'),
-           count(*) FILTER (WHERE runnable_at <= clock_timestamp()),
+           count(*) FILTER (WHERE is_past(runnable_at)),
            extract(epoch FROM clock_timestamp()
                    - min(runnable_at) FILTER (WHERE runnable_at <= clock_timestamp()))::double precision
       FROM job
@@ -5134,6 +5186,60 @@ COMMENT ON COLUMN rag.analyst_grant.role_name IS 'Login role (session_user) that
 
 COMMENT ON COLUMN rag.analyst_grant.granted_at IS 'When.';
 
+CREATE TABLE rag.api_keys (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    shown text NOT NULL,
+    scopes text[] NOT NULL,
+    requests_per_minute integer,
+    concurrent_runs integer,
+    tokens_per_day bigint,
+    cost_per_day double precision,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone
+);
+
+ALTER TABLE ONLY rag.api_keys FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.api_keys OWNER TO owner;
+
+COMMENT ON TABLE rag.api_keys IS 'Keys by which callers over HTTP are known.';
+
+COMMENT ON COLUMN rag.api_keys.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.api_keys.id IS 'Key id (UUIDv7).';
+
+COMMENT ON COLUMN rag.api_keys.name IS 'What it is for, in the words of who made it.';
+
+COMMENT ON COLUMN rag.api_keys.key_hash IS 'SHA-256 of the key, which is stored nowhere.';
+
+COMMENT ON COLUMN rag.api_keys.shown IS 'Its first characters, to tell it from others.';
+
+COMMENT ON COLUMN rag.api_keys.scopes IS 'What it may do: read, ask, write, admin.';
+
+COMMENT ON COLUMN rag.api_keys.requests_per_minute IS 'Requests per minute; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.concurrent_runs IS 'Runs at once; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.tokens_per_day IS 'Tokens of chat models per day; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.cost_per_day IS 'What these may cost per day; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.created_at IS 'When it was made.';
+
+COMMENT ON COLUMN rag.api_keys.created_by IS 'Who made it: local, key:<id> or token:<subject>.';
+
+COMMENT ON COLUMN rag.api_keys.expires_at IS 'From when on it counts no more; null: never.';
+
+COMMENT ON COLUMN rag.api_keys.revoked_at IS 'When it was revoked; null: it was not.';
+
+COMMENT ON COLUMN rag.api_keys.last_used_at IS 'When it was last used, to a minute; null: never.';
+
 CREATE TABLE rag.cache_counters (
     tenant_id bigint NOT NULL,
     hits bigint DEFAULT 0 NOT NULL,
@@ -6054,6 +6160,9 @@ ALTER TABLE ONLY rag.alembic_version
 ALTER TABLE ONLY rag.analyst_grant
     ADD CONSTRAINT analyst_grant_pkey PRIMARY KEY (tenant_id, role_name);
 
+ALTER TABLE ONLY rag.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY rag.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (tenant_id, id);
 
@@ -6241,6 +6350,8 @@ ALTER TABLE ONLY rag.vector_indexes
     ADD CONSTRAINT vector_indexes_pkey PRIMARY KEY (tenant_id, collection_id, model_id);
 
 CREATE INDEX adjacency_node_idx ON rag.adjacency USING btree (tenant_id, node_id, weight DESC, neighbour_id) INCLUDE (relation_id, outgoing);
+
+CREATE INDEX api_keys_hash_idx ON rag.api_keys USING btree (key_hash);
 
 CREATE INDEX audit_events_occurred_at_idx ON rag.audit_events USING btree (tenant_id, occurred_at DESC, id DESC);
 
@@ -6447,6 +6558,8 @@ ALTER TABLE rag.adjacency ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.analyst_grant ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.api_keys ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY app ON rag.adjacency TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.adjacency IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -6454,6 +6567,10 @@ COMMENT ON POLICY app ON rag.adjacency IS 'TO cairn_app USING (tenant_id = nulli
 CREATE POLICY app ON rag.analyst_grant TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.analyst_grant IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.api_keys TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.api_keys IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.audit_events TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -6696,6 +6813,10 @@ COMMENT ON POLICY definer ON rag.adjacency IS 'TO cairn_definer USING (true) WIT
 CREATE POLICY definer ON rag.analyst_grant TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.analyst_grant IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.api_keys TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.api_keys IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.audit_events TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -7002,6 +7123,12 @@ COMMENT ON POLICY views ON rag.adjacency IS 'FOR SELECT TO cairn_views USING (te
 CREATE POLICY views ON rag.analyst_grant FOR SELECT TO cairn_views USING ((role_name = SESSION_USER));
 
 COMMENT ON POLICY views ON rag.analyst_grant IS 'FOR SELECT TO cairn_views USING (role_name = session_user)';
+
+CREATE POLICY views ON rag.api_keys FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.api_keys IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.audit_events FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -7455,6 +7582,9 @@ GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], 
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.find_key(key_hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.find_key(key_hash bytea) TO cairn_app;
+
 REVOKE ALL ON FUNCTION rag.find_tenant(wanted text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.find_tenant(wanted text) TO cairn_app;
 
@@ -7507,6 +7637,11 @@ REVOKE ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model s
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_app;
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.is_past(instant timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_app;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_app;
@@ -7567,6 +7702,9 @@ GRANT ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) TO cai
 
 REVOKE ALL ON FUNCTION rag.list_tenants() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.list_tenants() TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.live_keys(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.live_keys(ids uuid[]) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.lock_tenant_room() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.lock_tenant_room() TO cairn_app;
@@ -7888,6 +8026,10 @@ GRANT SELECT ON TABLE analyst.retrieval_runs TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.analyst_grant TO cairn_definer;
 GRANT SELECT ON TABLE rag.analyst_grant TO cairn_views;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_definer;
+GRANT SELECT ON TABLE rag.api_keys TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.cache_counters TO cairn_definer;
 GRANT SELECT ON TABLE rag.cache_counters TO cairn_views;

@@ -16,8 +16,9 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api import problems
-from app.api.authorize import PRINCIPAL, REFUSAL, Grant
+from app.api.authorize import PRINCIPAL, REFUSAL
 from app.api.running import Running
+from app.domain.key import Grant
 from app.errors import CairnError, SettingsError, UnauthenticatedError
 from app.settings import Environment
 

@@ -253,7 +253,9 @@ class CommunitySettings(SettingsSection):
         ge=0,
         description="Collections of up to so many passages are brought up to date at once, larger ones by a job.",
     )
-    delay_seconds: float = Field(5, ge=0, description="How long that waits, so that many uploads cause it once.")
+    delay_seconds: float = Field(
+        5, ge=0, le=3600, description="How long that waits, so that many uploads cause it once."
+    )
     written: int = Field(
         0,
         ge=0,
@@ -482,7 +484,7 @@ class ProviderSettings(SettingsSection):
 
 
 class JobsSettings(SettingsSection):
-    lease_seconds: float = Field(30, gt=0, description="A job whose worker is silent this long is taken over.")
+    lease_seconds: float = Field(30, gt=0, le=3600, description="A job whose worker is silent this long is taken over.")
     heartbeat_seconds: float = Field(5, gt=0, description="How often a worker renews its lease.")
     poll_seconds: float = Field(1, gt=0, description="How often an idle worker looks for work.")
     max_attempts: int = Field(3, ge=1, description="A job claimed this often without finishing is parked.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,10 +20,15 @@ BODY = b"Cairns mark the trail where no path can be seen."
 
 
 @pytest.fixture(scope="module")
-def two(fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path) -> Iterator[tuple[Api, Api]]:
+def two(
+    fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path
+) -> Iterator[tuple[Api, Api]]:
     """Two processes on one database."""
     dsn, folder = fresh_database(), tmp_path_factory.mktemp("once")
-    with serving(dsn, folder / "a", CAIRN_MODEL_DIR=str(model)) as a, serving(dsn, folder / "b", CAIRN_MODEL_DIR=str(model)) as b:
+    with (
+        serving(dsn, folder / "a", CAIRN_MODEL_DIR=str(model)) as a,
+        serving(dsn, folder / "b", CAIRN_MODEL_DIR=str(model)) as b,
+    ):
         yield a, b
 
 
@@ -65,7 +71,7 @@ def test_keys_that_are_none(two: tuple[Api, Api], key: str) -> None:
 
 def test_an_upload_makes_one_job_though_its_parts_are_separated_otherwise(two: tuple[Api, Api]) -> None:
     def send(boundary: str, content: bytes = BODY) -> Any:
-        part = f'Content-Disposition: form-data; name="files"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\n'.encode()
+        part = b'Content-Disposition: form-data; name="files"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\n'
         body = b"--" + boundary.encode() + b"\r\n" + part + content + b"\r\n--" + boundary.encode() + b"--\r\n"
         headers = {HEADER: "u-1", "Content-Type": f"multipart/form-data; boundary={boundary}"}
         return two[0].client.post("/collections/uploads/documents", content=body, headers=headers)
@@ -81,7 +87,10 @@ def test_an_upload_makes_one_job_though_its_parts_are_separated_otherwise(two: t
 
 def test_of_ten_at_once_one_is_carried_out(two: tuple[Api, Api]) -> None:
     answers: list[Any] = []
-    document = {"collection": "race", "documents": [{"id": f"d{n}", "text": f"{n} stones in a cairn."} for n in range(20)]}
+    document = {
+        "collection": "race",
+        "documents": [{"id": f"d{n}", "text": f"{n} stones in a cairn."} for n in range(20)],
+    }
 
     def send(api: Api) -> None:
         answers.append(post(api, "/index", "race-1", json=document))
@@ -105,8 +114,8 @@ def test_of_ten_at_once_one_is_carried_out(two: tuple[Api, Api]) -> None:
 def test_a_key_whose_process_died_is_free_after_its_lease(two: tuple[Api, Api], psql: Psql) -> None:
     assert post(two[0], "/collections", "dead", json={"name": "left"}).status_code == 201
     database, where = two[0].database, "WHERE key = 'dead'"
-    lost = f"UPDATE rag.idempotency_keys SET status = NULL, body = NULL, claimed_until = now() + interval '{LEASE_SECONDS} s' {where}"
-    psql(lost, database)
+    ahead = f"claimed_until = now() + interval '{LEASE_SECONDS} s'"
+    psql(f"UPDATE rag.idempotency_keys SET status = NULL, body = NULL, {ahead} {where}", database)
     assert post(two[1], "/collections", "dead", json={"name": "left"}).json()["code"] == "idempotency-key-in-flight"
     psql(f"UPDATE rag.idempotency_keys SET claimed_until = now() - interval '1 s' {where}", database)
     assert post(two[1], "/collections", "dead", json={"name": "other"}).json()["code"] == "idempotency-key-reused"
@@ -122,14 +131,13 @@ def test_keys_are_forgotten_after_their_time(two: tuple[Api, Api], psql: Psql) -
 
 
 def test_a_request_that_is_given_up_frees_its_key(two: tuple[Api, Api], psql: Psql) -> None:
-    import socket
-
     body = b'{"name": "given-up"'
     with socket.create_connection(("127.0.0.1", two[0].port)) as plain:
         plain.sendall(
             b"POST /collections HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: gone\r\n"
             b"Content-Length: 100\r\n\r\n" + body
         )
+
     def free() -> bool:
         return post(two[0], "/collections", "gone", json={"name": "given-up"}).status_code == 201
 

@@ -7,7 +7,7 @@ security, grants and policies are in sql/roles.sql, which applies to every table
 
 from __future__ import annotations
 
-from app.db.tables import audit, conversations, documents, graph, idempotency, limits, retrieval, runs
+from app.db.tables import audit, conversations, documents, graph, idempotency, keys, limits, retrieval, runs
 from app.db.tables.base import SCHEMA, metadata
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "documents",
     "graph",
     "idempotency",
+    "keys",
     "limits",
     "metadata",
     "retrieval",
