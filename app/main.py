@@ -35,6 +35,7 @@ from app.api import (
     idempotency,
     jobs,
     keys,
+    links,
     logs,
     problems,
     qa,
@@ -254,5 +255,6 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         idempotency.describe(schema)
         problems.describe(schema)
+        links.describe(schema)
         app.openapi_schema = schema
     return app.openapi_schema

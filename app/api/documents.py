@@ -221,11 +221,17 @@ async def _sources(files: Sequence[UploadFile], metadata: Metadata, settings: Se
 
 
 def relative_path(filename: str) -> str:
-    """The name as a relative path with '/': no drive, no root, no '..'. Raises InputError when nothing is left."""
-    parts = re.split(r"[/\\]+", normalise(filename).replace("\n", " "))
-    kept = [part.strip() for part in parts if part.strip() not in ("", ".", "..")]
-    if kept and re.fullmatch(r"[A-Za-z]:", kept[0]):
-        kept = kept[1:]
+    """The name as a relative path with '/': no drive, no root, and each '..' resolved from there, as in an address.
+    Raises InputError when nothing is left."""
+    parts = [part.strip() for part in re.split(r"[/\\]+", normalise(filename).replace("\n", " "))]
+    if re.fullmatch(r"[A-Za-z]:", next(filter(None, parts), "")):
+        parts = parts[parts.index(next(filter(None, parts))) + 1 :]
+    kept: list[str] = []
+    for part in parts:
+        if part == "..":
+            kept = kept[:-1]
+        elif part not in ("", "."):
+            kept.append(part)
     if not kept:
         raise InputError("each file needs a name; it becomes the document's id")
     return "/".join(kept)

@@ -67,9 +67,7 @@ async def _services(request: Request) -> Services:
 RunningDep = Annotated[Running, Depends(_running)]
 ServicesDep = Annotated[Services, Depends(_services)]
 Limit = Annotated[int, Query(ge=1, le=200, description="Items per page.", examples=[50])]
-Cursor = Annotated[
-    str | None, Query(max_length=4000, description="`next_cursor` of the page before.", examples=["aGFuZGJvb2s"])
-]
+Cursor = Annotated[str | None, Query(max_length=4000, description="`next_cursor` of the page before, as it came.")]
 
 
 class TypedRoute(APIRoute):
