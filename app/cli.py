@@ -106,6 +106,22 @@ def migrate(
 
 
 @app.command()
+def backup(file: Annotated[Path, typer.Argument(metavar="FILE", help="Must not exist.")]) -> int:
+    """Write all data of all tenants to one file, while others go on working."""
+    from app.commands import operate
+
+    return _run(operate.backup(file))
+
+
+@app.command()
+def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="What cairn backup wrote.")]) -> int:
+    """Fill an empty database, or an empty CAIRN_HOME, from a backup."""
+    from app.commands import operate
+
+    return _run(operate.restore(file))
+
+
+@app.command()
 def ingest(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with all below them.")],
     collection: Collection = None,

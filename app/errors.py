@@ -42,6 +42,12 @@ class UnauthenticatedError(CairnError):
         self.headers["WWW-Authenticate"] = f'Bearer realm="cairn"{error}'
 
 
+class IssuerUnavailableError(CairnError):
+    """The keys of the issuer of access tokens cannot be had, so no token can be checked."""
+
+    status, code, title = 503, "issuer-unavailable", "Issuer of tokens unavailable"
+
+
 class ForbiddenError(CairnError):
     """The key is valid and lacks the scope that the route asks for."""
 
@@ -268,6 +274,12 @@ class DatabaseAheadError(MigrationError):
     """The database was migrated by newer, incompatible code; this process must not serve it."""
 
     code, title, exit_code = "database-ahead", "Database is newer than this code", 3
+
+
+class BackupError(CairnError):
+    """A backup that could not be made or restored."""
+
+    code, title = "backup-failed", "Backup failed"
 
 
 class EmbeddedServerError(CairnError):

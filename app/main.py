@@ -51,7 +51,7 @@ from app.api.middleware import RequestMiddleware
 from app.api.running import Running
 from app.errors import CairnError
 from app.service.audit import follow_settings
-from app.service.key_ring import KeyRing
+from app.service.key_ring import KeyRing, token_reader
 from app.service.operation import do_upkeep
 from app.settings import Environment, SettingsStore, read_environment
 from app.wiring import Services, open_services
@@ -176,7 +176,7 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
     ]
     if services.environment.auth == "keys":
-        ring = KeyRing(services.database)
+        ring = KeyRing(services.database, token_reader(services))
         running.authenticator = ring
         tasks.append(asyncio.create_task(_keep_on(ring.listen)))
     ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS, PLAIN_SECONDS))

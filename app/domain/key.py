@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from app.domain.principal import KeyLimits, Principal, Scope
+from app.domain.principal import Caller, KeyLimits, Principal, Scope
 
 PREFIX: Final = "cairn_"
 SECRET_BYTES: Final = 24
@@ -45,6 +45,15 @@ class Grant:
     principal: Principal
     ends_at: float | None = None
     key_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenClaims:
+    """What a valid access token says. `seconds_left` until it expires."""
+
+    tenant: str
+    caller: Caller
+    seconds_left: float
 
 
 def new_secret() -> str:

@@ -48,7 +48,9 @@ async def _load(source: Source, limits: IngestSettings) -> LoadedDocument:
 async def _parse_apart(content: bytes, kind: FileKind, limits: IngestSettings) -> LoadedDocument:
     bounds = DocumentLimits(limits.max_pages, limits.max_text_chars, limits.max_unpacked_bytes, limits.parse_seconds)
     request = {"task": "load", "media_type": kind.media_type, "limits": bounds}
-    child = await ConfinedProcess.start(memory_bytes=limits.parse_memory_bytes, cpu_seconds=limits.parse_seconds)
+    child = await ConfinedProcess.start(
+        memory_bytes=limits.parse_memory_bytes, cpu_seconds=limits.parse_seconds, programs=kind.loader.programs
+    )
     async with child:
         try:
             head, text = await child.ask(

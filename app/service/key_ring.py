@@ -17,11 +17,12 @@ from uuid import UUID
 
 import structlog
 
-from app.domain.key import Grant, hash_secret, is_well_formed
+from app.domain.key import Grant, TokenClaims, hash_secret, is_well_formed
 from app.domain.principal import Caller, Principal
 from app.errors import CairnError, DatabaseUnavailableError, UnauthenticatedError
 from app.store import keys
 from app.store.session import Database
+from app.wiring import Services
 
 log = structlog.get_logger(__name__)
 
@@ -45,17 +46,8 @@ class TokenReader(Protocol):
     """Reads access tokens of an issuer."""
 
     async def read(self, token: str) -> TokenClaims:
-        """Raises UnauthenticatedError, and ProviderError where the issuer's keys cannot be had."""
+        """Raises UnauthenticatedError, and IssuerUnavailableError where the issuer's keys cannot be had."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class TokenClaims:
-    """What a valid token says. `seconds_left` until it expires."""
-
-    tenant: str
-    caller: Caller
-    seconds_left: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +71,8 @@ class KeyRing:
         self._tenants: dict[str, int] = {}
 
     async def authenticate(self, credential: str) -> Grant:
-        """For whom its bearer works. Raises UnauthenticatedError; DatabaseUnavailableError, ProviderError where that cannot be
-        told now."""
+        """For whom its bearer works. Raises UnauthenticatedError; DatabaseUnavailableError, IssuerUnavailableError where that
+        cannot be told now."""
         if is_well_formed(credential):
             return await self._by_key(hash_secret(credential))
         if self._tokens is not None and credential.count(".") == 2:
@@ -239,3 +231,13 @@ class KeyRing:
         for key_id in set(self._watched) - live:
             for end in tuple(self._watched.get(key_id, ())):
                 end()
+
+
+def token_reader(services: Services) -> TokenReader | None:
+    """Of the issuer that is configured. Raises SettingsError."""
+    configured = services.environment.oidc
+    if configured is None:
+        return None
+    from app.providers.oidc import IssuerKeys  # half the start of a process that reads no tokens
+
+    return IssuerKeys(configured)

@@ -10,6 +10,7 @@ import structlog
 
 from app.domain.job import QueueState
 from app.extensions import broken_extensions
+from app.ingest import box
 from app.jobs.outcome import describe
 from app.providers.circuit import Circuit
 from app.service.audit import follow_settings
@@ -90,6 +91,7 @@ def describe_service(services: Services) -> ServiceState:
     warnings += restart_warnings(services)
     warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
     warnings += [str(broken) for broken in broken_extensions()]
+    warnings += box.missing()
     return ServiceState(
         search.model.name,
         chat.name if chat else None,

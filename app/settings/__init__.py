@@ -10,7 +10,7 @@ sections.py has a section for each room.
 
 from __future__ import annotations
 
-from app.settings.environment import Environment, default_home, read_environment
+from app.settings.environment import Environment, OidcIssuer, default_home, read_environment
 from app.settings.sections import (
     AgenticSettings,
     AgentSettings,
@@ -67,6 +67,7 @@ __all__ = [
     "LexicalSettings",
     "LimitSettings",
     "MemorySettings",
+    "OidcIssuer",
     "PlannedSettings",
     "Price",
     "ProviderSettings",
