@@ -160,7 +160,8 @@ async def upload(
     files: Annotated[
         list[UploadFile],
         File(
-            description="PDF, Word, Excel, PowerPoint, mails, text, code and more. The name is the document's identity."
+            description="PDF, Word, Excel, PowerPoint, mails, text, code and more. The name is the document's identity.",
+            json_schema_extra={"minItems": 1},
         ),
     ],
     metadata: Annotated[
@@ -223,15 +224,14 @@ async def _sources(files: Sequence[UploadFile], metadata: Metadata, settings: Se
 def relative_path(filename: str) -> str:
     """The name as a relative path with '/': no drive, no root, and each '..' resolved from there, as in an address.
     Raises InputError when nothing is left."""
-    parts = [part.strip() for part in re.split(r"[/\\]+", normalise(filename).replace("\n", " "))]
-    if re.fullmatch(r"[A-Za-z]:", next(filter(None, parts), "")):
-        parts = parts[parts.index(next(filter(None, parts))) + 1 :]
     kept: list[str] = []
-    for part in parts:
-        if part == "..":
+    for part in re.split(r"[/\\]+", normalise(filename).replace("\n", " ")):
+        if part.strip() == "..":
             kept = kept[:-1]
-        elif part not in ("", "."):
-            kept.append(part)
+        elif part.strip() not in ("", "."):
+            kept.append(part.strip())
+    if kept and re.fullmatch(r"[A-Za-z]:", kept[0]):
+        kept = kept[1:]
     if not kept:
         raise InputError("each file needs a name; it becomes the document's id")
     return "/".join(kept)

@@ -149,13 +149,13 @@ async def _http(request: Request, error: Exception) -> Response:
     if error.status_code == 404:
         detail = f"there is no route {request.url.path}; see /docs"
     elif error.status_code == 405:
-        allowed = ", ".join(sorted(_methods_of(request.scope["path"]))) or (error.headers or {}).get("Allow", "GET")
+        allowed = ", ".join(sorted(methods_of(request.scope["path"]))) or (error.headers or {}).get("Allow", "GET")
         detail = f"{request.method} is not possible here, but {allowed}; see /docs"
         return plain(request.scope, 405, detail, headers={"Allow": allowed})
     return plain(request.scope, error.status_code, detail, headers=error.headers)
 
 
-def _methods_of(path: str) -> set[str]:
+def methods_of(path: str) -> set[str]:
     """What a path can be asked with: several routes have it, of which the framework names the first one's."""
     known = (name.partition(" ") for name in POLICIES)
     return {method for method, _, template in known if method != "WS" and compile_path(template)[0].match(path)}
