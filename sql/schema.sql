@@ -777,6 +777,49 @@ ALTER FUNCTION rag.drop_trace_partitions(keep_days integer) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.drop_trace_partitions(keep_days integer) IS 'As the owner: drops the partitions of the trace tables that are older than so many days (UTC); how many it dropped.';
 
+CREATE FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+    statements interval := make_interval(secs => greatest(statement_seconds, 1));
+    idle       interval := make_interval(secs => greatest(idle_seconds, 1));
+    session    record;
+BEGIN
+    ended := 0;
+    unwatched := 0;
+    FOR session IN
+        SELECT a.pid, a.state IS NULL AS hidden
+        FROM pg_stat_activity AS a
+        WHERE a.datname = current_database() AND a.usesysid IS NOT NULL
+          AND coalesce(a.backend_type, 'client backend') = 'client backend'
+          AND pg_has_role(a.usesysid, 'cairn_analyst', 'MEMBER')
+          AND NOT pg_has_role(a.usesysid, 'cairn_app', 'MEMBER')  -- the owner, superusers and what serves
+          AND (a.state IS NULL
+               OR a.state NOT LIKE 'idle%' AND clock_timestamp() - a.query_start > statements
+               OR clock_timestamp() - a.xact_start > statements  -- many short statements
+               OR a.state LIKE 'idle in transaction%' AND clock_timestamp() - a.state_change > idle
+               OR a.state = 'idle' AND clock_timestamp() - a.state_change > idle
+                  AND EXISTS (SELECT FROM pg_locks AS l WHERE l.pid = a.pid AND l.locktype = 'advisory'))
+    LOOP
+        IF session.hidden THEN
+            unwatched := unwatched + 1;
+            CONTINUE;
+        END IF;
+        BEGIN
+            -- not pg_cancel_backend: a block of PL/pgSQL can catch that and go on
+            ended := ended + pg_terminate_backend(session.pid)::int;
+        EXCEPTION WHEN insufficient_privilege THEN
+            unwatched := unwatched + 1;
+        END;
+    END LOOP;
+END
+$$;
+
+ALTER FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) IS 'As the owner: ends sessions of analysts whose statement or transaction takes longer than so many seconds, or which idle in a transaction or with a lock longer than so many; how many it ended, and how many it may not see or end.';
+
 CREATE FUNCTION rag.ensure_tenant(name text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -1198,7 +1241,10 @@ CREATE FUNCTION rag.grant_analyst(role_name text, tenant text) RETURNS void
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $_$
 DECLARE
-    login regrole := to_regrole(quote_ident($1));
+    login  regrole := to_regrole(quote_ident($1));
+    owner  regrole := (SELECT relowner FROM pg_class WHERE oid = 'rag.tenants'::regclass);
+    modern boolean := current_setting('server_version_num')::int >= 160000;
+    open   text := (SELECT string_agg(f::text, ', ') FROM rag.open_to_everybody() AS f);
 BEGIN
     IF login IS NULL THEN
         RAISE EXCEPTION 'there is no role %', $1 USING ERRCODE = 'undefined_object';
@@ -1214,6 +1260,25 @@ BEGIN
     END IF;
     IF NOT pg_has_role(login, 'cairn_analyst', 'MEMBER') THEN
         EXECUTE format('GRANT cairn_analyst TO %s', login);
+    END IF;
+    -- rag.end_overdue_analysts works as the owner, who may see and end sessions of roles that it is a member of.
+    IF NOT pg_has_role(owner, login, 'USAGE')
+       AND NOT (pg_has_role(owner, 'pg_signal_backend', 'USAGE') AND pg_has_role(owner, 'pg_read_all_stats', 'USAGE')) THEN
+        BEGIN
+            IF current_user <> owner::text THEN  -- an administrator may not mean to give the owner what this login has
+                RAISE insufficient_privilege;
+            END IF;
+            EXECUTE format('GRANT %s TO %s %s', login, owner, CASE WHEN modern THEN 'WITH INHERIT TRUE' ELSE '' END);
+        EXCEPTION WHEN insufficient_privilege THEN
+            RAISE WARNING 'sessions of % cannot be watched; let an administrator run: GRANT pg_signal_backend, pg_read_all_stats TO %;',
+                login, owner;
+        END;
+    END IF;
+    IF open IS NOT NULL THEN
+        RAISE WARNING 'analysts may write large objects and the log, and hold locks; let an administrator run: REVOKE EXECUTE ON FUNCTION % FROM PUBLIC;', open;
+    END IF;
+    IF (SELECT rolconnlimit < 0 FROM pg_roles WHERE oid = login) THEN
+        RAISE WARNING '% may take every connection of the server: ALTER ROLE % CONNECTION LIMIT 4;', login, login;
     END IF;
 END
 $_$;
@@ -2131,6 +2196,23 @@ ALTER FUNCTION rag.missing_words(query text, config regconfig, seed integer, key
 
 COMMENT ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) IS 'Words of a query that a passage does not hold, as they were written.';
 
+CREATE FUNCTION rag.open_to_everybody() RETURNS SETOF regprocedure
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT oid::regprocedure FROM pg_proc
+    WHERE pronamespace = 'pg_catalog'::regnamespace
+      AND (proname ~ '^lo_' OR proname IN ('loread', 'lowrite')  -- large objects
+           OR proname = 'pg_logical_emit_message'                 -- writes the log of changes
+           OR proname ~ '^pg_(try_)?advisory_')                   -- fills the table of locks, which all share
+      AND has_function_privilege('public', oid, 'EXECUTE')
+    ORDER BY 1
+$$;
+
+ALTER FUNCTION rag.open_to_everybody() OWNER TO owner;
+
+COMMENT ON FUNCTION rag.open_to_everybody() IS 'For the owner: functions by which a login that may only read writes or locks; none where a superuser has migrated.';
+
 CREATE FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) RETURNS TABLE(id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -2373,6 +2455,8 @@ CREATE FUNCTION rag.renew_run_slots(process uuid, lease interval) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
+  -- of keys that nobody uses any more
+  DELETE FROM run_slots AS s WHERE s.lease_until < clock_timestamp() - interval '1 hour' AND s.owner <> process;
   UPDATE run_slots AS s SET lease_until = clock_timestamp() + lease WHERE s.owner = process
 $$;
 
@@ -4498,6 +4582,60 @@ COMMENT ON COLUMN analyst.feedback.created_at IS 'When the run was first judged.
 
 COMMENT ON COLUMN analyst.feedback.updated_at IS 'When the judgement was last replaced.';
 
+CREATE TABLE rag.api_keys (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    shown text NOT NULL,
+    scopes text[] NOT NULL,
+    requests_per_minute integer,
+    concurrent_runs integer,
+    tokens_per_day bigint,
+    cost_per_day double precision,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone
+);
+
+ALTER TABLE ONLY rag.api_keys FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.api_keys OWNER TO owner;
+
+COMMENT ON TABLE rag.api_keys IS 'Keys by which callers over HTTP are known.';
+
+COMMENT ON COLUMN rag.api_keys.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.api_keys.id IS 'Key id (UUIDv7).';
+
+COMMENT ON COLUMN rag.api_keys.name IS 'What it is for, in the words of who made it.';
+
+COMMENT ON COLUMN rag.api_keys.key_hash IS 'SHA-256 of the key, which is stored nowhere.';
+
+COMMENT ON COLUMN rag.api_keys.shown IS 'Its first characters, to tell it from others.';
+
+COMMENT ON COLUMN rag.api_keys.scopes IS 'What it may do: read, ask, write, admin.';
+
+COMMENT ON COLUMN rag.api_keys.requests_per_minute IS 'Requests per minute; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.concurrent_runs IS 'Runs at once; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.tokens_per_day IS 'Tokens of chat models per day; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.cost_per_day IS 'What these may cost per day; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.created_at IS 'When it was made.';
+
+COMMENT ON COLUMN rag.api_keys.created_by IS 'Who made it: local, key:<id> or token:<subject>.';
+
+COMMENT ON COLUMN rag.api_keys.expires_at IS 'From when on it counts no more; null: never.';
+
+COMMENT ON COLUMN rag.api_keys.revoked_at IS 'When it was revoked; null: it was not.';
+
+COMMENT ON COLUMN rag.api_keys.last_used_at IS 'When it was last used, to a minute; null: never.';
+
 CREATE TABLE rag.key_usage (
     tenant_id bigint NOT NULL,
     key_id uuid NOT NULL,
@@ -4531,9 +4669,11 @@ CREATE VIEW analyst.key_usage AS
     u.day,
     u.calls,
     u.tokens,
-    u.cost
-   FROM (rag.key_usage u
-     JOIN rag.tenants t ON ((t.id = u.tenant_id)));
+    u.cost,
+    k.name AS key_name
+   FROM ((rag.key_usage u
+     JOIN rag.tenants t ON ((t.id = u.tenant_id)))
+     LEFT JOIN rag.api_keys k ON (((k.tenant_id = u.tenant_id) AND (k.id = u.key_id))));
 
 ALTER VIEW analyst.key_usage OWNER TO cairn_views;
 
@@ -4541,7 +4681,7 @@ COMMENT ON VIEW analyst.key_usage IS 'What calls of chat models have cost, one r
 
 COMMENT ON COLUMN analyst.key_usage.tenant IS 'Name of the tenant.';
 
-COMMENT ON COLUMN analyst.key_usage.key_id IS 'The key.';
+COMMENT ON COLUMN analyst.key_usage.key_id IS 'The key, or who a token is of.';
 
 COMMENT ON COLUMN analyst.key_usage.day IS 'Day (UTC).';
 
@@ -4550,6 +4690,8 @@ COMMENT ON COLUMN analyst.key_usage.calls IS 'Requests to chat models, repeats i
 COMMENT ON COLUMN analyst.key_usage.tokens IS 'Tokens read and written; of today with those that calls under way may use yet.';
 
 COMMENT ON COLUMN analyst.key_usage.cost IS 'What they cost, by answer.prices; calls of models without a price are not in it.';
+
+COMMENT ON COLUMN analyst.key_usage.key_name IS 'What it is called; null of callers with a token.';
 
 CREATE TABLE rag.mentions (
     tenant_id bigint NOT NULL,
@@ -5185,60 +5327,6 @@ COMMENT ON COLUMN rag.analyst_grant.tenant_id IS 'Tenant that owns the row (rag.
 COMMENT ON COLUMN rag.analyst_grant.role_name IS 'Login role (session_user) that may read this tenant through schema analyst.';
 
 COMMENT ON COLUMN rag.analyst_grant.granted_at IS 'When.';
-
-CREATE TABLE rag.api_keys (
-    tenant_id bigint NOT NULL,
-    id uuid NOT NULL,
-    name text NOT NULL,
-    key_hash bytea NOT NULL,
-    shown text NOT NULL,
-    scopes text[] NOT NULL,
-    requests_per_minute integer,
-    concurrent_runs integer,
-    tokens_per_day bigint,
-    cost_per_day double precision,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    created_by text NOT NULL,
-    expires_at timestamp with time zone,
-    revoked_at timestamp with time zone,
-    last_used_at timestamp with time zone
-);
-
-ALTER TABLE ONLY rag.api_keys FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.api_keys OWNER TO owner;
-
-COMMENT ON TABLE rag.api_keys IS 'Keys by which callers over HTTP are known.';
-
-COMMENT ON COLUMN rag.api_keys.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.api_keys.id IS 'Key id (UUIDv7).';
-
-COMMENT ON COLUMN rag.api_keys.name IS 'What it is for, in the words of who made it.';
-
-COMMENT ON COLUMN rag.api_keys.key_hash IS 'SHA-256 of the key, which is stored nowhere.';
-
-COMMENT ON COLUMN rag.api_keys.shown IS 'Its first characters, to tell it from others.';
-
-COMMENT ON COLUMN rag.api_keys.scopes IS 'What it may do: read, ask, write, admin.';
-
-COMMENT ON COLUMN rag.api_keys.requests_per_minute IS 'Requests per minute; null: as the settings say.';
-
-COMMENT ON COLUMN rag.api_keys.concurrent_runs IS 'Runs at once; null: as the settings say.';
-
-COMMENT ON COLUMN rag.api_keys.tokens_per_day IS 'Tokens of chat models per day; null: as the settings say.';
-
-COMMENT ON COLUMN rag.api_keys.cost_per_day IS 'What these may cost per day; null: as the settings say.';
-
-COMMENT ON COLUMN rag.api_keys.created_at IS 'When it was made.';
-
-COMMENT ON COLUMN rag.api_keys.created_by IS 'Who made it: local, key:<id> or token:<subject>.';
-
-COMMENT ON COLUMN rag.api_keys.expires_at IS 'From when on it counts no more; null: never.';
-
-COMMENT ON COLUMN rag.api_keys.revoked_at IS 'When it was revoked; null: it was not.';
-
-COMMENT ON COLUMN rag.api_keys.last_used_at IS 'When it was last used, to a minute; null: never.';
 
 CREATE TABLE rag.cache_counters (
     tenant_id bigint NOT NULL,
@@ -7547,6 +7635,9 @@ GRANT ALL ON FUNCTION rag.current_tenant() TO cairn_views;
 REVOKE ALL ON FUNCTION rag.drop_trace_partitions(keep_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.drop_trace_partitions(keep_days integer) TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) TO cairn_app;
+
 REVOKE ALL ON FUNCTION rag.ensure_tenant(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.ensure_tenant(name text) TO cairn_app;
 
@@ -7730,6 +7821,8 @@ REVOKE ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed inte
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.open_to_everybody() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) TO cairn_app;
@@ -7984,6 +8077,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.feedback TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.feedback TO cairn_analyst;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_definer;
+GRANT SELECT ON TABLE rag.api_keys TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.key_usage TO cairn_definer;
 GRANT SELECT ON TABLE rag.key_usage TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.key_usage TO cairn_app;
@@ -8026,10 +8123,6 @@ GRANT SELECT ON TABLE analyst.retrieval_runs TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.analyst_grant TO cairn_definer;
 GRANT SELECT ON TABLE rag.analyst_grant TO cairn_views;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_definer;
-GRANT SELECT ON TABLE rag.api_keys TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.cache_counters TO cairn_definer;
 GRANT SELECT ON TABLE rag.cache_counters TO cairn_views;

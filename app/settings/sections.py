@@ -545,9 +545,20 @@ class AuditSettings(SettingsSection):
     )
 
 
+class AnalystSettings(SettingsSection):
+    """What sessions of analysts' logins may do to the others; the server ends those that do more."""
+
+    statement_seconds: int = Field(300, ge=1, le=86_400, description="Longest statement or transaction, seconds.")
+    idle_seconds: int = Field(
+        60, ge=1, le=86_400, description="Longest pause in a transaction, or with an advisory lock, seconds."
+    )
+
+
 class ApiSettings(SettingsSection):
     max_body_bytes: int = Field(64_000_000, ge=1000, description="Largest request body, bytes (413 above).")
-    max_query_chars: int = Field(20_000, ge=10, description="Longest query or question, code points.")
+    max_query_chars: int = Field(
+        4000, ge=10, description="Longest query or question, code points; a longer text is a document."
+    )
     allowed_hosts: tuple[str, ...] = Field(
         (), description="Host headers answered; * is any. Empty: any with keys, and only those of loopback without."
     )
