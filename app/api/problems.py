@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 
 from app.api.policy import POLICIES
+from app.domain.key import strike_secrets
 from app.errors import CairnError
 from app.language.text import normalise
 
@@ -98,8 +99,8 @@ def _body(
     status: int, code: str, title: str, detail: str, instance: str, request_id: str, extra: dict[str, Any]
 ) -> dict[str, Any]:
     return {
-        **extra, "type": f"/problems/{code}", "title": title, "status": status, "detail": normalise(detail),
-        "instance": normalise(instance), "code": code, "request_id": request_id,
+        **extra, "type": f"/problems/{code}", "title": title, "status": status, "detail": strike_secrets(normalise(detail)),
+        "instance": strike_secrets(normalise(instance)), "code": code, "request_id": request_id,
     }  # fmt: skip
 
 
@@ -176,8 +177,8 @@ def _field_error(item: Mapping[str, Any]) -> dict[str, str]:
     # never the input itself: it may be megabytes, or what JSON cannot say
     location: Sequence[Any] = item["loc"]
     return {
-        "location": normalise(".".join(str(part)[:100] for part in location)),
-        "message": normalise(str(item["msg"]).removeprefix("Value error, "))[:500],
+        "location": strike_secrets(normalise(".".join(str(part)[:100] for part in location))),
+        "message": strike_secrets(normalise(str(item["msg"]).removeprefix("Value error, ")))[:500],
         "type": item["type"],
     }
 
