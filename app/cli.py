@@ -92,7 +92,7 @@ def worker() -> int:
     """Run jobs (indexing of uploads) until stopped."""
     from app.commands import operate
 
-    return _run(operate.work())
+    return operate.work()
 
 
 @app.command()

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -32,8 +31,10 @@ from app.api import (
     embedding_models,
     graph,
     health,
+    idempotency,
     jobs,
     keys,
+    links,
     logs,
     problems,
     qa,
@@ -43,14 +44,16 @@ from app.api import (
     traces,
     usage,
 )
-from app.api.authenticate import AuthenticateMiddleware, check_listen
+from app.api.authenticate import AuthenticateMiddleware, check_listen, describe_keys
 from app.api.browser import BrowserMiddleware
 from app.api.middleware import RequestMiddleware
 from app.api.running import Running
+from app.ending import GuardedProcess
 from app.errors import CairnError
+from app.language.deadline import own_process
 from app.service.audit import follow_settings
 from app.service.key_ring import KeyRing, token_reader
-from app.service.operation import do_upkeep
+from app.service.operation import do_upkeep, watch_analysts
 from app.settings import Environment, SettingsStore, read_environment
 from app.wiring import Services, open_services
 
@@ -67,7 +70,7 @@ PLAIN_SECONDS = 3.5
 WORKER_SECONDS = 3.0
 """For the worker's job to be handed back after that; then its lease decides."""
 KEEP_ALIVE_SECONDS = 15
-EXIT_SECONDS = 9.5
+EXIT_SECONDS = 9.0
 """After SIGTERM the process ends, whatever still computes: threads cannot be stopped, and everything durable is in
 PostgreSQL."""
 DAY_SECONDS = 24 * 3600.0
@@ -111,7 +114,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     for module in _ROUTERS:
         app.include_router(module.router)
     app.add_api_route("/", _root, include_in_schema=False)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    app.openapi = lambda: _openapi(app, environment.auth == "keys")  # type: ignore[method-assign]
     return app
 
 
@@ -126,29 +129,38 @@ def serve(environment: Environment, settings: SettingsStore, *, worker: bool = T
     """Serve until SIGTERM or SIGINT, then be gone within 10 s. Raises CairnError when it cannot start."""
     logs.configure()
     check_listen(environment)
-    asyncio.run(_serve(environment, settings, worker))
+    with GuardedProcess() as ending:
+        asyncio.run(_serve(environment, settings, worker, ending))
 
 
-async def _serve(environment: Environment, settings: SettingsStore, worker: bool) -> None:
+async def _serve(environment: Environment, settings: SettingsStore, worker: bool, ending: GuardedProcess) -> None:
     app = create_app(environment, settings, worker=worker)
     running: Running = app.state.running
     # The lifespan is entered here and not by uvicorn, so that a failed start is one CairnError and no stack trace.
     async with app.router.lifespan_context(app):
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            # beside uvicorn's own handler: streams and readiness learn of the end at once, and the signal that uvicorn
-            # raises again when it is done does not kill the process before everything is closed
-            loop.add_signal_handler(number, _stop, running)
         config = uvicorn.Config(
             app, environment.host, environment.port, lifespan="off", log_config=None, access_log=False,
             server_header=False, proxy_headers=False,  # api.trustProxy says whom to believe
             timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )  # fmt: skip
         log.info("serving", url=f"http://{environment.host}:{environment.port}", docs="/docs")
-        await uvicorn.Server(config).serve()
+        server, loop = _Server(config), asyncio.get_running_loop()
+        ending.obey(lambda: loop.call_soon_threadsafe(_stop, running, server))
+        own_process()
+        await server.serve()
 
 
-def _stop(running: Running) -> None:
+class _Server(uvicorn.Server):
+    """Signals are ours: streams and readiness learn of the end at once, and everything is closed before the process ends."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _stop(running: Running, server: uvicorn.Server) -> None:
+    server.force_exit = server.should_exit  # asked twice
+    server.should_exit = True
     if running.stopping.is_set():
         return
     running.stopping.set()
@@ -172,6 +184,7 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
         asyncio.create_task(_warm(services)),
         asyncio.create_task(_keep_on(lambda: follow_settings(services))),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
+        asyncio.create_task(_keep_on(lambda: watch_analysts(services))),
     ]
     if services.environment.auth == "keys":
         ring = KeyRing(services.database, token_reader(services))
@@ -248,9 +261,13 @@ def _version() -> str:
         return "0+source"
 
 
-def _openapi(app: FastAPI) -> dict[str, Any]:
+def _openapi(app: FastAPI, keys: bool) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        idempotency.describe(schema)
         problems.describe(schema)
+        links.describe(schema)
+        if keys:
+            describe_keys(schema)
         app.openapi_schema = schema
     return app.openapi_schema

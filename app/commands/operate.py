@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.commands.terminal import quiet_logs, say, services
+from app.ending import GuardedProcess
 from app.errors import CairnError
 from app.settings import Environment, SettingsStore, read_environment
 
@@ -55,17 +55,21 @@ def _check_address(environment: Environment) -> None:
         ) from None
 
 
-async def work() -> int:
-    """Run jobs until SIGTERM or Ctrl-C; a stop that was asked for is no failure. The current job gets time to end."""
+def work() -> int:
+    """Run jobs until SIGTERM or Ctrl-C, then be gone within 10 s; a stop that was asked for is no failure. The current job
+    gets time to end."""
+    with GuardedProcess() as ending:
+        return asyncio.run(_work(ending))
+
+
+async def _work(ending: GuardedProcess) -> int:
     from app.api import logs
     from app.service.operation import run_worker
 
     async with services() as opened:
         logs.configure()
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop.set)
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        ending.obey(lambda: loop.call_soon_threadsafe(stop.set))
         await run_worker(opened, stop)
     return 0
 
