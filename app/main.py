@@ -31,8 +31,10 @@ from app.api import (
     embedding_models,
     graph,
     health,
+    idempotency,
     jobs,
     keys,
+    links,
     logs,
     problems,
     qa,
@@ -42,7 +44,7 @@ from app.api import (
     traces,
     usage,
 )
-from app.api.authenticate import AuthenticateMiddleware, check_listen
+from app.api.authenticate import AuthenticateMiddleware, check_listen, describe_keys
 from app.api.browser import BrowserMiddleware
 from app.api.middleware import RequestMiddleware
 from app.api.running import Running
@@ -112,7 +114,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     for module in _ROUTERS:
         app.include_router(module.router)
     app.add_api_route("/", _root, include_in_schema=False)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    app.openapi = lambda: _openapi(app, environment.auth == "keys")  # type: ignore[method-assign]
     return app
 
 
@@ -259,9 +261,13 @@ def _version() -> str:
         return "0+source"
 
 
-def _openapi(app: FastAPI) -> dict[str, Any]:
+def _openapi(app: FastAPI, keys: bool) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        idempotency.describe(schema)
         problems.describe(schema)
+        links.describe(schema)
+        if keys:
+            describe_keys(schema)
         app.openapi_schema = schema
     return app.openapi_schema

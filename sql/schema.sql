@@ -902,6 +902,24 @@ ALTER FUNCTION rag.expire_audit(keep_days integer) OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.expire_audit(keep_days integer) IS 'Deletes events of the audit log that are older than so many days (30 at least), of all tenants; how many.';
 
+CREATE FUNCTION rag.expire_idempotency_keys(keep_hours integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+    gone int;
+BEGIN
+    DELETE FROM rag.idempotency_keys
+    WHERE created_at < now() - make_interval(hours => greatest(keep_hours, 1)) AND (status IS NOT NULL OR claimed_until < now());
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    RETURN gone;
+END
+$$;
+
+ALTER FUNCTION rag.expire_idempotency_keys(keep_hours integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.expire_idempotency_keys(keep_hours integer) IS 'Forgets requests under an Idempotency-Key that are older than so many hours (1 at least), of all tenants; how many.';
+
 CREATE FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) RETURNS TABLE(tenant_id bigint, id uuid)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -5617,6 +5635,47 @@ COMMENT ON COLUMN rag.extractions.result IS 'Entities, relations and aliases of 
 
 COMMENT ON COLUMN rag.extractions.created_at IS 'When.';
 
+CREATE TABLE rag.idempotency_keys (
+    tenant_id bigint NOT NULL,
+    caller text NOT NULL,
+    key text NOT NULL,
+    fingerprint bytea NOT NULL,
+    claim uuid NOT NULL,
+    claimed_until timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    status smallint,
+    headers jsonb DEFAULT '{}'::jsonb NOT NULL,
+    body bytea,
+    CONSTRAINT idempotency_keys_answer_check CHECK (((status IS NULL) = (body IS NULL))),
+    CONSTRAINT idempotency_keys_size_check CHECK (((octet_length(key) <= 255) AND (octet_length(caller) <= 2000)))
+);
+
+ALTER TABLE ONLY rag.idempotency_keys FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.idempotency_keys OWNER TO owner;
+
+COMMENT ON TABLE rag.idempotency_keys IS 'Requests that are made once, with the answers that their repetitions get too.';
+
+COMMENT ON COLUMN rag.idempotency_keys.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.idempotency_keys.caller IS 'Who sent it: two callers may use the same key.';
+
+COMMENT ON COLUMN rag.idempotency_keys.key IS 'What the caller named the request.';
+
+COMMENT ON COLUMN rag.idempotency_keys.fingerprint IS 'SHA-256 of method, path, query and body: another request must not take the key.';
+
+COMMENT ON COLUMN rag.idempotency_keys.claim IS 'Of whoever carries it out.';
+
+COMMENT ON COLUMN rag.idempotency_keys.claimed_until IS 'Until when nobody else may begin; renewed while it is carried out.';
+
+COMMENT ON COLUMN rag.idempotency_keys.created_at IS 'When it came first.';
+
+COMMENT ON COLUMN rag.idempotency_keys.status IS 'HTTP status of the answer; null while it is carried out.';
+
+COMMENT ON COLUMN rag.idempotency_keys.headers IS 'Headers that the answer had.';
+
+COMMENT ON COLUMN rag.idempotency_keys.body IS 'Body of the answer.';
+
 CREATE TABLE rag.jobs (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -6279,6 +6338,9 @@ ALTER TABLE ONLY rag.extractions
 ALTER TABLE ONLY rag.feedback
     ADD CONSTRAINT feedback_pkey PRIMARY KEY (tenant_id, run_id);
 
+ALTER TABLE ONLY rag.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (tenant_id, caller, key);
+
 ALTER TABLE ONLY rag.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (tenant_id, id);
 
@@ -6414,6 +6476,8 @@ CREATE INDEX entity_words_entity_idx ON rag.entity_words USING btree (tenant_id,
 CREATE INDEX evidence_relation_idx ON rag.evidence USING btree (tenant_id, relation_id, strength DESC, passage_id);
 
 CREATE INDEX extractions_reuse_idx ON rag.extractions USING btree (tenant_id, content_hash, extractor);
+
+CREATE INDEX idempotency_keys_created_at_idx ON rag.idempotency_keys USING btree (tenant_id, created_at);
 
 CREATE INDEX jobs_claim_idx ON rag.jobs USING btree (run_at) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 
@@ -6692,6 +6756,10 @@ CREATE POLICY app ON rag.feedback TO cairn_app USING ((tenant_id = (NULLIF(curre
 
 COMMENT ON POLICY app ON rag.feedback IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.idempotency_keys TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.idempotency_keys IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.jobs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.jobs IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -6934,6 +7002,10 @@ CREATE POLICY definer ON rag.feedback TO cairn_definer USING (true) WITH CHECK (
 
 COMMENT ON POLICY definer ON rag.feedback IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.idempotency_keys TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.idempotency_keys IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.jobs TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.jobs IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -7071,6 +7143,8 @@ ALTER TABLE rag.extraction_usage ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag.extractions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.feedback ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.idempotency_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.jobs ENABLE ROW LEVEL SECURITY;
 
@@ -7287,6 +7361,12 @@ CREATE POLICY views ON rag.feedback FOR SELECT TO cairn_views USING ((tenant_id 
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.feedback IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.idempotency_keys FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.idempotency_keys IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.jobs FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -7566,6 +7646,9 @@ GRANT ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.expire_audit(keep_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.expire_audit(keep_days integer) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.expire_idempotency_keys(keep_hours integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.expire_idempotency_keys(keep_hours integer) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) TO cairn_app;
@@ -8080,6 +8163,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extraction_usage TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extractions TO cairn_definer;
 GRANT SELECT ON TABLE rag.extractions TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extractions TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.idempotency_keys TO cairn_definer;
+GRANT SELECT ON TABLE rag.idempotency_keys TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.idempotency_keys TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.jobs TO cairn_definer;
 GRANT SELECT ON TABLE rag.jobs TO cairn_views;

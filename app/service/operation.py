@@ -19,7 +19,7 @@ from app.service.documents import end_abandoned
 from app.service.jobs import expire_jobs, order_upkeep
 from app.service.restart import restart_warnings
 from app.service.runs import tidy_runs
-from app.store import audit, jobs, upkeep
+from app.store import audit, idempotency, jobs, upkeep
 from app.wiring import Services
 
 log = structlog.get_logger(__name__)
@@ -114,6 +114,7 @@ async def do_upkeep(services: Services) -> Upkeep:
         made = await upkeep.ensure_partitions(connection, PARTITION_DAYS)
         dropped = await upkeep.drop_partitions(connection, services.settings.current.trace.retention_days)
         await audit.expire(connection, services.settings.current.audit.retention_days)
+        await idempotency.expire(connection, services.settings.current.api.idempotency_hours)
     expired = await expire_jobs(services)
     await tidy_runs(services)
     await end_abandoned(services)

@@ -566,6 +566,9 @@ class ApiSettings(SettingsSection):
         False,
         description="Believe X-Forwarded-Proto: a proxy of yours sets it on every request. Host must be passed on.",
     )
+    idempotency_hours: int = Field(
+        24, ge=1, le=720, description="How long an Idempotency-Key and the answer of its request are kept."
+    )
     ping_seconds: float = Field(
         15, gt=0, le=300, description="After so long a silence a stream sends a comment, so that proxies keep it open."
     )
