@@ -23,7 +23,7 @@ from app.ingest.parse import parse
 from app.ingest.prepare import prepare, source_hash
 from app.ingest.reweight import order_index_if_due, reweight_if_drifted
 from app.ingest.turns import Embedded, Turns
-from app.store import documents, lexical, limits
+from app.store import documents, lexical, limits, vectors
 from app.store.session import Database
 
 # Failures of one document; every other CairnError stops the run.
@@ -255,6 +255,8 @@ async def _publish_once(database: Database, target: Target, item: Embedded) -> O
             known = await documents.register(
                 connection, target.principal, target.collection_id, source, item.document.content_hash
             )
+            if is_large(item.document):
+                await vectors.drop_ahead(connection, target.principal, known.id)
             if known.status == "indexed" and known.content_hash == item.document.content_hash:
                 return _duplicate(source, known)  # another run was faster
             published = await documents.publish(

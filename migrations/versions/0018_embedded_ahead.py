@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from alembic import op
 from pgvector.sqlalchemy import HALFVEC
 
-revision = "0017"
-down_revision = "0016"
+revision = "0018"
+down_revision = "0017"
 branch_labels = None
 depends_on = None
 BREAKING = False
