@@ -31,8 +31,10 @@ from app.api import (
     embedding_models,
     graph,
     health,
+    idempotency,
     jobs,
     keys,
+    links,
     logs,
     problems,
     qa,
@@ -42,7 +44,7 @@ from app.api import (
     traces,
     usage,
 )
-from app.api.authenticate import AuthenticateMiddleware, check_listen
+from app.api.authenticate import AuthenticateMiddleware, check_listen, describe_keys
 from app.api.browser import BrowserMiddleware
 from app.api.middleware import RequestMiddleware
 from app.api.running import Running
@@ -51,7 +53,7 @@ from app.errors import CairnError
 from app.language.deadline import own_process
 from app.service.audit import follow_settings
 from app.service.key_ring import KeyRing, token_reader
-from app.service.operation import do_upkeep
+from app.service.operation import do_upkeep, watch_analysts
 from app.settings import Environment, SettingsStore, read_environment
 from app.wiring import Services, open_services
 
@@ -112,7 +114,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     for module in _ROUTERS:
         app.include_router(module.router)
     app.add_api_route("/", _root, include_in_schema=False)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    app.openapi = lambda: _openapi(app, environment.auth == "keys")  # type: ignore[method-assign]
     return app
 
 
@@ -182,6 +184,7 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
         asyncio.create_task(_warm(services)),
         asyncio.create_task(_keep_on(lambda: follow_settings(services))),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
+        asyncio.create_task(_keep_on(lambda: watch_analysts(services))),
     ]
     if services.environment.auth == "keys":
         ring = KeyRing(services.database, token_reader(services))
@@ -258,9 +261,13 @@ def _version() -> str:
         return "0+source"
 
 
-def _openapi(app: FastAPI) -> dict[str, Any]:
+def _openapi(app: FastAPI, keys: bool) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        idempotency.describe(schema)
         problems.describe(schema)
+        links.describe(schema)
+        if keys:
+            describe_keys(schema)
         app.openapi_schema = schema
     return app.openapi_schema

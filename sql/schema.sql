@@ -777,6 +777,49 @@ ALTER FUNCTION rag.drop_trace_partitions(keep_days integer) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.drop_trace_partitions(keep_days integer) IS 'As the owner: drops the partitions of the trace tables that are older than so many days (UTC); how many it dropped.';
 
+CREATE FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+    statements interval := make_interval(secs => greatest(statement_seconds, 1));
+    idle       interval := make_interval(secs => greatest(idle_seconds, 1));
+    session    record;
+BEGIN
+    ended := 0;
+    unwatched := 0;
+    FOR session IN
+        SELECT a.pid, a.state IS NULL AS hidden
+        FROM pg_stat_activity AS a
+        WHERE a.datname = current_database() AND a.usesysid IS NOT NULL
+          AND coalesce(a.backend_type, 'client backend') = 'client backend'
+          AND pg_has_role(a.usesysid, 'cairn_analyst', 'MEMBER')
+          AND NOT pg_has_role(a.usesysid, 'cairn_app', 'MEMBER')  -- the owner, superusers and what serves
+          AND (a.state IS NULL
+               OR a.state NOT LIKE 'idle%' AND clock_timestamp() - a.query_start > statements
+               OR clock_timestamp() - a.xact_start > statements  -- many short statements
+               OR a.state LIKE 'idle in transaction%' AND clock_timestamp() - a.state_change > idle
+               OR a.state = 'idle' AND clock_timestamp() - a.state_change > idle
+                  AND EXISTS (SELECT FROM pg_locks AS l WHERE l.pid = a.pid AND l.locktype = 'advisory'))
+    LOOP
+        IF session.hidden THEN
+            unwatched := unwatched + 1;
+            CONTINUE;
+        END IF;
+        BEGIN
+            -- not pg_cancel_backend: a block of PL/pgSQL can catch that and go on
+            ended := ended + pg_terminate_backend(session.pid)::int;
+        EXCEPTION WHEN insufficient_privilege THEN
+            unwatched := unwatched + 1;
+        END;
+    END LOOP;
+END
+$$;
+
+ALTER FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) IS 'As the owner: ends sessions of analysts whose statement or transaction takes longer than so many seconds, or which idle in a transaction or with a lock longer than so many; how many it ended, and how many it may not see or end.';
+
 CREATE FUNCTION rag.ensure_tenant(name text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -858,6 +901,24 @@ $$;
 ALTER FUNCTION rag.expire_audit(keep_days integer) OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.expire_audit(keep_days integer) IS 'Deletes events of the audit log that are older than so many days (30 at least), of all tenants; how many.';
+
+CREATE FUNCTION rag.expire_idempotency_keys(keep_hours integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+    gone int;
+BEGIN
+    DELETE FROM rag.idempotency_keys
+    WHERE created_at < now() - make_interval(hours => greatest(keep_hours, 1)) AND (status IS NOT NULL OR claimed_until < now());
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    RETURN gone;
+END
+$$;
+
+ALTER FUNCTION rag.expire_idempotency_keys(keep_hours integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.expire_idempotency_keys(keep_hours integer) IS 'Forgets requests under an Idempotency-Key that are older than so many hours (1 at least), of all tenants; how many.';
 
 CREATE FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) RETURNS TABLE(tenant_id bigint, id uuid)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1180,7 +1241,10 @@ CREATE FUNCTION rag.grant_analyst(role_name text, tenant text) RETURNS void
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $_$
 DECLARE
-    login regrole := to_regrole(quote_ident($1));
+    login  regrole := to_regrole(quote_ident($1));
+    owner  regrole := (SELECT relowner FROM pg_class WHERE oid = 'rag.tenants'::regclass);
+    modern boolean := current_setting('server_version_num')::int >= 160000;
+    open   text := (SELECT string_agg(f::text, ', ') FROM rag.open_to_everybody() AS f);
 BEGIN
     IF login IS NULL THEN
         RAISE EXCEPTION 'there is no role %', $1 USING ERRCODE = 'undefined_object';
@@ -1196,6 +1260,25 @@ BEGIN
     END IF;
     IF NOT pg_has_role(login, 'cairn_analyst', 'MEMBER') THEN
         EXECUTE format('GRANT cairn_analyst TO %s', login);
+    END IF;
+    -- rag.end_overdue_analysts works as the owner, who may see and end sessions of roles that it is a member of.
+    IF NOT pg_has_role(owner, login, 'USAGE')
+       AND NOT (pg_has_role(owner, 'pg_signal_backend', 'USAGE') AND pg_has_role(owner, 'pg_read_all_stats', 'USAGE')) THEN
+        BEGIN
+            IF current_user <> owner::text THEN  -- an administrator may not mean to give the owner what this login has
+                RAISE insufficient_privilege;
+            END IF;
+            EXECUTE format('GRANT %s TO %s %s', login, owner, CASE WHEN modern THEN 'WITH INHERIT TRUE' ELSE '' END);
+        EXCEPTION WHEN insufficient_privilege THEN
+            RAISE WARNING 'sessions of % cannot be watched; let an administrator run: GRANT pg_signal_backend, pg_read_all_stats TO %;',
+                login, owner;
+        END;
+    END IF;
+    IF open IS NOT NULL THEN
+        RAISE WARNING 'analysts may write large objects and the log, and hold locks; let an administrator run: REVOKE EXECUTE ON FUNCTION % FROM PUBLIC;', open;
+    END IF;
+    IF (SELECT rolconnlimit < 0 FROM pg_roles WHERE oid = login) THEN
+        RAISE WARNING '% may take every connection of the server: ALTER ROLE % CONNECTION LIMIT 4;', login, login;
     END IF;
 END
 $_$;
@@ -2112,6 +2195,23 @@ $$;
 ALTER FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) IS 'Words of a query that a passage does not hold, as they were written.';
+
+CREATE FUNCTION rag.open_to_everybody() RETURNS SETOF regprocedure
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT oid::regprocedure FROM pg_proc
+    WHERE pronamespace = 'pg_catalog'::regnamespace
+      AND (proname ~ '^lo_' OR proname IN ('loread', 'lowrite')  -- large objects
+           OR proname = 'pg_logical_emit_message'                 -- writes the log of changes
+           OR proname ~ '^pg_(try_)?advisory_')                   -- fills the table of locks, which all share
+      AND has_function_privilege('public', oid, 'EXECUTE')
+    ORDER BY 1
+$$;
+
+ALTER FUNCTION rag.open_to_everybody() OWNER TO owner;
+
+COMMENT ON FUNCTION rag.open_to_everybody() IS 'For the owner: functions by which a login that may only read writes or locks; none where a superuser has migrated.';
 
 CREATE FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) RETURNS TABLE(id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
     LANGUAGE plpgsql STABLE
@@ -5559,6 +5659,47 @@ COMMENT ON COLUMN rag.extractions.result IS 'Entities, relations and aliases of 
 
 COMMENT ON COLUMN rag.extractions.created_at IS 'When.';
 
+CREATE TABLE rag.idempotency_keys (
+    tenant_id bigint NOT NULL,
+    caller text NOT NULL,
+    key text NOT NULL,
+    fingerprint bytea NOT NULL,
+    claim uuid NOT NULL,
+    claimed_until timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    status smallint,
+    headers jsonb DEFAULT '{}'::jsonb NOT NULL,
+    body bytea,
+    CONSTRAINT idempotency_keys_answer_check CHECK (((status IS NULL) = (body IS NULL))),
+    CONSTRAINT idempotency_keys_size_check CHECK (((octet_length(key) <= 255) AND (octet_length(caller) <= 2000)))
+);
+
+ALTER TABLE ONLY rag.idempotency_keys FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.idempotency_keys OWNER TO owner;
+
+COMMENT ON TABLE rag.idempotency_keys IS 'Requests that are made once, with the answers that their repetitions get too.';
+
+COMMENT ON COLUMN rag.idempotency_keys.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.idempotency_keys.caller IS 'Who sent it: two callers may use the same key.';
+
+COMMENT ON COLUMN rag.idempotency_keys.key IS 'What the caller named the request.';
+
+COMMENT ON COLUMN rag.idempotency_keys.fingerprint IS 'SHA-256 of method, path, query and body: another request must not take the key.';
+
+COMMENT ON COLUMN rag.idempotency_keys.claim IS 'Of whoever carries it out.';
+
+COMMENT ON COLUMN rag.idempotency_keys.claimed_until IS 'Until when nobody else may begin; renewed while it is carried out.';
+
+COMMENT ON COLUMN rag.idempotency_keys.created_at IS 'When it came first.';
+
+COMMENT ON COLUMN rag.idempotency_keys.status IS 'HTTP status of the answer; null while it is carried out.';
+
+COMMENT ON COLUMN rag.idempotency_keys.headers IS 'Headers that the answer had.';
+
+COMMENT ON COLUMN rag.idempotency_keys.body IS 'Body of the answer.';
+
 CREATE TABLE rag.jobs (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -6224,6 +6365,9 @@ ALTER TABLE ONLY rag.extractions
 ALTER TABLE ONLY rag.feedback
     ADD CONSTRAINT feedback_pkey PRIMARY KEY (tenant_id, run_id);
 
+ALTER TABLE ONLY rag.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (tenant_id, caller, key);
+
 ALTER TABLE ONLY rag.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (tenant_id, id);
 
@@ -6361,6 +6505,8 @@ CREATE INDEX entity_words_entity_idx ON rag.entity_words USING btree (tenant_id,
 CREATE INDEX evidence_relation_idx ON rag.evidence USING btree (tenant_id, relation_id, strength DESC, passage_id);
 
 CREATE INDEX extractions_reuse_idx ON rag.extractions USING btree (tenant_id, content_hash, extractor);
+
+CREATE INDEX idempotency_keys_created_at_idx ON rag.idempotency_keys USING btree (tenant_id, created_at);
 
 CREATE INDEX jobs_claim_idx ON rag.jobs USING btree (run_at) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 
@@ -6649,6 +6795,10 @@ CREATE POLICY app ON rag.feedback TO cairn_app USING ((tenant_id = (NULLIF(curre
 
 COMMENT ON POLICY app ON rag.feedback IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.idempotency_keys TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.idempotency_keys IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.jobs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.jobs IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -6895,6 +7045,10 @@ CREATE POLICY definer ON rag.feedback TO cairn_definer USING (true) WITH CHECK (
 
 COMMENT ON POLICY definer ON rag.feedback IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.idempotency_keys TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.idempotency_keys IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.jobs TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.jobs IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -7034,6 +7188,8 @@ ALTER TABLE rag.extraction_usage ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag.extractions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.feedback ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.idempotency_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.jobs ENABLE ROW LEVEL SECURITY;
 
@@ -7256,6 +7412,12 @@ CREATE POLICY views ON rag.feedback FOR SELECT TO cairn_views USING ((tenant_id 
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.feedback IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.idempotency_keys FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.idempotency_keys IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.jobs FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -7524,6 +7686,9 @@ GRANT ALL ON FUNCTION rag.current_tenant() TO cairn_views;
 REVOKE ALL ON FUNCTION rag.drop_trace_partitions(keep_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.drop_trace_partitions(keep_days integer) TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) TO cairn_app;
+
 REVOKE ALL ON FUNCTION rag.ensure_tenant(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.ensure_tenant(name text) TO cairn_app;
 
@@ -7532,6 +7697,9 @@ GRANT ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.expire_audit(keep_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.expire_audit(keep_days integer) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.expire_idempotency_keys(keep_hours integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.expire_idempotency_keys(keep_hours integer) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) TO cairn_app;
@@ -7704,6 +7872,8 @@ REVOKE ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed inte
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.open_to_everybody() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) TO cairn_app;
@@ -8048,6 +8218,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extraction_usage TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extractions TO cairn_definer;
 GRANT SELECT ON TABLE rag.extractions TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extractions TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.idempotency_keys TO cairn_definer;
+GRANT SELECT ON TABLE rag.idempotency_keys TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.idempotency_keys TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.jobs TO cairn_definer;
 GRANT SELECT ON TABLE rag.jobs TO cairn_views;

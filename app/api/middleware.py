@@ -22,6 +22,7 @@ from app.api.browser import Refusal, secure
 from app.api.rate_limits import RESPONSE_HEADERS
 from app.api.running import Running
 from app.domain.ids import new_id
+from app.domain.key import strike_secrets
 
 log = structlog.get_logger(__name__)
 
@@ -47,7 +48,7 @@ class RequestMiddleware:
             return
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
-        request_id = given if _REQUEST_ID.fullmatch(given) else str(new_id())
+        request_id = given if _REQUEST_ID.fullmatch(given) and strike_secrets(given) == given else str(new_id())
         scope.setdefault("state", {})["request_id"] = request_id
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             await _Exchange(self, scope, receive, send, headers).run()

@@ -14,6 +14,7 @@ from app.settings.environment import Environment, OidcIssuer, default_home, read
 from app.settings.sections import (
     AgenticSettings,
     AgentSettings,
+    AnalystSettings,
     AnswerSettings,
     ApiSettings,
     AuditSettings,
@@ -50,6 +51,7 @@ from app.settings.store import Settings, SettingsStore, parse_settings
 __all__ = [
     "AgentSettings",
     "AgenticSettings",
+    "AnalystSettings",
     "AnswerSettings",
     "ApiSettings",
     "AuditSettings",

@@ -545,6 +545,15 @@ class AuditSettings(SettingsSection):
     )
 
 
+class AnalystSettings(SettingsSection):
+    """What sessions of analysts' logins may do to the others; the server ends those that do more."""
+
+    statement_seconds: int = Field(300, ge=1, le=86_400, description="Longest statement or transaction, seconds.")
+    idle_seconds: int = Field(
+        60, ge=1, le=86_400, description="Longest pause in a transaction, or with an advisory lock, seconds."
+    )
+
+
 class ApiSettings(SettingsSection):
     max_body_bytes: int = Field(64_000_000, ge=1000, description="Largest request body, bytes (413 above).")
     max_query_chars: int = Field(
@@ -556,6 +565,9 @@ class ApiSettings(SettingsSection):
     trust_proxy: bool = Field(
         False,
         description="Believe X-Forwarded-Proto: a proxy of yours sets it on every request. Host must be passed on.",
+    )
+    idempotency_hours: int = Field(
+        24, ge=1, le=720, description="How long an Idempotency-Key and the answer of its request are kept."
     )
     ping_seconds: float = Field(
         15, gt=0, le=300, description="After so long a silence a stream sends a comment, so that proxies keep it open."

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError, model_validator
 from app.errors import SettingsError
 from app.settings.sections import (
     AgentSettings,
+    AnalystSettings,
     AnswerSettings,
     ApiSettings,
     AuditSettings,
@@ -71,6 +72,7 @@ class Settings(SettingsSection):
     runs: RunSettings = RunSettings()
     trace: TraceSettings = TraceSettings()
     audit: AuditSettings = AuditSettings()
+    analysts: AnalystSettings = AnalystSettings()
     limits: LimitSettings = LimitSettings()
     api: ApiSettings = ApiSettings()
 
