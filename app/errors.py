@@ -75,6 +75,25 @@ class ConflictError(CairnError):
     status, code, title = 409, "conflict", "Conflict"
 
 
+class IdempotencyReusedError(InputError):
+    """The Idempotency-Key was given to another request: other method, path, query or body."""
+
+    code, title = "idempotency-key-reused", "Idempotency-Key of another request"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the Idempotency-Key {key} belongs to another request of yours; make a new key for this one")
+
+
+class IdempotencyInFlightError(ConflictError):
+    """The request of this Idempotency-Key is being carried out; its answer comes there, and here if it is sent again later."""
+
+    code, title = "idempotency-key-in-flight", "Request is under way"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the request of the Idempotency-Key {key} is under way; send it again for its answer")
+        self.headers["Retry-After"] = "2"
+
+
 class TooLargeError(CairnError):
     status, code, title = 413, "too-large", "Too large"
 

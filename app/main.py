@@ -31,8 +31,10 @@ from app.api import (
     embedding_models,
     graph,
     health,
+    idempotency,
     jobs,
     keys,
+    links,
     logs,
     problems,
     qa,
@@ -262,7 +264,9 @@ def _version() -> str:
 def _openapi(app: FastAPI, keys: bool) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        idempotency.describe(schema)
         problems.describe(schema)
+        links.describe(schema)
         if keys:
             describe_keys(schema)
         app.openapi_schema = schema

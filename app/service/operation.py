@@ -20,7 +20,7 @@ from app.service.documents import end_abandoned
 from app.service.jobs import expire_jobs, order_checks, order_plan
 from app.service.restart import restart_warnings
 from app.service.runs import bury_runs, expire_runs
-from app.store import audit, jobs, upkeep
+from app.store import audit, idempotency, jobs, upkeep
 from app.wiring import Services
 
 log = structlog.get_logger(__name__)
@@ -95,6 +95,8 @@ def describe_service(services: Services) -> ServiceState:
     warnings = [f"settings: {settings.problem}; the next start would fail"] if settings.problem else []
     warnings += [f"settings: {note}" for note in settings.notes]
     warnings += restart_warnings(services)
+    if services.embedded and (low := services.embedded.warning()):
+        warnings.append(low)
     warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
     warnings += [str(broken) for broken in broken_extensions()]
     warnings += box.missing()
@@ -115,6 +117,7 @@ async def do_upkeep(services: Services) -> Upkeep:
         made = await upkeep.ensure_partitions(connection, PARTITION_DAYS)
         dropped = await upkeep.drop_partitions(connection, services.settings.current.trace.retention_days)
         await audit.expire(connection, services.settings.current.audit.retention_days)
+        await idempotency.expire(connection, services.settings.current.api.idempotency_hours)
     expired = await expire_jobs(services)
     await expire_runs(services)
     await order_plan(services)

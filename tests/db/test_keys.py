@@ -242,7 +242,8 @@ async def test_upkeep_is_done_for_every_tenant(services: Services) -> None:
     async with services.database.transaction(other.principal) as connection:
         await connection.execute(
             "INSERT INTO rag.documents (tenant_id, id, collection_id, external_id, title, version, status, content_hash, "
-            "media_type, updated_at) SELECT tenant_id, gen_random_uuid(), id, 'x', 'x', 1, 'parsing', '', 'text/plain', now() - interval '9 days' FROM rag.collections"
+            "media_type, updated_at) SELECT tenant_id, gen_random_uuid(), id, 'x', 'x', 1, 'parsing', '', 'text/plain', "
+            "now() - interval '9 days' FROM rag.collections"
         )
     await do_upkeep(services)
     async with services.database.transaction(other.principal) as connection:
