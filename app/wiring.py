@@ -154,9 +154,11 @@ class Services:
             INDEX_UPLOADS: index_uploads(self.database, target),
             REWEIGHT: reweight(self.database, lambda: self.settings.current.lexical),
             graph_model.KIND: graph_model.extract_with_model(
-                self.database, lambda: self.settings.current, self.extracting_chat
+                self.database, lambda: self.settings.current, self.extracting_chat, self.spending.allowance
             ),
-            ENRICH: enrich(self.database, lambda: self.settings.current, self.enriching_chat, target),
+            ENRICH: enrich(
+                self.database, lambda: self.settings.current, self.enriching_chat, target, self.spending.allowance
+            ),
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
@@ -164,7 +166,9 @@ class Services:
                 lambda: vector_ddl(self.owner_dsn, self.settings.current.vector),
                 lambda: self.settings.current.vector,
             ),
-            COMMUNITIES: refresh_communities(self.database, lambda: self.settings.current, self.chat_for),
+            COMMUNITIES: refresh_communities(
+                self.database, lambda: self.settings.current, self.chat_for, self.spending.allowance
+            ),
             vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
         }
         return Worker(self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds)

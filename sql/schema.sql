@@ -4683,7 +4683,7 @@ COMMENT ON COLUMN analyst.key_usage.tenant IS 'Name of the tenant.';
 
 COMMENT ON COLUMN analyst.key_usage.key_id IS 'The key, or who a token is of.';
 
-COMMENT ON COLUMN analyst.key_usage.day IS 'Day (UTC).';
+COMMENT ON COLUMN analyst.key_usage.day IS 'Day of the calls (UTC).';
 
 COMMENT ON COLUMN analyst.key_usage.calls IS 'Requests to chat models, repeats included.';
 

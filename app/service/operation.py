@@ -94,6 +94,8 @@ def describe_service(services: Services) -> ServiceState:
     warnings = [f"settings: {settings.problem}; the next start would fail"] if settings.problem else []
     warnings += [f"settings: {note}" for note in settings.notes]
     warnings += restart_warnings(services)
+    if services.embedded and (low := services.embedded.warning()):
+        warnings.append(low)
     warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
     warnings += [str(broken) for broken in broken_extensions()]
     warnings += box.missing()
