@@ -171,7 +171,16 @@ class Services:
             ),
             vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
         }
-        return Worker(self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds)
+        return Worker(
+            self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds, able=self._able
+        )
+
+    def _able(self, kind: str) -> bool:
+        """Whether this process can do a job of the kind; what needs a chat model waits for a process that has it."""
+        now = self.settings.current
+        if kind == graph_model.KIND:
+            return self.extracting_chat(now) is not None
+        return kind != ENRICH or self.enriching_chat(now) is not None
 
 
 @asynccontextmanager

@@ -26,6 +26,7 @@ from app.ingest.loaders import kind_of_media_type
 from app.ingest.reindex import title_was_embedded
 from app.jobs.caps import CapReachedError, spent, stop_note
 from app.jobs.context import Handler, JobContext
+from app.jobs.outcome import NotHereError
 from app.prompts import Prompt
 from app.providers.metered import Account, Meter
 from app.providers.protocols import ChatModel, Message
@@ -60,8 +61,10 @@ def enrich(
     async def handle(context: JobContext) -> dict[str, Any]:
         now = settings()
         chat = chat_for(now)
-        if chat is None or not now.rag.contextual_enrichment_enabled:
-            return {"stopped": "rag.contextualEnrichmentEnabled is off" if chat else "no chat model is configured"}
+        if not now.rag.contextual_enrichment_enabled:
+            return {"stopped": "rag.contextualEnrichmentEnabled is off"}
+        if chat is None:
+            raise NotHereError("no chat model is configured in the process that took it")
         target = target_for(context, UUID(context.job.payload["collection_id"]))
         run = _Run(database, context, chat, now, account_of(context.principal), target, writer(chat.name))
         stopped = None

@@ -34,6 +34,7 @@ from app.graph.rows import graph_rows
 from app.ingest.extraction import MODEL as KIND
 from app.jobs.caps import CapReachedError, spent, stop_note
 from app.jobs.context import Handler, JobContext
+from app.jobs.outcome import NotHereError
 from app.providers.metered import Account, Meter
 from app.providers.protocols import ChatModel, Message
 from app.providers.tokens import estimate
@@ -62,8 +63,10 @@ def extract_with_model(
     async def handle(context: JobContext) -> dict[str, Any]:
         now = settings()
         chat = chat_for(now)
-        if chat is None or not (now.graph.enabled and now.graph.model.enabled):
-            return {"stopped": "graph.model.enabled is off" if chat else "no chat model is configured"}
+        if not (now.graph.enabled and now.graph.model.enabled):
+            return {"stopped": "graph.model.enabled is off"}
+        if chat is None:
+            raise NotHereError("no chat model is configured in the process that took it")
         run = _Run(
             database,
             context,

@@ -182,9 +182,11 @@ async def end_cancelled(connection: Any, principal: Principal, job: Job) -> bool
     return await _end(connection, principal, job, "cancelled")
 
 
-async def release(connection: Any, principal: Principal, job: Job) -> bool:
-    """Back into the queue as if it had not been claimed: its worker was asked to stop."""
-    return await _requeue(connection, principal, job, 1, _NOW, None)
+async def release(
+    connection: Any, principal: Principal, job: Job, *, delay: timedelta = _NOW, reason: str | None = None
+) -> bool:
+    """Back into the queue as if it had not been claimed: its worker was asked to stop, or cannot do it for a `reason`."""
+    return await _requeue(connection, principal, job, 1, delay, reason)
 
 
 async def _requeue(
