@@ -29,6 +29,10 @@ class Metrics:
             "cairn_http_request_seconds", "Time to the end of the response.", ["method", "route"],
             buckets=_BUCKETS, registry=self.registry,
         )  # fmt: skip
+        self._refused = Counter(
+            "cairn_http_refused", "Requests refused because the server was full, by kind of work.", ["kind"],
+            registry=self.registry,
+        )  # fmt: skip
         self._stages = Histogram(
             "cairn_stage_seconds", "Time per stage of searches and answers.", ["stage"],
             buckets=_BUCKETS, registry=self.registry,
@@ -59,6 +63,9 @@ class Metrics:
         method = method if method in _METHODS else "other"
         self._requests.labels(method, route, status).inc()
         self._seconds.labels(method, route).observe(seconds)
+
+    def refused(self, kind: str) -> None:
+        self._refused.labels(kind).inc()
 
     def stages(self, timings_ms: Mapping[str, float]) -> None:
         for stage, milliseconds in timings_ms.items():

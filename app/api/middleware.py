@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,10 +23,8 @@ from app.domain.ids import new_id
 
 log = structlog.get_logger(__name__)
 
-MAX_IN_FLIGHT = 200
-"""Requests answered at once; more are refused at once, so that those admitted keep their pace."""
-DRAIN_SECONDS = 2.0
-"""How long the rest of a refused body is read and thrown away, so that the client gets to read the refusal."""
+MAX_SOCKETS = 200
+"""WebSockets that are open at once."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _UNCOUNTED = ("/health/", "/metrics")
 
@@ -57,14 +53,14 @@ class RequestMiddleware:
         allowed, headers = self.running.settings.current.api.allowed_hosts, Headers(scope=scope)
         scope.setdefault("state", {})["request_id"] = str(new_id())
         refusal = refuse_host(headers.get("host"), allowed) or refuse_origin("POST", headers, allowed)
-        if refusal is None and self.running.requests >= MAX_IN_FLIGHT:
-            refusal = 503, f"{MAX_IN_FLIGHT} requests are being answered; try again"
+        if refusal is None and self.running.sockets >= MAX_SOCKETS:
+            refusal = 503, f"{MAX_SOCKETS} WebSockets are open; try again"
         if refusal is None:
-            self.running.requests += 1
+            self.running.sockets += 1
             try:
                 await self.app(scope, receive, send)
             finally:
-                self.running.requests -= 1
+                self.running.sockets -= 1
         elif "websocket.http.response" in scope.get("extensions", {}):
             await problems.plain(scope, *refusal)(scope, receive, send)
         else:
@@ -77,8 +73,6 @@ class _Exchange:
     def __init__(self, edge: RequestMiddleware, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
         self.edge, self.running, self.scope, self.headers = edge, edge.running, scope, headers
         self._receive, self._send = receive, send
-        self.limit = edge.running.settings.current.api.max_body_bytes
-        self.received = 0
         self.status = 0
 
     async def run(self) -> None:
@@ -106,46 +100,14 @@ class _Exchange:
         return problems.request_id_of(self.scope)
 
     async def _answer(self) -> None:
-        refusal, extra = self._refusal()
-        if refusal is None:
-            await self.edge.app(self.scope, self.receive, self.send)
-            return
-        status, detail = refusal
-        response = problems.plain(self.scope, status, detail, **extra)
-        if status == 413:
-            await self._refuse_body(response.body, response.raw_headers)
-        else:
-            await response(self.scope, self._receive, self.send)
-
-    def _refusal(self) -> tuple[Refusal | None, Mapping[str, Any]]:
-        allowed, method = self.running.settings.current.api.allowed_hosts, self.scope["method"]
-        refusal = (
-            refuse_host(self.headers.get("host"), allowed)
-            or refuse_origin(method, self.headers, allowed)
-            or refuse_length(self.headers.get("content-length"), self.limit)
+        allowed = self.running.settings.current.api.allowed_hosts
+        refusal = refuse_host(self.headers.get("host"), allowed) or refuse_origin(
+            self.scope["method"], self.headers, allowed
         )
-        if refusal is None and self.running.requests > MAX_IN_FLIGHT:
-            return (503, f"{MAX_IN_FLIGHT} requests are being answered; try again"), {"code": "overloaded"}
-        return refusal, {}
-
-    async def _refuse_body(self, body: bytes | memoryview, headers: list[tuple[bytes, bytes]]) -> None:
-        # Closing a connection with unread data resets it, and the answer is lost on its way.
-        headers = [*headers, (b"connection", b"close")]
-        await self.send({"type": "http.response.start", "status": 413, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body, "more_body": True})
-        until = time.monotonic() + DRAIN_SECONDS
-        while time.monotonic() < until:
-            message = await self._receive()
-            if message["type"] == "http.disconnect" or not message.get("more_body"):
-                break
-        await self.send({"type": "http.response.body", "body": b""})
-
-    async def receive(self) -> Message:
-        message = await self._receive()
-        self.received += len(message.get("body", b""))
-        if self.received > self.limit:
-            raise HTTPException(413, too_large(self.limit), {"Connection": "close"})
-        return message
+        if refusal is None:
+            await self.edge.app(self.scope, self._receive, self.send)
+        else:
+            await problems.plain(self.scope, *refusal)(self.scope, self._receive, self.send)
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -203,16 +165,3 @@ def refuse_origin(method: str, headers: Mapping[str, str], allowed: Sequence[str
     if host_name(name) in {entry.lower() for entry in allowed}:
         return None
     return 403, f"requests that change something are not accepted from pages of {origin[:200]}"
-
-
-def refuse_length(length: str | None, limit: int) -> Refusal | None:
-    """Content-Length over the limit, before a byte of the body is read."""
-    if length is None:
-        return None
-    if not (length.isascii() and length.isdigit()):
-        return 400, "Content-Length must be a number"
-    return (413, too_large(limit)) if len(length) > 18 or int(length) > limit else None
-
-
-def too_large(limit: int) -> str:
-    return f"the request body is larger than {limit:,} bytes (setting api.maxBodyBytes)"

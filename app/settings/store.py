@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError, model_validator
 
 from app.errors import SettingsError
 from app.settings.sections import (
+    AdmissionSettings,
     AgentSettings,
     AnswerSettings,
     ApiSettings,
@@ -72,6 +73,7 @@ class Settings(SettingsSection):
     trace: TraceSettings = TraceSettings()
     audit: AuditSettings = AuditSettings()
     limits: LimitSettings = LimitSettings()
+    admission: AdmissionSettings = AdmissionSettings()
     api: ApiSettings = ApiSettings()
 
     @model_validator(mode="after")
