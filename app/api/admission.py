@@ -57,7 +57,6 @@ class RefuseWhenFull:
         ]  # fmt: skip
         await send({"type": "http.response.start", "status": error.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
-        self.running.metrics.refused(kind)
         self._refused += 1
         if time.monotonic() - self._logged > _LOG_SECONDS:
             log.warning("requests.refused", refused=self._refused, kind=kind)
@@ -80,7 +79,6 @@ class AdmissionMiddleware:
         try:
             release = await gate.enter()
         except OverloadedError as error:
-            self.running.metrics.refused(policy.kind)
             await problems.response_of(scope, error)(scope, receive, send)
             return
 

@@ -68,7 +68,8 @@ class BodiesMiddleware:
     async def _receive(
         self, scope: Scope, headers: Headers, receive: Receive, body: SpooledTemporaryFile[bytes]
     ) -> bool:
-        """The whole body into the file; whether it is one that may be large. Raises TooLargeError, RequestTimeoutError, InputError, ClientDisconnect."""
+        """The whole body into the file; whether it is one that may be large. Raises TooLargeError,
+        RequestTimeoutError, InputError, ClientDisconnect."""
         api, policy = self.running.settings.current.api, policy_for(scope["method"], scope["path"])
         large = policy is not None and policy.large
         limit = api.max_body_bytes if large else api.max_small_body_bytes

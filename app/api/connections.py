@@ -31,6 +31,13 @@ class PunctualProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        self._look()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._look()  # the next request may have begun behind the last one
+
+    def _look(self) -> None:
         begun = self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
         if self.transport.get_protocol() is not self or not begun:
             self._forget()  # the head is whole, or the connection is a WebSocket by now

@@ -32,6 +32,7 @@ class Gate:
         """`limits`: places, and room in the queue. `name` is what is refused, in words."""
         self.name = name
         self.running = 0
+        self.refused = 0
         self._limits = limits
         self._wait_seconds = wait_seconds
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -48,7 +49,8 @@ class Gate:
         return self.running >= places and len(self._waiting) >= room
 
     def refusal(self) -> OverloadedError:
-        """With the time in which the queue should have gone by, seconds."""
+        """For one more that is refused, with the time in which the queue should have gone by, seconds."""
+        self.refused += 1
         places, _ = self._limits()
         expected = self._held_seconds * (1 + len(self._waiting)) / max(places, 1)
         return OverloadedError(self.name, min(max(math.ceil(expected), 1), _LONGEST_RETRY))

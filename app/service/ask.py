@@ -46,8 +46,8 @@ async def start(
     does not exist is an empty one: edges that mean another check it first.
 
     `named`: the caller chose the run id. `settings`: of this run alone. `record` fills as it goes. `on_end` is told the
-    terminal event. Raises InputError for an unknown strategy or filters that are too large, ConflictError where the id is in use, RateLimitedError,
-    OverloadedError, StoppingError, DatabaseUnavailableError.
+    terminal event. Raises InputError for an unknown strategy or filters that are too large, ConflictError where the
+    id is in use, RateLimitedError, OverloadedError, StoppingError, DatabaseUnavailableError.
     """
     check_strategy(question.strategy)
     check_metadata(question.filters or {}, "filters")

@@ -53,8 +53,8 @@ def make_request(
     fusion: FusionForm | None = None,
 ) -> SearchRequest:
     """A search as a user asks for it, see SearchRequest; by what it searches when neither `mode` nor `legs` say so is up to
-    the settings. Raises InputError for an unusable query, filters that are too large, an unknown mode or form of fusion, and where `mode` and `legs`
-    contradict each other."""
+    the settings. Raises InputError for an unusable query, filters that are too large, an unknown mode or form of fusion, and
+    where `mode` and `legs` contradict each other."""
     if not 1 <= top_k <= 200:
         raise InputError(f"top_k is 1 to 200, not {top_k}")
     if mode is not None and mode not in get_args(Mode):
