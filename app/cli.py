@@ -17,7 +17,7 @@ from uuid import UUID
 
 import typer
 
-from app.commands import documents, evaluate, graph, jobs, models, tenants
+from app.commands import documents, evaluate, graph, jobs, keys, models, tenants
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
@@ -30,6 +30,7 @@ PIPE_CLOSED = 141
 app.add_typer(evaluate.group, name="eval")
 app.add_typer(models.group, name="models")
 app.add_typer(jobs.group, name="jobs")
+app.add_typer(keys.group, name="keys")
 app.add_typer(documents.group, name="documents")
 app.add_typer(graph.group, name="graph")
 app.add_typer(tenants.group, name="tenants")
@@ -91,7 +92,7 @@ def worker() -> int:
     """Run jobs (indexing of uploads) until stopped."""
     from app.commands import operate
 
-    return _run(operate.work())
+    return operate.work()
 
 
 @app.command()
@@ -102,6 +103,22 @@ def migrate(
     from app.commands import operate
 
     return _run(operate.migrate(sql))
+
+
+@app.command()
+def backup(file: Annotated[Path, typer.Argument(metavar="FILE", help="Must not exist.")]) -> int:
+    """Write all data of all tenants to one file, while others go on working."""
+    from app.commands import operate
+
+    return _run(operate.backup(file))
+
+
+@app.command()
+def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="What cairn backup wrote.")]) -> int:
+    """Fill an empty database, or an empty CAIRN_HOME, from a backup."""
+    from app.commands import operate
+
+    return _run(operate.restore(file))
 
 
 @app.command()

@@ -42,6 +42,12 @@ class UnauthenticatedError(CairnError):
         self.headers["WWW-Authenticate"] = f'Bearer realm="cairn"{error}'
 
 
+class IssuerUnavailableError(CairnError):
+    """The keys of the issuer of access tokens cannot be had, so no token can be checked."""
+
+    status, code, title = 503, "issuer-unavailable", "Issuer of tokens unavailable"
+
+
 class ForbiddenError(CairnError):
     """The key is valid and lacks the scope that the route asks for."""
 
@@ -67,6 +73,25 @@ class NotFoundError(CairnError):
 
 class ConflictError(CairnError):
     status, code, title = 409, "conflict", "Conflict"
+
+
+class IdempotencyReusedError(InputError):
+    """The Idempotency-Key was given to another request: other method, path, query or body."""
+
+    code, title = "idempotency-key-reused", "Idempotency-Key of another request"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the Idempotency-Key {key} belongs to another request of yours; make a new key for this one")
+
+
+class IdempotencyInFlightError(ConflictError):
+    """The request of this Idempotency-Key is being carried out; its answer comes there, and here if it is sent again later."""
+
+    code, title = "idempotency-key-in-flight", "Request is under way"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the request of the Idempotency-Key {key} is under way; send it again for its answer")
+        self.headers["Retry-After"] = "2"
 
 
 class TooLargeError(CairnError):
@@ -269,6 +294,12 @@ class DatabaseAheadError(MigrationError):
     """The database was migrated by newer, incompatible code; this process must not serve it."""
 
     code, title, exit_code = "database-ahead", "Database is newer than this code", 3
+
+
+class BackupError(CairnError):
+    """A backup that could not be made or restored."""
+
+    code, title = "backup-failed", "Backup failed"
 
 
 class EmbeddedServerError(CairnError):

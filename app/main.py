@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -20,7 +19,6 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi_swagger import patch_fastapi
 
 from app.api import (
     agent,
@@ -28,11 +26,15 @@ from app.api import (
     chat,
     collections,
     conversations,
+    docs_page,
     documents,
     embedding_models,
     graph,
     health,
+    idempotency,
     jobs,
+    keys,
+    links,
     logs,
     problems,
     qa,
@@ -43,14 +45,18 @@ from app.api import (
     usage,
 )
 from app.api.admission import AdmissionMiddleware, RefuseWhenFull
-from app.api.authenticate import AuthenticateMiddleware, check_listen
+from app.api.authenticate import AuthenticateMiddleware, check_listen, describe_keys
 from app.api.bodies import BodiesMiddleware
+from app.api.browser import BrowserMiddleware
 from app.api.connections import punctual
 from app.api.middleware import RequestMiddleware
 from app.api.running import Running
+from app.ending import GuardedProcess
 from app.errors import CairnError
+from app.language.deadline import own_process
 from app.service.audit import follow_settings
-from app.service.operation import do_upkeep
+from app.service.key_ring import KeyRing, token_reader
+from app.service.operation import do_upkeep, watch_analysts
 from app.settings import Environment, SettingsStore, read_environment
 from app.wiring import Services, open_services
 
@@ -67,7 +73,7 @@ PLAIN_SECONDS = 3.5
 WORKER_SECONDS = 3.0
 """For the worker's job to be handed back after that; then its lease decides."""
 KEEP_ALIVE_SECONDS = 15
-EXIT_SECONDS = 9.5
+EXIT_SECONDS = 9.0
 """After SIGTERM the process ends, whatever still computes: threads cannot be stopped, and everything durable is in
 PostgreSQL."""
 DAY_SECONDS = 24 * 3600.0
@@ -81,8 +87,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces, audit,
-    usage, health,
+    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
+    audit, keys, usage, health, docs_page,
 )  # fmt: skip
 
 
@@ -93,7 +99,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with open_services(environment, settings) as services, _companions(running, services, worker):
-            running.services = services
+            running.services = services  # after the authenticator: nobody is served before keys are read
             yield
             running.stopping.set()
 
@@ -107,14 +113,14 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     app.add_middleware(AdmissionMiddleware, running=running)
     app.add_middleware(BodiesMiddleware, running=running)
     app.add_middleware(AuthenticateMiddleware, running=running, keys=environment.auth == "keys")
+    app.add_middleware(BrowserMiddleware, running=running, keys=environment.auth == "keys")
     app.add_middleware(RequestMiddleware, running=running)
     app.add_middleware(RefuseWhenFull, running=running)
     problems.install(app)
     for module in _ROUTERS:
         app.include_router(module.router)
     app.add_api_route("/", _root, include_in_schema=False)
-    patch_fastapi(app, redirect_from_root_to_docs=False)  # /docs from our own host: many of us have no way out
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    app.openapi = lambda: _openapi(app, environment.auth == "keys")  # type: ignore[method-assign]
     return app
 
 
@@ -129,29 +135,39 @@ def serve(environment: Environment, settings: SettingsStore, *, worker: bool = T
     """Serve until SIGTERM or SIGINT, then be gone within 10 s. Raises CairnError when it cannot start."""
     logs.configure()
     check_listen(environment)
-    asyncio.run(_serve(environment, settings, worker))
+    with GuardedProcess() as ending:
+        asyncio.run(_serve(environment, settings, worker, ending))
 
 
-async def _serve(environment: Environment, settings: SettingsStore, worker: bool) -> None:
+async def _serve(environment: Environment, settings: SettingsStore, worker: bool, ending: GuardedProcess) -> None:
     app = create_app(environment, settings, worker=worker)
     running: Running = app.state.running
     # The lifespan is entered here and not by uvicorn, so that a failed start is one CairnError and no stack trace.
     async with app.router.lifespan_context(app):
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            # beside uvicorn's own handler: streams and readiness learn of the end at once, and the signal that uvicorn
-            # raises again when it is done does not kill the process before everything is closed
-            loop.add_signal_handler(number, _stop, running)
         config = uvicorn.Config(
             app, environment.host, environment.port, lifespan="off", log_config=None, access_log=False,
-            server_header=False, timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            server_header=False, proxy_headers=False,  # api.trustProxy says whom to believe
+            timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
             http=punctual(lambda: settings.current.api.head_seconds),
         )  # fmt: skip
         log.info("serving", url=f"http://{environment.host}:{environment.port}", docs="/docs")
-        await uvicorn.Server(config).serve()
+        server, loop = _Server(config), asyncio.get_running_loop()
+        ending.obey(lambda: loop.call_soon_threadsafe(_stop, running, server))
+        own_process()
+        await server.serve()
 
 
-def _stop(running: Running) -> None:
+class _Server(uvicorn.Server):
+    """Signals are ours: streams and readiness learn of the end at once, and everything is closed before the process ends."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _stop(running: Running, server: uvicorn.Server) -> None:
+    server.force_exit = server.should_exit  # asked twice
+    server.should_exit = True
     if running.stopping.is_set():
         return
     running.stopping.set()
@@ -175,7 +191,12 @@ async def _companions(running: Running, services: Services, worker: bool) -> Asy
         asyncio.create_task(_warm(services)),
         asyncio.create_task(_keep_on(lambda: follow_settings(services))),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
+        asyncio.create_task(_keep_on(lambda: watch_analysts(services))),
     ]
+    if services.environment.auth == "keys":
+        ring = KeyRing(services.database, token_reader(services))
+        running.authenticator = ring
+        tasks.append(asyncio.create_task(_keep_on(ring.listen)))
     ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS, PLAIN_SECONDS))
     working: asyncio.Task[None] | None = None
     if worker:
@@ -247,9 +268,13 @@ def _version() -> str:
         return "0+source"
 
 
-def _openapi(app: FastAPI) -> dict[str, Any]:
+def _openapi(app: FastAPI, keys: bool) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        idempotency.describe(schema)
         problems.describe(schema)
+        links.describe(schema)
+        if keys:
+            describe_keys(schema)
         app.openapi_schema = schema
     return app.openapi_schema

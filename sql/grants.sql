@@ -149,3 +149,19 @@ $views$;
 
 REVOKE CREATE ON SCHEMA rag FROM cairn_definer;
 REVOKE CREATE ON SCHEMA analyst FROM cairn_views;
+
+-- Where the owner is no superuser this does nothing, and rag.grant_analyst tells what an administrator should run.
+DO $everybody$
+DECLARE
+    item regprocedure;
+BEGIN
+    IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        FOR item IN SELECT * FROM rag.open_to_everybody() LOOP
+            EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', item);
+            IF item::text ~ 'advisory' THEN
+                EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO cairn_app, cairn_definer', item);
+            END IF;
+        END LOOP;
+    END IF;
+END
+$everybody$;

@@ -655,8 +655,7 @@ BEGIN
         present := clock_timestamp();
         SELECT j.tenant_id, j.id, j.attempts, j.max_attempts, j.cancel_requested, j.error INTO found_job
           FROM rag.jobs AS j
-         WHERE j.status IN ('queued', 'running') AND j.run_at <= present
-           AND (j.status = 'queued' OR j.lease_until <= present)
+         WHERE j.status IN ('queued', 'running') AND is_past(CASE j.status WHEN 'queued' THEN j.run_at ELSE j.lease_until END)
            AND j.kind = ANY (claim_job.kinds)
          ORDER BY j.run_at, j.id
          LIMIT 1
@@ -778,6 +777,49 @@ ALTER FUNCTION rag.drop_trace_partitions(keep_days integer) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.drop_trace_partitions(keep_days integer) IS 'As the owner: drops the partitions of the trace tables that are older than so many days (UTC); how many it dropped.';
 
+CREATE FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+    statements interval := make_interval(secs => greatest(statement_seconds, 1));
+    idle       interval := make_interval(secs => greatest(idle_seconds, 1));
+    session    record;
+BEGIN
+    ended := 0;
+    unwatched := 0;
+    FOR session IN
+        SELECT a.pid, a.state IS NULL AS hidden
+        FROM pg_stat_activity AS a
+        WHERE a.datname = current_database() AND a.usesysid IS NOT NULL
+          AND coalesce(a.backend_type, 'client backend') = 'client backend'
+          AND pg_has_role(a.usesysid, 'cairn_analyst', 'MEMBER')
+          AND NOT pg_has_role(a.usesysid, 'cairn_app', 'MEMBER')  -- the owner, superusers and what serves
+          AND (a.state IS NULL
+               OR a.state NOT LIKE 'idle%' AND clock_timestamp() - a.query_start > statements
+               OR clock_timestamp() - a.xact_start > statements  -- many short statements
+               OR a.state LIKE 'idle in transaction%' AND clock_timestamp() - a.state_change > idle
+               OR a.state = 'idle' AND clock_timestamp() - a.state_change > idle
+                  AND EXISTS (SELECT FROM pg_locks AS l WHERE l.pid = a.pid AND l.locktype = 'advisory'))
+    LOOP
+        IF session.hidden THEN
+            unwatched := unwatched + 1;
+            CONTINUE;
+        END IF;
+        BEGIN
+            -- not pg_cancel_backend: a block of PL/pgSQL can catch that and go on
+            ended := ended + pg_terminate_backend(session.pid)::int;
+        EXCEPTION WHEN insufficient_privilege THEN
+            unwatched := unwatched + 1;
+        END;
+    END LOOP;
+END
+$$;
+
+ALTER FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) IS 'As the owner: ends sessions of analysts whose statement or transaction takes longer than so many seconds, or which idle in a transaction or with a lock longer than so many; how many it ended, and how many it may not see or end.';
+
 CREATE FUNCTION rag.ensure_tenant(name text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -859,6 +901,24 @@ $$;
 ALTER FUNCTION rag.expire_audit(keep_days integer) OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.expire_audit(keep_days integer) IS 'Deletes events of the audit log that are older than so many days (30 at least), of all tenants; how many.';
+
+CREATE FUNCTION rag.expire_idempotency_keys(keep_hours integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+DECLARE
+    gone int;
+BEGIN
+    DELETE FROM rag.idempotency_keys
+    WHERE created_at < now() - make_interval(hours => greatest(keep_hours, 1)) AND (status IS NOT NULL OR claimed_until < now());
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    RETURN gone;
+END
+$$;
+
+ALTER FUNCTION rag.expire_idempotency_keys(keep_hours integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.expire_idempotency_keys(keep_hours integer) IS 'Forgets requests under an Idempotency-Key that are older than so many hours (1 at least), of all tenants; how many.';
 
 CREATE FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) RETURNS TABLE(tenant_id bigint, id uuid)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1008,6 +1068,37 @@ ALTER FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_sec
 
 COMMENT ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) IS 'Models that serve collections of a tenant, and the cached result of a key, if it is as true as when it was found.';
 
+CREATE FUNCTION rag.find_key(key_hash bytea) RETURNS TABLE(tenant_id bigint, id uuid)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    found_key record;
+    present   timestamptz := clock_timestamp();
+BEGIN
+    SELECT k.tenant_id, k.id, k.last_used_at INTO found_key
+      FROM rag.api_keys AS k
+     WHERE k.key_hash = find_key.key_hash AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > present);
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF found_key.last_used_at IS NULL OR found_key.last_used_at < present - interval '1 minute' THEN
+        -- nobody waits for another process that notes the same, nor for a revocation under way
+        UPDATE rag.api_keys AS k
+           SET last_used_at = present
+         WHERE (k.tenant_id, k.id) IN (SELECT o.tenant_id, o.id FROM rag.api_keys AS o
+                                        WHERE o.tenant_id = found_key.tenant_id AND o.id = found_key.id
+                                          FOR NO KEY UPDATE SKIP LOCKED);
+    END IF;
+    RETURN QUERY SELECT found_key.tenant_id, found_key.id;
+END
+$$;
+
+ALTER FUNCTION rag.find_key(key_hash bytea) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.find_key(key_hash bytea) IS 'Tenant and id of the key with this hash, if it is neither revoked nor expired; notes that it is used, once a minute.';
+
 CREATE FUNCTION rag.find_tenant(wanted text) RETURNS bigint
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -1150,7 +1241,10 @@ CREATE FUNCTION rag.grant_analyst(role_name text, tenant text) RETURNS void
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $_$
 DECLARE
-    login regrole := to_regrole(quote_ident($1));
+    login  regrole := to_regrole(quote_ident($1));
+    owner  regrole := (SELECT relowner FROM pg_class WHERE oid = 'rag.tenants'::regclass);
+    modern boolean := current_setting('server_version_num')::int >= 160000;
+    open   text := (SELECT string_agg(f::text, ', ') FROM rag.open_to_everybody() AS f);
 BEGIN
     IF login IS NULL THEN
         RAISE EXCEPTION 'there is no role %', $1 USING ERRCODE = 'undefined_object';
@@ -1166,6 +1260,25 @@ BEGIN
     END IF;
     IF NOT pg_has_role(login, 'cairn_analyst', 'MEMBER') THEN
         EXECUTE format('GRANT cairn_analyst TO %s', login);
+    END IF;
+    -- rag.end_overdue_analysts works as the owner, who may see and end sessions of roles that it is a member of.
+    IF NOT pg_has_role(owner, login, 'USAGE')
+       AND NOT (pg_has_role(owner, 'pg_signal_backend', 'USAGE') AND pg_has_role(owner, 'pg_read_all_stats', 'USAGE')) THEN
+        BEGIN
+            IF current_user <> owner::text THEN  -- an administrator may not mean to give the owner what this login has
+                RAISE insufficient_privilege;
+            END IF;
+            EXECUTE format('GRANT %s TO %s %s', login, owner, CASE WHEN modern THEN 'WITH INHERIT TRUE' ELSE '' END);
+        EXCEPTION WHEN insufficient_privilege THEN
+            RAISE WARNING 'sessions of % cannot be watched; let an administrator run: GRANT pg_signal_backend, pg_read_all_stats TO %;',
+                login, owner;
+        END;
+    END IF;
+    IF open IS NOT NULL THEN
+        RAISE WARNING 'analysts may write large objects and the log, and hold locks; let an administrator run: REVOKE EXECUTE ON FUNCTION % FROM PUBLIC;', open;
+    END IF;
+    IF (SELECT rolconnlimit < 0 FROM pg_roles WHERE oid = login) THEN
+        RAISE WARNING '% may take every connection of the server: ALTER ROLE % CONNECTION LIMIT 4;', login, login;
     END IF;
 END
 $_$;
@@ -1490,6 +1603,15 @@ $$;
 ALTER FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) IS 'Inserts the staged passages, chunks, vectors, postings, mentions and evidence of a document.';
+
+CREATE FUNCTION rag.is_past(instant timestamp with time zone) RETURNS boolean
+    LANGUAGE sql PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN ((instant <= clock_timestamp()) OR (instant > (clock_timestamp() + '01:00:00'::interval)));
+
+ALTER FUNCTION rag.is_past(instant timestamp with time zone) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.is_past(instant timestamp with time zone) IS 'Whether an instant has come, or is too far ahead to be meant.';
 
 CREATE FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) RETURNS tsquery
     LANGUAGE plpgsql STABLE
@@ -1947,6 +2069,19 @@ ALTER FUNCTION rag.list_tenants() OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.list_tenants() IS 'Ids of all tenants in order of their names, for who operates the server.';
 
+CREATE FUNCTION rag.live_keys(ids uuid[]) RETURNS SETOF uuid
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+    SELECT k.id FROM rag.api_keys AS k
+     WHERE k.id = ANY (live_keys.ids) AND k.revoked_at IS NULL
+       AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
+$$;
+
+ALTER FUNCTION rag.live_keys(ids uuid[]) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.live_keys(ids uuid[]) IS 'Which of these keys, of any tenant, are neither revoked nor expired.';
+
 CREATE FUNCTION rag.lock_tenant_room() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -2060,6 +2195,23 @@ $$;
 ALTER FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) IS 'Words of a query that a passage does not hold, as they were written.';
+
+CREATE FUNCTION rag.open_to_everybody() RETURNS SETOF regprocedure
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT oid::regprocedure FROM pg_proc
+    WHERE pronamespace = 'pg_catalog'::regnamespace
+      AND (proname ~ '^lo_' OR proname IN ('loread', 'lowrite')  -- large objects
+           OR proname = 'pg_logical_emit_message'                 -- writes the log of changes
+           OR proname ~ '^pg_(try_)?advisory_')                   -- fills the table of locks, which all share
+      AND has_function_privilege('public', oid, 'EXECUTE')
+    ORDER BY 1
+$$;
+
+ALTER FUNCTION rag.open_to_everybody() OWNER TO owner;
+
+COMMENT ON FUNCTION rag.open_to_everybody() IS 'For the owner: functions by which a login that may only read writes or locks; none where a superuser has migrated.';
 
 CREATE FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) RETURNS TABLE(id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
     LANGUAGE plpgsql STABLE
@@ -2211,7 +2363,7 @@ CREATE FUNCTION rag.queue_state() RETURNS TABLE(queued bigint, running bigint, r
     )
     SELECT count(*) FILTER (WHERE status = 'queued'),
            count(*) FILTER (WHERE status = 'running'),
-           count(*) FILTER (WHERE runnable_at <= clock_timestamp()),
+           count(*) FILTER (WHERE is_past(runnable_at)),
            extract(epoch FROM clock_timestamp()
                    - min(runnable_at) FILTER (WHERE runnable_at <= clock_timestamp()))::double precision
       FROM job
@@ -2303,6 +2455,8 @@ CREATE FUNCTION rag.renew_run_slots(process uuid, lease interval) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
+  -- of keys that nobody uses any more
+  DELETE FROM run_slots AS s WHERE s.lease_until < clock_timestamp() - interval '1 hour' AND s.owner <> process;
   UPDATE run_slots AS s SET lease_until = clock_timestamp() + lease WHERE s.owner = process
 $$;
 
@@ -4428,6 +4582,60 @@ COMMENT ON COLUMN analyst.feedback.created_at IS 'When the run was first judged.
 
 COMMENT ON COLUMN analyst.feedback.updated_at IS 'When the judgement was last replaced.';
 
+CREATE TABLE rag.api_keys (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    shown text NOT NULL,
+    scopes text[] NOT NULL,
+    requests_per_minute integer,
+    concurrent_runs integer,
+    tokens_per_day bigint,
+    cost_per_day double precision,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone
+);
+
+ALTER TABLE ONLY rag.api_keys FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.api_keys OWNER TO owner;
+
+COMMENT ON TABLE rag.api_keys IS 'Keys by which callers over HTTP are known.';
+
+COMMENT ON COLUMN rag.api_keys.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.api_keys.id IS 'Key id (UUIDv7).';
+
+COMMENT ON COLUMN rag.api_keys.name IS 'What it is for, in the words of who made it.';
+
+COMMENT ON COLUMN rag.api_keys.key_hash IS 'SHA-256 of the key, which is stored nowhere.';
+
+COMMENT ON COLUMN rag.api_keys.shown IS 'Its first characters, to tell it from others.';
+
+COMMENT ON COLUMN rag.api_keys.scopes IS 'What it may do: read, ask, write, admin.';
+
+COMMENT ON COLUMN rag.api_keys.requests_per_minute IS 'Requests per minute; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.concurrent_runs IS 'Runs at once; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.tokens_per_day IS 'Tokens of chat models per day; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.cost_per_day IS 'What these may cost per day; null: as the settings say.';
+
+COMMENT ON COLUMN rag.api_keys.created_at IS 'When it was made.';
+
+COMMENT ON COLUMN rag.api_keys.created_by IS 'Who made it: local, key:<id> or token:<subject>.';
+
+COMMENT ON COLUMN rag.api_keys.expires_at IS 'From when on it counts no more; null: never.';
+
+COMMENT ON COLUMN rag.api_keys.revoked_at IS 'When it was revoked; null: it was not.';
+
+COMMENT ON COLUMN rag.api_keys.last_used_at IS 'When it was last used, to a minute; null: never.';
+
 CREATE TABLE rag.key_usage (
     tenant_id bigint NOT NULL,
     key_id uuid NOT NULL,
@@ -4461,9 +4669,11 @@ CREATE VIEW analyst.key_usage AS
     u.day,
     u.calls,
     u.tokens,
-    u.cost
-   FROM (rag.key_usage u
-     JOIN rag.tenants t ON ((t.id = u.tenant_id)));
+    u.cost,
+    k.name AS key_name
+   FROM ((rag.key_usage u
+     JOIN rag.tenants t ON ((t.id = u.tenant_id)))
+     LEFT JOIN rag.api_keys k ON (((k.tenant_id = u.tenant_id) AND (k.id = u.key_id))));
 
 ALTER VIEW analyst.key_usage OWNER TO cairn_views;
 
@@ -4471,7 +4681,7 @@ COMMENT ON VIEW analyst.key_usage IS 'What calls of chat models have cost, one r
 
 COMMENT ON COLUMN analyst.key_usage.tenant IS 'Name of the tenant.';
 
-COMMENT ON COLUMN analyst.key_usage.key_id IS 'The key.';
+COMMENT ON COLUMN analyst.key_usage.key_id IS 'The key, or who a token is of.';
 
 COMMENT ON COLUMN analyst.key_usage.day IS 'Day (UTC).';
 
@@ -4480,6 +4690,8 @@ COMMENT ON COLUMN analyst.key_usage.calls IS 'Requests to chat models, repeats i
 COMMENT ON COLUMN analyst.key_usage.tokens IS 'Tokens read and written; of today with those that calls under way may use yet.';
 
 COMMENT ON COLUMN analyst.key_usage.cost IS 'What they cost, by answer.prices; calls of models without a price are not in it.';
+
+COMMENT ON COLUMN analyst.key_usage.key_name IS 'What it is called; null of callers with a token.';
 
 CREATE TABLE rag.mentions (
     tenant_id bigint NOT NULL,
@@ -5423,6 +5635,47 @@ COMMENT ON COLUMN rag.extractions.result IS 'Entities, relations and aliases of 
 
 COMMENT ON COLUMN rag.extractions.created_at IS 'When.';
 
+CREATE TABLE rag.idempotency_keys (
+    tenant_id bigint NOT NULL,
+    caller text NOT NULL,
+    key text NOT NULL,
+    fingerprint bytea NOT NULL,
+    claim uuid NOT NULL,
+    claimed_until timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    status smallint,
+    headers jsonb DEFAULT '{}'::jsonb NOT NULL,
+    body bytea,
+    CONSTRAINT idempotency_keys_answer_check CHECK (((status IS NULL) = (body IS NULL))),
+    CONSTRAINT idempotency_keys_size_check CHECK (((octet_length(key) <= 255) AND (octet_length(caller) <= 2000)))
+);
+
+ALTER TABLE ONLY rag.idempotency_keys FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.idempotency_keys OWNER TO owner;
+
+COMMENT ON TABLE rag.idempotency_keys IS 'Requests that are made once, with the answers that their repetitions get too.';
+
+COMMENT ON COLUMN rag.idempotency_keys.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.idempotency_keys.caller IS 'Who sent it: two callers may use the same key.';
+
+COMMENT ON COLUMN rag.idempotency_keys.key IS 'What the caller named the request.';
+
+COMMENT ON COLUMN rag.idempotency_keys.fingerprint IS 'SHA-256 of method, path, query and body: another request must not take the key.';
+
+COMMENT ON COLUMN rag.idempotency_keys.claim IS 'Of whoever carries it out.';
+
+COMMENT ON COLUMN rag.idempotency_keys.claimed_until IS 'Until when nobody else may begin; renewed while it is carried out.';
+
+COMMENT ON COLUMN rag.idempotency_keys.created_at IS 'When it came first.';
+
+COMMENT ON COLUMN rag.idempotency_keys.status IS 'HTTP status of the answer; null while it is carried out.';
+
+COMMENT ON COLUMN rag.idempotency_keys.headers IS 'Headers that the answer had.';
+
+COMMENT ON COLUMN rag.idempotency_keys.body IS 'Body of the answer.';
+
 CREATE TABLE rag.jobs (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -5995,6 +6248,9 @@ ALTER TABLE ONLY rag.alembic_version
 ALTER TABLE ONLY rag.analyst_grant
     ADD CONSTRAINT analyst_grant_pkey PRIMARY KEY (tenant_id, role_name);
 
+ALTER TABLE ONLY rag.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY rag.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (tenant_id, id);
 
@@ -6081,6 +6337,9 @@ ALTER TABLE ONLY rag.extractions
 
 ALTER TABLE ONLY rag.feedback
     ADD CONSTRAINT feedback_pkey PRIMARY KEY (tenant_id, run_id);
+
+ALTER TABLE ONLY rag.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (tenant_id, caller, key);
 
 ALTER TABLE ONLY rag.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (tenant_id, id);
@@ -6180,6 +6439,8 @@ ALTER TABLE ONLY rag.vector_indexes
 
 CREATE INDEX adjacency_node_idx ON rag.adjacency USING btree (tenant_id, node_id, weight DESC, neighbour_id) INCLUDE (relation_id, outgoing);
 
+CREATE INDEX api_keys_hash_idx ON rag.api_keys USING btree (key_hash);
+
 CREATE INDEX audit_events_occurred_at_idx ON rag.audit_events USING btree (tenant_id, occurred_at DESC, id DESC);
 
 CREATE INDEX chunk_contexts_reuse_idx ON rag.chunk_contexts USING btree (tenant_id, content_hash, writer);
@@ -6215,6 +6476,8 @@ CREATE INDEX entity_words_entity_idx ON rag.entity_words USING btree (tenant_id,
 CREATE INDEX evidence_relation_idx ON rag.evidence USING btree (tenant_id, relation_id, strength DESC, passage_id);
 
 CREATE INDEX extractions_reuse_idx ON rag.extractions USING btree (tenant_id, content_hash, extractor);
+
+CREATE INDEX idempotency_keys_created_at_idx ON rag.idempotency_keys USING btree (tenant_id, created_at);
 
 CREATE INDEX jobs_claim_idx ON rag.jobs USING btree (run_at) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 
@@ -6383,6 +6646,8 @@ ALTER TABLE rag.adjacency ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.analyst_grant ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.api_keys ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY app ON rag.adjacency TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.adjacency IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -6390,6 +6655,10 @@ COMMENT ON POLICY app ON rag.adjacency IS 'TO cairn_app USING (tenant_id = nulli
 CREATE POLICY app ON rag.analyst_grant TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.analyst_grant IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.api_keys TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.api_keys IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.audit_events TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -6486,6 +6755,10 @@ COMMENT ON POLICY app ON rag.extractions IS 'TO cairn_app USING (tenant_id = nul
 CREATE POLICY app ON rag.feedback TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.feedback IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
+CREATE POLICY app ON rag.idempotency_keys TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.idempotency_keys IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
 CREATE POLICY app ON rag.jobs TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
@@ -6629,6 +6902,10 @@ CREATE POLICY definer ON rag.analyst_grant TO cairn_definer USING (true) WITH CH
 
 COMMENT ON POLICY definer ON rag.analyst_grant IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.api_keys TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.api_keys IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.audit_events TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.audit_events IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -6724,6 +7001,10 @@ COMMENT ON POLICY definer ON rag.extractions IS 'TO cairn_definer USING (true) W
 CREATE POLICY definer ON rag.feedback TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.feedback IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
+CREATE POLICY definer ON rag.idempotency_keys TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.idempotency_keys IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
 CREATE POLICY definer ON rag.jobs TO cairn_definer USING (true) WITH CHECK (true);
 
@@ -6863,6 +7144,8 @@ ALTER TABLE rag.extractions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.feedback ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE rag.idempotency_keys ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.jobs ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.key_requests ENABLE ROW LEVEL SECURITY;
@@ -6928,6 +7211,12 @@ COMMENT ON POLICY views ON rag.adjacency IS 'FOR SELECT TO cairn_views USING (te
 CREATE POLICY views ON rag.analyst_grant FOR SELECT TO cairn_views USING ((role_name = SESSION_USER));
 
 COMMENT ON POLICY views ON rag.analyst_grant IS 'FOR SELECT TO cairn_views USING (role_name = session_user)';
+
+CREATE POLICY views ON rag.api_keys FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.api_keys IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.audit_events FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -7072,6 +7361,12 @@ CREATE POLICY views ON rag.feedback FOR SELECT TO cairn_views USING ((tenant_id 
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.feedback IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.idempotency_keys FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.idempotency_keys IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.jobs FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -7340,6 +7635,9 @@ GRANT ALL ON FUNCTION rag.current_tenant() TO cairn_views;
 REVOKE ALL ON FUNCTION rag.drop_trace_partitions(keep_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.drop_trace_partitions(keep_days integer) TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.end_overdue_analysts(statement_seconds integer, idle_seconds integer, OUT ended integer, OUT unwatched integer) TO cairn_app;
+
 REVOKE ALL ON FUNCTION rag.ensure_tenant(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.ensure_tenant(name text) TO cairn_app;
 
@@ -7348,6 +7646,9 @@ GRANT ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.expire_audit(keep_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.expire_audit(keep_days integer) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.expire_idempotency_keys(keep_hours integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.expire_idempotency_keys(keep_hours integer) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) TO cairn_app;
@@ -7371,6 +7672,9 @@ REVOKE ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[],
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_app;
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_seconds double precision, OUT serving smallint[], OUT result jsonb, OUT age double precision) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.find_key(key_hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.find_key(key_hash bytea) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.find_tenant(wanted text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.find_tenant(wanted text) TO cairn_app;
@@ -7424,6 +7728,11 @@ REVOKE ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model s
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_app;
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.is_past(instant timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_app;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) TO cairn_app;
@@ -7485,6 +7794,9 @@ GRANT ALL ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) TO cai
 REVOKE ALL ON FUNCTION rag.list_tenants() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.list_tenants() TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.live_keys(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.live_keys(ids uuid[]) TO cairn_app;
+
 REVOKE ALL ON FUNCTION rag.lock_tenant_room() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.lock_tenant_room() TO cairn_app;
 GRANT ALL ON FUNCTION rag.lock_tenant_room() TO cairn_definer;
@@ -7509,6 +7821,8 @@ REVOKE ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed inte
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.open_to_everybody() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) TO cairn_app;
@@ -7763,6 +8077,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.feedback TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.feedback TO cairn_analyst;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_definer;
+GRANT SELECT ON TABLE rag.api_keys TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.api_keys TO cairn_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.key_usage TO cairn_definer;
 GRANT SELECT ON TABLE rag.key_usage TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.key_usage TO cairn_app;
@@ -7845,6 +8163,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extraction_usage TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extractions TO cairn_definer;
 GRANT SELECT ON TABLE rag.extractions TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.extractions TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.idempotency_keys TO cairn_definer;
+GRANT SELECT ON TABLE rag.idempotency_keys TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.idempotency_keys TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.jobs TO cairn_definer;
 GRANT SELECT ON TABLE rag.jobs TO cairn_views;

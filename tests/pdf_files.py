@@ -5,6 +5,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 
+import pypdfium2 as pdfium
+
 _WIDTHS = {
     **dict.fromkeys("0123456789$", 0.556),
     **dict.fromkeys(",. ", 0.278),
@@ -93,3 +95,26 @@ def pdf_file(
     out += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     out += b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(bodies) + 1, xref)
     return bytes(out)
+
+
+# --- scanned pages ----------------------------------------------------------------------------------------------------
+
+WORDS = "The annual leave of employees is thirty days"
+SCAN = b"600 0 0 800 0 0 cm /Im1 Do"
+"""A page that shows the image of `scanned`."""
+
+
+def text_page() -> Sheet:
+    sheet = Sheet()
+    sheet.text(50, 60, "This page has a text layer, which is read as it always was, by PDFium.")
+    return sheet
+
+
+def scanned(*streams: bytes | Sheet) -> bytes:
+    """A PDF whose image shows WORDS."""
+    sheet = Sheet()
+    for at in range(3):
+        sheet.text(60, 100 + 40 * at, WORDS, size=16)
+    bitmap = pdfium.PdfDocument(pdf_file(sheet))[0].render(scale=2, grayscale=True)
+    rows = (bytes(bitmap.buffer)[at * bitmap.stride :][: bitmap.width] for at in range(bitmap.height))
+    return pdf_file(*streams, image=(bitmap.width, bitmap.height, b"".join(rows)))

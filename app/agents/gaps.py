@@ -23,6 +23,7 @@ from app.domain.graph import GraphContext, joined_contexts, relation_id
 from app.domain.passage import Passage, SearchResult
 from app.errors import CairnError
 from app.graph.code.symbols import find_symbols, symbol_passages, wanted_symbols
+from app.language.linear import bounded
 from app.language.text import fold
 from app.language.tokens import terms
 from app.store import qa_sessions
@@ -36,7 +37,7 @@ MOST_OF_A_SYMBOL = 6
 NOT_FOUND: Final = "not found"
 UNRESOLVED: Final = "unresolved: it was looked for before"
 """Why a gap is not resolved, for the trace."""
-_SPECIFIC: Final = re.compile(
+_SPECIFIC: Final = bounded(
     r"::|\bin `[^`]+`|\bin [\w./\\-]+\.\w{1,4}\b|\b(?:function|class|method|struct|trait|interface|enum|module)\b[ `'\"]+\w|"
     r"\b\w+[ `'\"]+(?:function|class|method)\b",
     re.IGNORECASE,

@@ -34,7 +34,7 @@ LISTED: Final = 50
 """Citations and insufficiencies of one answer that are read."""
 SHOWN: Final = 3
 """Offending pieces that an error names."""
-_CODE_SPAN: Final = re.compile(r"```[^\n]*\n(.*?)```|`([^`\n]{3,600})`", re.DOTALL)
+_CODE_SPAN: Final = re.compile(r"```[^\n]{0,100}\n(.*?)```|`([^`\n]{3,600})`", re.DOTALL)
 _BLOCK_QUOTE: Final = re.compile(r"^[ \t]*>[ \t]?(\S.*)$", re.MULTILINE)
 _DISCLOSED: Final = re.compile(any_of(lambda one: one.replies.discloses), re.IGNORECASE)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.language.lexicon import AskedKinds, every, languages, patterns
+from app.language.linear import bounded
 from app.language.text import fold_line
 
 Pick = Callable[[AskedKinds], Iterable[str]]
@@ -17,7 +18,7 @@ Pick = Callable[[AskedKinds], Iterable[str]]
 def _words(pick: Pick) -> re.Pattern[str]:
     """Any of the patterns of all languages, as whole words; nothing where there are none."""
     found = patterns(lambda one: pick(one.asked))
-    return re.compile(rf"(?<!\w)(?:{'|'.join(found)})(?!\w)" if found else r"(?!)", re.IGNORECASE)
+    return bounded(rf"(?<!\w)(?:{'|'.join(found)})(?!\w)" if found else r"(?!)", re.IGNORECASE)
 
 
 _ASKS_NUMBER: Final = _words(lambda asked: asked.number)
@@ -35,7 +36,7 @@ _LEAST: Final = _words(lambda asked: asked.least)
 _MEASURES: Final = every(lambda one: one.asked.measures)
 _SPELLED: Final = frozenset(word for one in languages() for word in (*one.numbers.words, *one.numbers.scales))
 _CALENDAR: Final = every(lambda one: one.graph.calendar)
-_DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
+_DIGITS: Final = bounded(r"\d+(?:[.,]\d+)*")
 _YEAR: Final = re.compile(r"(?:1[0-9]|20)\d\d")
 _NAME: Final = re.compile(r"(?<=\S\s)[^\W\d_a-zà-öø-ÿ]\w+|\b[^\W\d_a-zà-öø-ÿ]\w+\s+[^\W\d_a-zà-öø-ÿ]\w+")
 

@@ -15,6 +15,7 @@ from app.answer.refusal import is_refusal
 from app.domain.answer import Citation
 from app.domain.document import landmark_at
 from app.domain.passage import Passage
+from app.language.linear import bounded
 from app.language.sentences import Span, Unit, split_sentences, split_units
 from app.language.text import normalise
 from app.language.tokens import terms
@@ -160,7 +161,7 @@ def _rewritten(edit: _Edit, book: _Book) -> str:
 
 # --- which sentence supports a claim --------------------------------------------------------------------------------
 
-_QUOTED = re.compile(r"[\"“”„«»]\s*([^\"“”„«»]{8,600}?)\s*[\"“”«»]")
+_QUOTED = bounded(r"[\"“”„«»]\s*([^\"“”„«»]{8,600}?)\s*[\"“”«»]")
 
 
 def supporting_span(claim: str, content: str, spans: Sequence[Span]) -> Span:
@@ -193,7 +194,7 @@ _AND = r"\s*(?:[,;&]|and|et|y|und)\s*"
 _LIST = rf"{_WORD}?\s*\^?#?{_NUMBER}(?:{_AND}{_WORD}?\s*#?{_NUMBER})*"
 _NAMED = rf"{_WORD}\s*#?{_NUMBER}(?:{_AND}{_WORD}?\s*#?{_NUMBER})*"
 _LABEL = r"(?:\s*[:†,]\s*[^\[\]【】\n]{1,200}|\s*\(page\s+\d+\))?"
-_MARK = re.compile(
+_MARK = bounded(
     rf"[ \t\u00a0]{{0,4}}(?:[\[【［]\s*(?P<numbers>{_LIST})\s*[\]】］]"
     rf"|[\[【［]\s*(?P<labelled>{_NAMED}|{_LIST}(?=†)){_LABEL}\s*[\]】］]"
     rf"|\(\s*(?P<named>{_NAMED})\s*\))(?!\()",
@@ -257,7 +258,7 @@ _WHITE = re.compile(r"\s+")
 _SAME = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "–": "-", "—": "-", "…": "..."}
 )
-_OMISSION = re.compile(r"\s*(?:\[\s*(?:\.\.\.|…)\s*\]|\(\s*(?:\.\.\.|…)\s*\)|\.\.\.|…)\s*")
+_OMISSION = bounded(r"\s*(?:\[\s*(?:\.\.\.|…)\s*\]|\(\s*(?:\.\.\.|…)\s*\)|\.\.\.|…)\s*")
 _EDGES: Final = " .,;:!?'\""
 
 

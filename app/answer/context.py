@@ -96,8 +96,8 @@ def one_line(text: str, most: int = 200) -> str:
     return " ".join(text.replace("[", "(").replace("]", ")").split())[:most]
 
 
-_HEADER = re.compile(r"^(\s*)\[(?=\s*source\b)", re.IGNORECASE | re.MULTILINE)
-_RULE = re.compile(r"^[ \t]*(?:-{3,}|={3,}[^\n]*={3,})[ \t]*$", re.MULTILINE)
+_HEADER = re.compile(r"^([^\S\n]*+)\[(?=\s*+source\b)", re.IGNORECASE | re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*+(?:-{3,}+|={3}[^\n]*={3})[ \t]*+$", re.MULTILINE)
 
 
 def _defused(content: str) -> str:

@@ -259,7 +259,7 @@ def _follows_term(terms: QuestionTerms, candidate: Candidate) -> bool:
     return sum(word in terms.matches for word in name) >= OF_TERM * len(name)
 
 
-_TERM_LINE: Final = re.compile(r"([^\n]{1,80})\n(?:[ ]{3,}|[ ]*\t)[ \t]*\S")
+_TERM_LINE: Final = re.compile(r"([^\n]{1,80})\n(?=[ ]{3}|[ ]{0,2}\t)[ \t]*+\S")
 """A line of its own, and below it, indented, what is said of it."""
 OF_TERM: Final = 0.5
 """Share of the words of a term that the question must have: "max_connections (integer)"."""

@@ -73,7 +73,7 @@ _FISCAL: Final = re.compile(r"(?<!\w)(?:FY|CY)(?= ?'?\d)", re.IGNORECASE)
 """What stands before a year is no name."""
 _NUMBER: Final = re.compile(r"(?<![\w.,/:%$€£-])(\d{1,3}(?:[.,\u00a0 ]\d{3})+|\d{3,9})(?![\w/:%]|[.,-]\d)")
 _FILE: Final = re.compile(
-    r"(?<![\w/])[\w][\w./()-]*\.(?:pdf|docx?|md|txt|html?|rst|pptx?|xlsx?|csv|tsv|json|epub|eml|odt|rtf|ipynb)(?!\w)",
+    r"(?<![\w/])[\w][\w./()-]{0,120}\.(?:pdf|docx?|md|txt|html?|rst|pptx?|xlsx?|csv|tsv|json|epub|eml|odt|rtf|ipynb)(?!\w)",
     re.IGNORECASE,
 )
 

@@ -14,6 +14,7 @@ from app.answer.evidence import Measured, QuestionTerms, asked_columns, asks_for
 from app.domain.answer import Citation
 from app.domain.passage import Passage
 from app.language.lexicon import Replies, every
+from app.language.linear import bounded
 from app.language.sentences import Kind, Span
 from app.language.tables import describe_row
 from app.language.text import fold
@@ -224,8 +225,8 @@ _MARKUP: Final = (
     (re.compile(r"(\*\*|__)(?=\S)([^\n]*?\S)\1"), r"\2"),
     (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<!`)`([^`\n]+)`(?!`)"), r"\1"),
-    (re.compile(r"^\s*(?:#{1,6}\s+|[|>]\s?)+|\s*\|\s*$"), ""),
-    (re.compile(r"(?:\s?\.){4,}\s*\d*$"), ""),
+    (bounded(r"^\s*(?:#{1,6}\s+|[|>]\s?)+|\s*\|\s*$"), ""),
+    (re.compile(r"(?<![.\s])\s*+\.(?:\s?\.){3,}+\s*+\d*+$"), ""),
 )
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from app.domain.answer import Draft
 from app.language.identify import by_words, likely_language
 from app.language.lexicon import languages, replies
+from app.language.linear import bounded
 from app.language.text import fold
 
 _OURS: Final = tuple(text for one in languages() for text in (one.replies.refusal, *one.replies.wordings) if text)
-_NOTHING_THERE: Final = re.compile("|".join(pattern for one in languages() for pattern in one.replies.says_nothing))
+_NOTHING_THERE: Final = bounded("|".join(pattern for one in languages() for pattern in one.replies.says_nothing))
 LONGEST_REFUSAL: Final = 320
 """Characters; in a longer text such a beginning is an introduction to what the sources do say."""
 
@@ -45,7 +45,7 @@ def is_refusal(text: str, *, cited: bool = False) -> bool:
     return len(said) <= LONGEST_REFUSAL and _NOTHING_THERE.match(said) is not None
 
 
-_MARKS: Final = re.compile(r"\s*\[\d+\]")
+_MARKS: Final = bounded(r"\s*\[\d+\]")
 
 
 def _plain(text: str) -> str:

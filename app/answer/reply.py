@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
+from app.language.linear import bounded
 from app.language.sentences import Unit, split_units
 from app.language.text import normalise
 
@@ -70,7 +71,7 @@ class Spoken:
         return text
 
 
-_BEGUN = re.compile(r"<\s*/?\s*([a-z]*)\s*\Z", re.IGNORECASE)
+_BEGUN = bounded(r"<\s*/?\s*([a-z]*)\s*\Z", re.IGNORECASE)
 _NAMES: Final = ("think", "thinking", "thought", "reasoning")
 
 
@@ -82,7 +83,9 @@ def _safe(text: str) -> int:
 
 # --- the whole reply ------------------------------------------------------------------------------------------------
 
-_FENCED = re.compile(r"\s*```[ \t]*(?:markdown|md|text|txt|plaintext)?[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
+_FENCED = re.compile(
+    r"(?<!\s)\s*+```[ \t]{0,16}(?:markdown|md|text|txt|plaintext)?[ \t]{0,16}\n(.*?)\n?[ \t]{0,16}```\s*+", re.DOTALL
+)
 _KEPT_FORMATS: Final = frozenset("\u200c\u200d")
 """Joiners are letters' business in Persian, Hindi and emoji."""
 
@@ -106,7 +109,7 @@ def _unseen(c: str) -> bool:
 _ENDED = re.compile(r"[.!?…。！？][\"'”’“»)\]*_】\d\s]*(?:[\[【][^\[\]【】]*[\]】]\s*)*\Z")
 
 
-_MARKS_AFTER = re.compile(r"(?:[ \t]*[\[【][^\[\]【】\n]{1,40}[\]】])*")
+_MARKS_AFTER = bounded(r"(?:[ \t]*[\[【][^\[\]【】\n]{1,40}[\]】])*")
 
 
 def complete_part(text: str) -> str:

@@ -17,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api import problems
+from app.api.browser import secure
 from app.api.policy import Kind, RoutePolicy, policy_for
 from app.api.running import Running
 from app.domain.ids import new_id
@@ -53,9 +54,10 @@ class RefuseWhenFull:
         headers = [
             (b"content-type", problems.MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode()),
             (b"retry-after", error.headers["Retry-After"].encode()), (b"x-request-id", request_id.encode()),
-            (b"x-content-type-options", b"nosniff"),
         ]  # fmt: skip
-        await send({"type": "http.response.start", "status": error.status, "headers": headers})
+        start = {"type": "http.response.start", "status": error.status, "headers": headers}
+        secure(start, scope["path"])
+        await send(start)
         await send({"type": "http.response.body", "body": body})
         self._refused += 1
         if time.monotonic() - self._logged > _LOG_SECONDS:

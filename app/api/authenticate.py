@@ -9,15 +9,17 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
-from typing import Final
+from typing import Any, Final
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api import problems
-from app.api.authorize import PRINCIPAL, REFUSAL, Grant
+from app.api.authorize import PRINCIPAL, REFUSAL
+from app.api.policy import policy_of
 from app.api.running import Running
+from app.domain.key import Grant
 from app.errors import CairnError, SettingsError, UnauthenticatedError
 from app.settings import Environment
 
@@ -136,6 +138,24 @@ def credential_of(scope: Scope) -> str | None:
     if len(given) > 1 or scheme.lower() != "bearer" or not credential or len(credential) > MAX_CREDENTIAL:
         raise UnauthenticatedError("the Authorization header must be one: Bearer cairn_...")
     return credential
+
+
+def describe_keys(schema: dict[str, Any]) -> None:
+    """Say in an OpenAPI schema which operations ask for a key, and for which scope."""
+    schemes = schema.setdefault("components", {}).setdefault("securitySchemes", {})
+    schemes["key"] = {
+        "type": "http", "scheme": "bearer", "bearerFormat": "cairn_...",
+        "description": "A key of `cairn keys create` or `POST /keys`, or an access token of the configured issuer.",
+    }  # fmt: skip
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            scope = policy_of(method.upper(), path).scope
+            if scope is None:
+                continue
+            operation["security"] = [{"key": []}]
+            operation["description"] = f"{operation.get('description', '')}\n\nScope: `{scope}`.".strip()
+            for status in (401, 403):
+                operation["responses"].setdefault(str(status), problems.declare(status)[status])
 
 
 # --- where the process listens ------------------------------------------------------------------------------------------

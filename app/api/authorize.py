@@ -5,25 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from starlette.requests import HTTPConnection
 
 from app.api.policy import RoutePolicy
+from app.domain.key import Grant
 from app.domain.principal import Principal
 from app.errors import CairnError, ForbiddenError, UnauthenticatedError
 
 PRINCIPAL, REFUSAL = "principal", "refusal"
 """Names in the state of a request: for whom it works, and else the CairnError that says why for nobody."""
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """What a key or a token stands for. `ends_at`: time of the event loop's clock when it expires; None: never."""
-
-    principal: Principal
-    ends_at: float | None = None
 
 
 class Authenticator(Protocol):
@@ -35,6 +27,10 @@ class Authenticator(Protocol):
 
     def watch(self, grant: Grant, end: Callable[[], None]) -> AbstractContextManager[None]:
         """Within the block, `end` is called when the grant is over: revoked or expired."""
+        ...
+
+    def forget(self) -> None:
+        """A key was revoked here and now."""
         ...
 
 

@@ -14,8 +14,8 @@ from starlette.requests import Request
 
 from app.api import asking, problems
 from app.api.asking import RUN_HEADER
-from app.api.chat_frames import SOURCE_EXAMPLE, ChatSource, chat_frames, chat_source
-from app.api.models import ID_EXAMPLE, Body, example
+from app.api.chat_frames import CHAT_EVENTS, SOURCE_EXAMPLE, ChatSource, chat_frames, chat_source
+from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, example
 from app.api.running import Running, RunningDep, ServicesDep, TypedRoute
 from app.api.sse import describe
 from app.domain.answer import AnswerStatus, Coverage
@@ -51,7 +51,15 @@ _RESPONSE = {
 class ChatRequest(Body):
     model_config = ConfigDict(
         extra="forbid",
-        json_schema_extra={"examples": [{"message": "How many days of leave do we have?", "session_id": "alice-1"}]},
+        json_schema_extra={
+            "examples": [
+                {
+                    "message": "How many days of leave do we have?",
+                    "session_id": "alice-1",
+                    "collection_name": COLLECTION_EXAMPLE,
+                }
+            ]
+        },
     )
 
     message: str
@@ -80,7 +88,6 @@ class ChatResponse(BaseModel):
     degraded: list[str] = Field(description="What did not work as asked.")
 
 
-_EVENTS = ("token", "sources", "done", "error")
 _STREAM_EXAMPLE = (
     'event: token\ndata: {"type": "token", "content": "Employees "}\nid: 1\n\n'
     'event: sources\ndata: {"type": "sources", "sources": []}\nid: 2\n\n'
@@ -90,7 +97,7 @@ _STREAM_EXAMPLE = (
 )
 _STREAM: dict[str, Any] = {
     "response_class": Response,  # FastAPI takes functions under EventSourceResponse for generators
-    "responses": {200: {"content": describe(_EVENTS, _STREAM_EXAMPLE)}, **problems.declare(409, 502, 504)},
+    "responses": {200: {"content": describe(CHAT_EVENTS, _STREAM_EXAMPLE)}, **problems.declare(409, 502, 504)},
 }
 
 

@@ -16,6 +16,9 @@ from app.domain.question import SourceRef
 from app.errors import ConflictError
 from app.memory.sources import sources_of
 
+CHAT_EVENTS = ("token", "sources", "done", "error")
+"""All that chat_frames gives."""
+
 SOURCE_EXAMPLE = {
     "filename": "guides/leave.md", "chunk_id": ID_EXAMPLE, "relevance_score": 0.89,
     "content_preview": "Employees have 30 days of leave per year.", "page": None,

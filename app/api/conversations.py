@@ -141,7 +141,10 @@ async def upload(
     services: ServicesDep,
     files: Annotated[
         list[UploadFile],
-        File(description="PDF, Word, Excel, PowerPoint, mails, text, code and more; names are identities."),
+        File(
+            description="PDF, Word, Excel, PowerPoint, mails, text, code and more; names are identities.",
+            json_schema_extra={"minItems": 1},
+        ),
     ],
     metadata: Annotated[
         str | None, Form(description="A JSON object, stored with each document.", examples=['{"team": "people"}'])

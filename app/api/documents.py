@@ -160,7 +160,8 @@ async def upload(
     files: Annotated[
         list[UploadFile],
         File(
-            description="PDF, Word, Excel, PowerPoint, mails, text, code and more. The name is the document's identity."
+            description="PDF, Word, Excel, PowerPoint, mails, text, code and more. The name is the document's identity.",
+            json_schema_extra={"minItems": 1},
         ),
     ],
     metadata: Annotated[
@@ -221,9 +222,14 @@ async def _sources(files: Sequence[UploadFile], metadata: Metadata, settings: Se
 
 
 def relative_path(filename: str) -> str:
-    """The name as a relative path with '/': no drive, no root, no '..'. Raises InputError when nothing is left."""
-    parts = re.split(r"[/\\]+", normalise(filename).replace("\n", " "))
-    kept = [part.strip() for part in parts if part.strip() not in ("", ".", "..")]
+    """The name as a relative path with '/': no drive, no root, and each '..' resolved from there, as in an address.
+    Raises InputError when nothing is left."""
+    kept: list[str] = []
+    for part in re.split(r"[/\\]+", normalise(filename).replace("\n", " ")):
+        if part.strip() == "..":
+            kept = kept[:-1]
+        elif part.strip() not in ("", "."):
+            kept.append(part.strip())
     if kept and re.fullmatch(r"[A-Za-z]:", kept[0]):
         kept = kept[1:]
     if not kept:

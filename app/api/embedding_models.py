@@ -86,7 +86,7 @@ async def list_models(services: ServicesDep) -> ModelsOut:
 
 
 @router.post(
-    "/collections/{name}/models", responses={202: {"model": ModelChanged}, **problems.declare(409)},
+    "/collections/{name}/models", responses={202: {"model": ModelChanged}, **problems.declare(409, 502, 504)},
     summary="Change the embedding model of a collection",
 )  # fmt: skip
 async def change_model(

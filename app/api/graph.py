@@ -130,9 +130,7 @@ async def list_communities(
         str,
         Query(max_length=2000, description="Only those that this is about, best first.", examples=["early computers"]),
     ] = "",
-    level: Annotated[
-        int | None, Query(ge=0, le=100, description="Only of this level; without `q`.", examples=[0])
-    ] = None,
+    level: Annotated[int | None, Query(ge=0, le=100, description="Only of this level; without `q`.")] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> CommunityPage:

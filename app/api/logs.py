@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import MutableMapping
+from typing import Any
 
 import structlog
+
+from app.domain.key import strike_secrets
 
 
 def configure() -> None:
     """INFO and above, with the request id, and never with local variables in tracebacks: they hold documents and
     keys."""
     plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-    structured = (structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
+    structured = (structlog.processors.format_exc_info, _without_secrets, structlog.processors.JSONRenderer())
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *((plain,) if sys.stderr.isatty() else structured),
+            *((_without_secrets, plain) if sys.stderr.isatty() else structured),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+
+
+def _without_secrets(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Keys and tokens struck out, wherever a caller sent them: in a path, as a request id, in a text that an error quotes."""
+    for name, value in event.items():
+        if isinstance(value, str):
+            event[name] = strike_secrets(value)
+    return event

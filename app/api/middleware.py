@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
@@ -17,9 +15,11 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api import problems
+from app.api.browser import secure
 from app.api.rate_limits import RESPONSE_HEADERS
 from app.api.running import Running
 from app.domain.ids import new_id
+from app.domain.key import strike_secrets
 
 log = structlog.get_logger(__name__)
 
@@ -43,28 +43,31 @@ class RequestMiddleware:
             return
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
-        request_id = given if _REQUEST_ID.fullmatch(given) else str(new_id())
+        request_id = given if _REQUEST_ID.fullmatch(given) and strike_secrets(given) == given else str(new_id())
         scope.setdefault("state", {})["request_id"] = request_id
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             await _Exchange(self, scope, receive, send, headers).run()
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A WebSocket is refused as a request that changes something would be: browsers let any page open one."""
-        allowed, headers = self.running.settings.current.api.allowed_hosts, Headers(scope=scope)
         scope.setdefault("state", {})["request_id"] = str(new_id())
-        refusal = refuse_host(headers.get("host"), allowed) or refuse_origin("POST", headers, allowed)
-        if refusal is None and self.running.sockets >= MAX_SOCKETS:
-            refusal = 503, f"{MAX_SOCKETS} WebSockets are open; try again"
-        if refusal is None:
+
+        async def secured(message: Message) -> None:
+            if message["type"] == "websocket.http.response.start":
+                secure(message, scope["path"])
+            await send(message)
+
+        if self.running.sockets < MAX_SOCKETS:
             self.running.sockets += 1
             try:
-                await self.app(scope, receive, send)
+                await self.app(scope, receive, secured)
             finally:
                 self.running.sockets -= 1
-        elif "websocket.http.response" in scope.get("extensions", {}):
-            await problems.plain(scope, *refusal)(scope, receive, send)
+            return
+        detail = f"{MAX_SOCKETS} WebSockets are open; try again"
+        if "websocket.http.response" in scope.get("extensions", {}):
+            await problems.plain(scope, 503, detail, code="overloaded")(scope, receive, secured)
         else:
-            await send({"type": "websocket.close", "code": 1008, "reason": refusal[1][:100]})
+            await send({"type": "websocket.close", "code": 1008, "reason": detail})
 
 
 class _Exchange:
@@ -81,7 +84,7 @@ class _Exchange:
         self.running.requests += counted
         self.running.metrics.in_flight.set(self.running.requests)
         try:
-            await self._answer()
+            await self.edge.app(self.scope, self._receive, self.send)
         except ClientDisconnect:
             pass
         except Exception:
@@ -99,19 +102,10 @@ class _Exchange:
     def _id(self) -> str:
         return problems.request_id_of(self.scope)
 
-    async def _answer(self) -> None:
-        allowed = self.running.settings.current.api.allowed_hosts
-        refusal = refuse_host(self.headers.get("host"), allowed) or refuse_origin(
-            self.scope["method"], self.headers, allowed
-        )
-        if refusal is None:
-            await self.edge.app(self.scope, self._receive, self.send)
-        else:
-            await problems.plain(self.scope, *refusal)(self.scope, self._receive, self.send)
-
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
+            secure(message, self.scope["path"])
             headers = MutableHeaders(scope=message)
             headers["X-Request-ID"] = self._id
             for name, value in self.scope["state"].get(RESPONSE_HEADERS, {}).items():
@@ -126,42 +120,3 @@ class _Exchange:
             "request", method=self.scope["method"], route=route, path=self.scope["path"][:300], status=status,
             ms=round(seconds * 1000, 1),
         )  # fmt: skip
-
-
-# --- what may be refused without reading a body: Host, Origin, length ---------------------------------------------------
-
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-
-Refusal = tuple[int, str]
-"""A status and what to tell the caller."""
-
-
-def host_name(value: str) -> str:
-    """A Host header without its port, in lower case: `[::1]:8000` is `[::1]`."""
-    value = value.strip().lower()
-    if value.startswith("["):
-        return value.partition("]")[0] + "]"
-    return value.partition(":")[0]
-
-
-def refuse_host(host: str | None, allowed: Sequence[str]) -> Refusal | None:
-    """An unknown Host is a rebound DNS name: some web page that reaches for a server on loopback."""
-    if not host:
-        return 400, "the Host header is missing"
-    if "*" in allowed or host_name(host) in {name.lower() for name in allowed}:
-        return None
-    return 421, f"this server does not answer for the host {host[:200]}; add it to api.allowedHosts in settings.json"
-
-
-def refuse_origin(method: str, headers: Mapping[str, str], allowed: Sequence[str]) -> Refusal | None:
-    """Browsers say which page a request comes from; a page of another host may not change anything here."""
-    origin = headers.get("origin")
-    if origin is None or method in SAFE_METHODS or "*" in allowed:
-        return None
-    try:
-        name = urlsplit(origin).netloc
-    except ValueError:
-        name = ""
-    if host_name(name) in {entry.lower() for entry in allowed}:
-        return None
-    return 403, f"requests that change something are not accepted from pages of {origin[:200]}"

@@ -80,6 +80,9 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /jobs/{job_id}/retry": _WRITE,
     "GET /jobs/{job_id}/events": _READ,
     "GET /traces/{run_id}": _READ,
+    "POST /keys": _ADMIN,  # not `creates`: what it answers is shown once, and stored nowhere
+    "GET /keys": _ADMIN,
+    "DELETE /keys/{key_id}": _ADMIN,
     "GET /usage": _READ,
     "GET /health/live": RoutePolicy(None),
     "GET /health/ready": RoutePolicy(None),

@@ -13,7 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import compile_path
 
+from app.api.policy import POLICIES
+from app.domain.key import strike_secrets
 from app.errors import CairnError
 from app.language.text import normalise
 
@@ -29,6 +32,7 @@ HTTP_CODES: dict[int, tuple[str, str]] = {
     403: ("foreign-origin", "Foreign origin"),
     404: ("unknown-route", "No such route"),
     405: ("method-not-allowed", "Method not allowed"),
+    408: ("request-timeout", "Request took too long"),
     409: ("conflict", "Conflict"),
     413: ("too-large", "Too large"),
     415: ("unsupported-type", "Unsupported type"),
@@ -95,8 +99,8 @@ def _body(
     status: int, code: str, title: str, detail: str, instance: str, request_id: str, extra: dict[str, Any]
 ) -> dict[str, Any]:
     return {
-        **extra, "type": f"/problems/{code}", "title": title, "status": status, "detail": normalise(detail),
-        "instance": normalise(instance), "code": code, "request_id": request_id,
+        **extra, "type": f"/problems/{code}", "title": title, "status": status, "detail": strike_secrets(normalise(detail)),
+        "instance": strike_secrets(normalise(instance)), "code": code, "request_id": request_id,
     }  # fmt: skip
 
 
@@ -146,8 +150,16 @@ async def _http(request: Request, error: Exception) -> Response:
     if error.status_code == 404:
         detail = f"there is no route {request.url.path}; see /docs"
     elif error.status_code == 405:
-        detail = f"{request.method} is not possible here; see /docs"
+        allowed = ", ".join(sorted(methods_of(request.scope["path"]))) or (error.headers or {}).get("Allow", "GET")
+        detail = f"{request.method} is not possible here, but {allowed}; see /docs"
+        return plain(request.scope, 405, detail, headers={"Allow": allowed})
     return plain(request.scope, error.status_code, detail, headers=error.headers)
+
+
+def methods_of(path: str) -> set[str]:
+    """What a path can be asked with: several routes have it, of which the framework names the first one's."""
+    known = (name.partition(" ") for name in POLICIES)
+    return {method for method, _, template in known if method != "WS" and compile_path(template)[0].match(path)}
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -165,8 +177,8 @@ def _field_error(item: Mapping[str, Any]) -> dict[str, str]:
     # never the input itself: it may be megabytes, or what JSON cannot say
     location: Sequence[Any] = item["loc"]
     return {
-        "location": normalise(".".join(str(part)[:100] for part in location)),
-        "message": normalise(str(item["msg"]).removeprefix("Value error, "))[:500],
+        "location": strike_secrets(normalise(".".join(str(part)[:100] for part in location))),
+        "message": strike_secrets(normalise(str(item["msg"]).removeprefix("Value error, ")))[:500],
         "type": item["type"],
     }
 
@@ -197,16 +209,16 @@ def describe(schema: dict[str, Any]) -> None:
     for name in ("HTTPValidationError", "ValidationError"):
         shapes.pop(name, None)
     for operations in schema["paths"].values():
-        for method, operation in operations.items():
+        for operation in operations.values():
             responses = operation["responses"]
-            statuses = {400, 421, 429, 500, 503} | ({404} if operation.get("parameters") else set())
+            statuses = {400, 401, 403, 408, 413, 421, 429, 500, 503} | ({404} if operation.get("parameters") else set())
             if "requestBody" in operation:
-                statuses |= {404, 413, 415}
+                statuses |= {404, 415}
             if "requestBody" in operation or "422" in responses:
                 responses.pop("422", None)
                 statuses |= {422}
-            if method not in ("get", "head"):
-                statuses |= {403}
+            if any(parameter["name"] == "Idempotency-Key" for parameter in operation.get("parameters", ())):
+                statuses |= {409, 422}
             for status in sorted(statuses):
                 responses.setdefault(str(status), *declare(status).values())
 

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from app.api.authorize import Authenticator, check_scope, principal_of
+from app.api.idempotency import answer_once
 from app.api.metrics import Metrics
 from app.api.policy import policy_of
 from app.api.rate_limits import take_permit
@@ -67,9 +68,7 @@ async def _services(request: Request) -> Services:
 RunningDep = Annotated[Running, Depends(_running)]
 ServicesDep = Annotated[Services, Depends(_services)]
 Limit = Annotated[int, Query(ge=1, le=200, description="Items per page.", examples=[50])]
-Cursor = Annotated[
-    str | None, Query(max_length=4000, description="`next_cursor` of the page before.", examples=["aGFuZGJvb2s"])
-]
+Cursor = Annotated[str | None, Query(max_length=4000, description="`next_cursor` of the page before, as it came.")]
 
 
 class TypedRoute(APIRoute):
@@ -89,7 +88,7 @@ class TypedRoute(APIRoute):
             await take_permit(request, policy, process_services(request).permits.take)
             if media_type:
                 check_media_type(request, media_type)
-            return await handle(request)
+            return await answer_once(request, policy, services_of, handle)
 
         return checked
 

@@ -21,7 +21,7 @@ from app.api import problems
 from app.api.asking import FramesOf, render
 from app.api.authenticate import SUBPROTOCOL
 from app.api.authorize import check_scope
-from app.api.chat_frames import chat_frames
+from app.api.chat_frames import CHAT_EVENTS, chat_frames
 from app.api.models import ID_EXAMPLE, Body, example
 from app.api.policy import policy_of
 from app.api.query import EVENTS, STREAM_EXAMPLE, query_frames
@@ -35,6 +35,9 @@ from app.service.runs import RunView
 from app.wiring import Services
 
 router = APIRouter(tags=["runs"], route_class=TypedRoute)
+
+_SHOWN = (*EVENTS, *(name for name in CHAT_EVENTS if name not in EVENTS))
+"""Events of a run are shown as the request that asked shows them."""
 
 RunId = Annotated[UUID, Path(description="Id of the run; its trace has the same.", examples=[ID_EXAMPLE])]
 
@@ -88,7 +91,7 @@ async def cancel_run(run_id: RunId, services: ServicesDep) -> RunOut:
     summary="Follow a resumable run, or go on reading it",
     response_class=Response,  # FastAPI takes functions under EventSourceResponse for generators
     responses={
-        200: {"content": describe(EVENTS, STREAM_EXAMPLE)},
+        200: {"content": describe(_SHOWN, STREAM_EXAMPLE)},
         204: {
             "description": "There is nothing after that event: the run has ended, and EventSource need not come back."
         },
@@ -99,7 +102,10 @@ async def run_events(
     run_id: RunId,
     services: ServicesDep,
     request: Request,
-    last_event_id: Annotated[str | None, Header(description="`id` of the last event that was read.")] = None,
+    last_event_id: Annotated[
+        str | None,
+        Header(description="`id` of the last event that was read.", json_schema_extra={"pattern": "^[0-9]{0,9}$"}),
+    ] = None,
     after: Annotated[
         int, Query(ge=0, le=2**31 - 1, description="The same; the header counts where both are given.")
     ] = 0,

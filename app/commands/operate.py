@@ -1,14 +1,16 @@
-"""`cairn serve`, `cairn worker` and `cairn migrate`: what runs the service."""
+"""`cairn serve`, `worker`, `migrate`, `backup` and `restore`: what runs the service and keeps its database."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
-import signal
 import socket
+from dataclasses import dataclass
+from pathlib import Path
 
 from app.commands.terminal import quiet_logs, say, services
+from app.ending import GuardedProcess
 from app.errors import CairnError
 from app.settings import Environment, SettingsStore, read_environment
 
@@ -53,18 +55,48 @@ def _check_address(environment: Environment) -> None:
         ) from None
 
 
-async def work() -> int:
-    """Run jobs until SIGTERM or Ctrl-C; a stop that was asked for is no failure. The current job gets time to end."""
+def work() -> int:
+    """Run jobs until SIGTERM or Ctrl-C, then be gone within 10 s; a stop that was asked for is no failure. The current job
+    gets time to end."""
+    with GuardedProcess() as ending:
+        return asyncio.run(_work(ending))
+
+
+async def _work(ending: GuardedProcess) -> int:
     from app.api import logs
     from app.service.operation import run_worker
 
     async with services() as opened:
         logs.configure()
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop.set)
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        ending.obey(lambda: loop.call_soon_threadsafe(stop.set))
         await run_worker(opened, stop)
+    return 0
+
+
+async def backup(file: Path) -> int:
+    """Write the whole database to a file. Raises BackupError, DatabaseUnavailableError, EmbeddedServerError."""
+    from app.db.backup import dump
+
+    quiet_logs()
+    with contextlib.ExitStack() as stack:
+        server = await asyncio.to_thread(_owned_server, read_environment(), stack)
+        size = await dump(server.dsn, file, binaries=server.binaries)
+    say(
+        f"{file} has all tenants' data ({size / 1e6:,.1f} MB); settings.json and keys in the environment are not in it."
+    )
+    return 0
+
+
+async def restore(file: Path) -> int:
+    """Fill an empty database from such a file. Raises the same, MigrationError and DatabaseAheadError."""
+    from app.db.backup import restore as restore_database
+
+    quiet_logs()
+    with contextlib.ExitStack() as stack:
+        server = await asyncio.to_thread(_owned_server, read_environment(), stack)
+        revision = await restore_database(server.dsn, file, binaries=server.binaries)
+    say(f"Restored (revision {revision}).")
     return 0
 
 
@@ -78,15 +110,25 @@ async def migrate(sql_only: bool) -> int:
         print(await migration_sql(), flush=True)
         return 0
     with contextlib.ExitStack() as stack:
-        dsn = await asyncio.to_thread(_owner_dsn, read_environment(), stack)
-        result = await migrate_database(dsn)
+        server = await asyncio.to_thread(_owned_server, read_environment(), stack)
+        result = await migrate_database(server.dsn)
     say(f"The database {_SAID[result.action]} (revision {result.revision}).")
     return 0
 
 
-def _owner_dsn(environment: Environment, stack: contextlib.ExitStack) -> str:
+@dataclass(frozen=True, slots=True)
+class _OwnedServer:
+    """A database as its owner gets at it. `binaries`: PostgreSQL's programs that belong to it; None: not an embedded one."""
+
+    dsn: str
+    binaries: Path | None
+
+
+def _owned_server(environment: Environment, stack: contextlib.ExitStack) -> _OwnedServer:
     if environment.database_url:
-        return environment.database_url
+        return _OwnedServer(environment.database_url, None)
+    from app.db import runtime
     from app.db.embedded import ensure_running
 
-    return stack.enter_context(ensure_running(environment.home)).dsn()
+    server = stack.enter_context(ensure_running(environment.home))
+    return _OwnedServer(server.dsn(), server.home / "postgres" / runtime.VERSION)

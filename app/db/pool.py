@@ -10,6 +10,7 @@ cannot leak through the pool, nor come from somebody else's session through a po
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Literal
@@ -25,7 +26,19 @@ from app.errors import CairnError, DatabaseUnavailableError, QueryTimeoutError, 
 log = structlog.get_logger(__name__)
 
 Connection = asyncpg.Connection
+_SESSION = {"role": APP_ROLE, "application_name": "cairn", "hnsw.iterative_scan": "relaxed_order"}
 Isolation = Literal["read_committed", "repeatable_read"]
+
+STATEMENT_SECONDS = 600.0
+"""Nothing that serves waits longer for one statement; searches have limits of their own, far below."""
+ACQUIRE_SECONDS = 30.0
+"""Until one of the pool's connections is free."""
+ANSWER_SECONDS = 15.0
+"""For statements that take no time: a server that does not answer them is gone, or something between us is."""
+# Writers of a collection wait for each other for less than a second each. A lock that somebody holds for longer, such as a
+# session of the owner that was left open, must not take the pool with it. The second ends what a process left behind that
+# hangs: its locks would stop all others.
+_LIMITS = {"lock_timeout": "20s", "idle_in_transaction_session_timeout": "60s"}
 
 # How asyncpg shows a lost or refused connection: four unrelated families.
 CONNECTION_ERRORS: tuple[type[BaseException], ...] = (
@@ -55,10 +68,42 @@ def translate(error: BaseException) -> CairnError | None:
 
 
 async def _initialise(connection: Any) -> None:
+    _notice_silence(connection)
     await verify_role(connection)
     await register_vector(connection, schema="public")
     for kind in ("json", "jsonb"):
         await connection.set_type_codec(kind, schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
+
+
+def _notice_silence(connection: Any) -> None:
+    """A connection over a network ends when the other side has been silent for half a minute, and not after the hours that
+    the kernel would wait. Through a Unix socket that cannot happen."""
+    found = connection._transport.get_extra_info("socket")  # asyncpg has no other way to it
+    if found is None or found.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3), ("TCP_USER_TIMEOUT", 30_000)):
+        if hasattr(socket, name):  # not on every system
+            found.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+async def _roll_back(connection: Any) -> None:
+    """End the transaction; where the server does not answer, the connection: a pool of those that hang serves nobody."""
+    if connection.is_closed() or not connection.is_in_transaction():
+        return
+    try:
+        await _execute(connection, "ROLLBACK")
+    except CONNECTION_ERRORS:
+        connection.terminate()
+
+
+async def _execute(connection: Any, statement: str) -> None:
+    """What takes no time. A connection on which it does is ended: the pool would wait for the statement once more."""
+    try:
+        await connection.execute(statement, timeout=ANSWER_SECONDS)
+    except TimeoutError:
+        connection.terminate()
+        raise
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]
@@ -96,14 +141,14 @@ def _begin(isolation: Isolation, readonly: bool, config: Mapping[str, str]) -> s
 class Database:
     """A small pool (1 to 4 connections per process by default) of tenant-scoped transactions."""
 
-    def __init__(self, pool: Any) -> None:
+    def __init__(self, pool: Any, dsn: str) -> None:
         self._pool = pool
+        self._dsn = dsn
 
     @classmethod
     async def open(cls, dsn: str, *, max_size: int = 4) -> Database:
         """Connect as cairn_app. Raises DatabaseUnavailableError when the server cannot be reached or refuses, UnsafeRoleError
         when it gives more rights than that."""
-        settings = {"role": APP_ROLE, "application_name": "cairn", "hnsw.iterative_scan": "relaxed_order"}
         try:
             pool = await asyncpg.create_pool(
                 dsn,
@@ -111,21 +156,39 @@ class Database:
                 max_size=max_size,
                 init=_initialise,
                 connection_class=_Connection,
-                server_settings=settings,
+                server_settings=_SESSION,
                 timeout=15,
+                command_timeout=STATEMENT_SECONDS,
             )
         except (asyncpg.PostgresError, *CONNECTION_ERRORS) as error:
             raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
-        return cls(pool)
+        return cls(pool, dsn)
 
     async def close(self) -> None:
         await self._pool.close()
 
     @asynccontextmanager
+    async def own_connection(self) -> AsyncIterator[Any]:
+        """A connection outside the pool, which waits for nobody and keeps none from others. Raises CairnError."""
+        try:
+            connection = await asyncpg.connect(self._dsn, server_settings=_SESSION, timeout=15)
+            try:
+                await verify_role(connection)
+                yield connection
+            finally:
+                await connection.close(timeout=2)
+        except CairnError:
+            raise
+        except Exception as error:
+            if (known := translate(error)) is None:
+                raise
+            raise known from error
+
+    @asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:
         """A connection without a transaction and without a tenant: sees no tenant's rows."""
         try:
-            async with self._pool.acquire(timeout=30) as connection:
+            async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
                 yield connection
         except UnsafeRoleError as error:  # names roles: for the log, not for whoever asked
             log.error("database.unsafe_role", problem=error.detail)
@@ -148,14 +211,13 @@ class Database:
     ) -> AsyncIterator[Any]:
         """A transaction in which only the principal's rows exist. `config` are settings local to it."""
         begin = _begin(
-            isolation, readonly, {"role": APP_ROLE, "app.tenant": str(principal.tenant_id), **(config or {})}
+            isolation, readonly, {"role": APP_ROLE, "app.tenant": str(principal.tenant_id), **_LIMITS, **(config or {})}
         )
         async with self.connection() as connection:
             try:
-                await connection.execute(begin)  # may be cancelled when the server has begun
+                await _execute(connection, begin)  # may be cancelled when the server has begun
                 yield connection
             except BaseException:
-                if not connection.is_closed() and connection.is_in_transaction():
-                    await connection.execute("ROLLBACK")
+                await _roll_back(connection)
                 raise
             await connection.execute("COMMIT")

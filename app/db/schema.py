@@ -194,9 +194,14 @@ def objects_sql(source: SchemaSource) -> str:
     return "\n".join(["BEGIN;", "SET LOCAL check_function_bodies = off;", *parts, "COMMIT;"])
 
 
+async def apply_roles(connection: Any, source: SchemaSource) -> None:
+    """The roles alone: what a dump names. Raises MigrationError."""
+    await _execute(connection, [source.roles])
+
+
 async def _apply(connection: Any, source: SchemaSource) -> None:
     await connection.execute("SET LOCAL check_function_bodies = off")
-    await _execute(connection, [source.roles])
+    await apply_roles(connection, source)
     try:
         async with connection.transaction():
             await _execute(connection, source.objects)

@@ -41,6 +41,7 @@ from app.graph.kinds import (
 )
 from app.graph.relations import find_relations
 from app.language.lexicon import Nouns, any_of
+from app.language.linear import bounded
 from app.language.names import (
     COMMON_OPENERS,
     NameRules,
@@ -62,16 +63,14 @@ MOST_TERMS: Final = 10
 """Phrases of one document."""
 _TERM_TIMES: Final = 3
 """How often a document says a phrase before it is a term."""
-_LIFE: Final = re.compile(
-    r"\s*\((?:born|b\.|née?|nacid[oa]|geboren|\*|(?:\d{1,2} )?(?:\w+ )?(?:\d{1,2}, )?\d{4}\s*[–-])"
-)
-_IS_SOMEONE: Final = re.compile(rf"\s*(?:\([^()\n]{{0,80}}\)\s*)?(?:,|{_COPULA})\s+([^.;:\n]{{3,70}})", re.IGNORECASE)
+_LIFE: Final = bounded(r"\s*\((?:born|b\.|née?|nacid[oa]|geboren|\*|(?:\d{1,2} )?(?:\w+ )?(?:\d{1,2}, )?\d{4}\s*[–-])")
+_IS_SOMEONE: Final = bounded(rf"\s*(?:\([^()\n]{{0,80}}\)\s*)?(?:,|{_COPULA})\s+([^.;:\n]{{3,70}})", re.IGNORECASE)
 """What is said of somebody behind the name: "Ada Lovelace (1815-1852) was an English mathematician"."""
-_IS_SOMETHING: Final = re.compile(
+_IS_SOMETHING: Final = bounded(
     rf"\s*(?:\([^()\n]{{0,80}}\)\s*)?{_COPULA}\s+((?:[\w-]+\s+){{0,4}}[\w-]+)", re.IGNORECASE
 )
 """The first words of it, for organizations: "IBM was a large American company", but not "... was bought by a company"."""
-_ENDS_PLACE: Final = re.compile(r"\s*(?:[.,;:)\n]|$)|\s+[a-z]{1,4}\b|\s+(?:19|20)\d\d")
+_ENDS_PLACE: Final = bounded(r"\s*(?:[.,;:)\n]|$)|\s+[a-z]{1,4}\b|\s+(?:19|20)\d\d")
 """A place ends its phrase: not "in Catholic theology"."""
 _PERSON_WORDS: Final = 4
 _PLACE_WORDS: Final = 3

@@ -13,6 +13,7 @@ from typing import Final
 
 from app.domain.graph import Alias, EntityKind
 from app.graph.kinds import LEADING_ARTICLE
+from app.language.linear import bounded
 from app.language.text import fold
 from app.language.tokens import ALL_STOP_WORDS
 
@@ -21,7 +22,7 @@ LONGEST_KEY: Final = 120
 _APART: Final = re.compile(r"[^\w+#.:/]+|\.(?!\w)")
 _POSSESSIVE: Final = re.compile(r"['’]s?(?=\s|$)")
 _DOTTED: Final = re.compile(r"\b(?:\w\.){2,}")
-_TITLE_TAIL: Final = re.compile(r"\s*(?:\([^()]*\)|,\s.*)$", re.DOTALL)
+_TITLE_TAIL: Final = bounded(r"\s*(?:\([^()]*\)|,\s.*)$", re.DOTALL)
 _EXPANDED: Final = re.compile(r"\(\s*(?P<acronym>[A-Z][A-Za-z0-9&.\-]{1,9})\s*\)")
 _WORD: Final = re.compile(r"[^\W_]+")
 

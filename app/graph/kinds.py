@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from app.language.lexicon import any_of, every, languages
+from app.language.linear import bounded
 from app.language.tokens import ALL_STOP_WORDS
 
 STOPS: Final = ALL_STOP_WORDS | every(lambda one: one.graph.stops)
@@ -34,5 +35,5 @@ def _relations() -> Iterator[tuple[str, str]]:
     yield from _BARE
 
 
-RELATIONS: Final = tuple((re.compile(pattern), kind) for pattern, kind in _relations())
+RELATIONS: Final = tuple((bounded(pattern), kind) for pattern, kind in _relations())
 """What may stand between two names, matched in full, and the relation from the first to the second."""

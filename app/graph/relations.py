@@ -10,6 +10,7 @@ from typing import Final
 from app.domain.graph import EntityMention, RelationMention
 from app.graph.keys import key_of
 from app.graph.kinds import PRONOUNS, RELATIONS
+from app.language.linear import bounded
 from app.language.names import ABBREVIATIONS
 from app.language.text import fold
 
@@ -24,7 +25,7 @@ SENTENCE_WEIGHT: Final = 0.6
 TOPIC_WEIGHT: Final = 0.4
 """Evidence counts: what words say, what one sentence names, what a text about something names."""
 _BREAK: Final = re.compile(r"(?<=[.!?])[\"”’»)\]]*\s+(?=[\"“„«(¿¡\[]?[A-ZÀ-ÖØ-Þ\d])|\n\s*\n")
-_LAST_WORD: Final = re.compile(r"([^\W_]+)\.$")
+_LAST_WORD: Final = bounded(r"([^\W_]+)\.$")
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -86,11 +87,14 @@ def _find_stated(
             yield RelationMention(topic, kind, here[0].name, left, right, PATTERN_WEIGHT)
 
 
+_ASIDE: Final = bounded(r"\s*\([^()]*\)")
+
+
 def _between(gap: str) -> str | None:
     """The relation that a text between two names states."""
     if not 1 < len(gap) <= _LONGEST_GAP:
         return None
-    folded = fold(re.sub(r"\s*\([^()]*\)", "", gap.replace("’", "'"))).rstrip()
+    folded = fold(_ASIDE.sub("", gap.replace("’", "'"))).rstrip()
     for pattern, kind in RELATIONS:
         if match := pattern.fullmatch(folded) or pattern.fullmatch(folded + " "):
             filled = kind.format(**match.groupdict())

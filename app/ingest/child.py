@@ -1,7 +1,7 @@
 """The process that reads what strangers wrote: files through large parsers, and the symbols of source code.
 
-Run as `python -m app.ingest.child BOUNDS`. It trusts nobody: before it reads anything it gives up core dumps and takes limits on
-memory and CPU, and it dies with its parent. Imports are lean (no pydantic), so that a start costs little.
+Run as `python -m app.ingest.child BOX`. It trusts nobody: before it reads anything it puts itself into a box (box.py), and it
+dies with its parent. Imports are lean (no pydantic), so that a start costs little.
 
 A request is one line of JSON (task, size, what the task needs), then `size` bytes. An answer has the same form: fields of the
 task, or error and detail, then `size` bytes. The process ends with its input. confine.py is the other side.
@@ -9,28 +9,17 @@ task, or error and detail, then `size` bytes. The process ends with its input. c
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import resource
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import astuple
 from typing import Any, Final, NamedTuple
 
 from app.errors import CairnError, ParseError, ParserLimitError
+from app.ingest.box import Box, enter
 
-_PR_SET_PDEATHSIG: Final = 1
 _HeadAndBody = tuple[Mapping[str, Any], bytes]
-
-
-class Bounds(NamedTuple):
-    """What the process may use. `cpu_seconds` 0: as much time as it is given by the clock."""
-
-    parent: int
-    memory_bytes: int
-    cpu_seconds: int
 
 
 class DocumentLimits(NamedTuple):
@@ -45,34 +34,23 @@ class DocumentLimits(NamedTuple):
 def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not end up in an answer
-    bounds = Bounds(*json.loads(sys.argv[1]))
-    _confine(bounds)
+    box = Box(*json.loads(sys.argv[1]))
+    enter(box)
     while line := sys.stdin.buffer.readline():
         request = json.loads(line)
-        head, body = _answer(request, sys.stdin.buffer.read(request["size"]), bounds)
+        head, body = _answer(request, sys.stdin.buffer.read(request["size"]), box)
         answers.write(json.dumps({**head, "size": len(body)}).encode() + b"\n")
         answers.write(body)
         answers.flush()
 
 
-def _confine(bounds: Bounds) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (bounds.memory_bytes, bounds.memory_bytes))
-    if bounds.cpu_seconds:
-        resource.setrlimit(resource.RLIMIT_CPU, (bounds.cpu_seconds, bounds.cpu_seconds + 1))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != bounds.parent:  # it died before the line above
-        sys.exit(1)
-
-
-def _answer(request: Mapping[str, Any], content: bytes, bounds: Bounds) -> _HeadAndBody:
+def _answer(request: Mapping[str, Any], content: bytes, box: Box) -> _HeadAndBody:
     try:
         return _TASKS[request["task"]](request, content)
     except CairnError as error:
         return _error(error)
     except MemoryError:
-        return _error(out_of_memory(bounds.memory_bytes))
+        return _error(out_of_memory(box.memory_bytes))
     except Exception as error:  # a parser's own surprise costs this document, nothing else
         return _error(ParseError(f"the file cannot be read ({type(error).__name__}: {str(error)[:200]})"))
 

@@ -1,8 +1,8 @@
 """A process of its own for what untrusted content may make misbehave (app/ingest/child.py).
 
-It has its own limits on memory, CPU and time, none of this process's environment (keys, database URLs), and answers in JSON and
-UTF-8, which cannot execute anything here. It is killed when it does not answer in time or as it should, on cancellation, and when
-this process dies.
+It has its own limits on memory, CPU and time, a box without network and files (box.py), none of this process's environment (keys,
+database URLs), and answers in JSON and UTF-8, which cannot execute anything here. It is killed when it does not answer in time or
+as it should, on cancellation, and when this process dies.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from app.errors import (
     ParseError,
     ParserLimitError,
 )
-from app.ingest.child import Bounds, out_of_memory
+from app.ingest.box import Box
+from app.ingest.child import out_of_memory
 
 _ERRORS: Final[Mapping[str, type[ParseError]]] = {
     error.__name__: error
     for error in (EmptyDocumentError, EncryptedDocumentError, NoTextLayerError, ParseError, ParserLimitError)
 }
 _COMMAND: Final = (sys.executable, "-P", "-m", "app.ingest.child")
-_PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TZ", "COVERAGE_PROCESS_START")
+_PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
 _REAP_SECONDS: Final = 10
 """How long a killed child is waited for."""
 _HEAD_BYTES: Final = 1 << 20
@@ -45,19 +46,19 @@ _OUT_OF_MEMORY: Final = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL, signal.S
 class ConfinedProcess:
     """`async with await ConfinedProcess.start(...) as child: await child.ask(...)`."""
 
-    def __init__(self, process: asyncio.subprocess.Process, bounds: Bounds) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, box: Box) -> None:
         self._process = process
-        self._bounds = bounds
+        self._box = box
 
     @classmethod
     async def start(
-        cls, *, memory_bytes: int, cpu_seconds: int = 0, command: Sequence[str] = _COMMAND
+        cls, *, memory_bytes: int, cpu_seconds: int = 0, programs: bool = False, command: Sequence[str] = _COMMAND
     ) -> ConfinedProcess:
-        """`cpu_seconds` 0: no limit but the time that each request may take."""
-        bounds = Bounds(os.getpid(), memory_bytes, cpu_seconds)
+        """`cpu_seconds` 0: no limit but the time that each request may take. `programs`: it may start others (Tesseract)."""
+        box = Box(os.getpid(), memory_bytes, cpu_seconds, programs)
         process = await asyncio.create_subprocess_exec(
             *command,
-            json.dumps(bounds),
+            json.dumps(box),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -65,7 +66,7 @@ class ConfinedProcess:
             env=_environment(),
             limit=_HEAD_BYTES,
         )
-        return cls(process, bounds)
+        return cls(process, box)
 
     @property
     def pid(self) -> int:
@@ -116,10 +117,10 @@ class ConfinedProcess:
     def _death(self, status: int) -> ParseError:
         """What the end of a process that owes an answer says."""
         if status == -signal.SIGXCPU:
-            limit = self._bounds.cpu_seconds
+            limit = self._box.cpu_seconds
             return ParserLimitError(f"reading the file took more than {limit} s of CPU (ingest.parseSeconds)")
         if -status in _OUT_OF_MEMORY:
-            return out_of_memory(self._bounds.memory_bytes)
+            return out_of_memory(self._box.memory_bytes)
         if status < 0:
             return ParseError(
                 f"the parser crashed on this file ({signal.Signals(-status).name}); the file may be damaged"

@@ -62,7 +62,9 @@ async def _parse_apart(content: bytes, kind: FileKind, limits: IngestSettings) -
     bounds = DocumentLimits(limits.max_pages, limits.max_text_chars, limits.max_unpacked_bytes, limits.parse_seconds)
     request = {"task": "load", "media_type": kind.media_type, "limits": bounds}
     async with parser_places():
-        child = await ConfinedProcess.start(memory_bytes=limits.parse_memory_bytes, cpu_seconds=limits.parse_seconds)
+        child = await ConfinedProcess.start(
+            memory_bytes=limits.parse_memory_bytes, cpu_seconds=limits.parse_seconds, programs=kind.loader.programs
+        )
         head, text = await _ask(child, request, content, limits)
     try:
         return _document(head, text.decode("utf-8"), kind, limits)

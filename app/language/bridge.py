@@ -11,14 +11,14 @@ import re
 from typing import Final
 
 from app.language.lexicon import DEFAULT, every, languages
+from app.language.linear import bounded
 from app.language.text import fold
 
 LONGEST: Final = 600
 """Characters; longer messages are pasted texts, whose relative clauses describe nothing that is asked for."""
 
 _PATTERNS: Final = {
-    one.code: tuple(re.compile(pattern, re.IGNORECASE) for pattern in one.questions.through_another)
-    for one in languages()
+    one.code: tuple(bounded(pattern, re.IGNORECASE) for pattern in one.questions.through_another) for one in languages()
 }
 
 

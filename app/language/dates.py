@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from app.language.lexicon import any_of, languages
+from app.language.linear import bounded
 
 _MONTHS: Final = {
     name: number
@@ -78,7 +79,7 @@ class Date:
         )
 
 
-_WRITTEN: Final = re.compile(
+_WRITTEN: Final = bounded(
     rf"(?<![\w.,/-])(?:"
     rf"(?P<day>{_DAY})\s+(?:{_OF}\s+)?(?P<month>{_MONTH})\b\.?(?:,?\s+(?:{_OF}\s+)?(?P<year>{_YEAR}))?"
     rf"|(?P<month_first>{_MONTH})\b\.?\s+(?P<day_after>[0-3]?\d(?:st|nd|rd|th)?)(?!\d|[.,]\d)(?:,?\s+(?P<year_after>{_YEAR}))?"

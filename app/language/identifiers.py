@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from app.language.linear import bounded
+
 MAX_IDENTIFIER = 200
 """Longer runs are data (base64, hashes, URLs with payload), not names."""
 _MAX_HUMPS = 8
@@ -22,9 +24,9 @@ _MAX_HUMPS = 8
 _CANDIDATE = re.compile(r"\w+(?:(?:://|::|[./@-])\w+)*")
 _LOWER, _UPPER = "a-zß-öø-ÿ", "A-ZÀ-ÖØ-Þ"
 _HUMP = re.compile(f"(?<=[{_LOWER}0-9])(?=[{_UPPER}])|(?<=[{_UPPER}])(?=[{_UPPER}][{_LOWER}])")
-_NAME = re.compile(r"(?:Mc|Mac|Fitz|De|Di|Du|La|Le|Van|Von)[A-Z][a-z]+|[A-Z]{2,}s")  # McDonald, PDFs
-_VERSION = re.compile(r"(?P<name>[A-Za-z]+)(?P<hyphen>-?)(?P<number>\d+(?:\.\d+)+)")
-_CODE = re.compile(r"[A-Za-z]\w*(?:-\w+)*-\d[\w-]*")  # CVE-2024-1234, COVID-19
+_NAME = bounded(r"(?:Mc|Mac|Fitz|De|Di|Du|La|Le|Van|Von)[A-Z][a-z]+|[A-Z]{2,}s")  # McDonald, PDFs
+_VERSION = bounded(r"(?P<name>[A-Za-z]+)(?P<hyphen>-?)(?P<number>\d+(?:\.\d+)+)")
+_CODE = bounded(r"[A-Za-z]\w*(?:-\w+)*-\d[\w-]*")  # CVE-2024-1234, COVID-19
 
 
 def identifier_terms(text: str) -> str:

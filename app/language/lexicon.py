@@ -7,7 +7,7 @@ Three kinds of values. Words: divided by white space, compared folded (without c
 semicolons and line ends. Patterns: regular expressions; where it says "folded" they are read over folded text, so they
 are written with accents and matched without, as whole words; elsewhere over the text as it stands, without regard to
 case, and a space is any white space. `<name>` in a pattern stands for what the file's section `define` says, or SHARED.
-Every pattern must run in linear time: no nested repetition.
+A repetition without an end is given one (app/language/linear.py); a nested one would still be slow, and a test says so.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from app.language.linear import bound, bounded
 from app.language.text import fold, folded_words
 
 DATA: Final = Path(__file__).with_name("data")
@@ -691,19 +692,19 @@ class Language(_Section):
     def compiled(self, *patterns: str) -> re.Pattern[str]:
         """One pattern over folded text out of alternatives written with accents, each of whole words; without any, one
         that matches nothing."""
-        bounded = [f"(?:{_bounded(pattern, self.spellings)})" for pattern in patterns]
-        return re.compile("|".join(bounded) or r"\A(?!)")
+        whole = [f"(?:{_whole_words(pattern, self.spellings)})" for pattern in patterns]
+        return bounded("|".join(whole) or r"\A(?!)")
 
     def opening(self, pattern: str) -> re.Pattern[str]:
         """The same of a pattern that something follows: after a space or an apostrophe of it a word may go on."""
-        bounded = _bounded(pattern, self.spellings).removesuffix(_WORD_ENDS)
-        return re.compile(rf"(?:{bounded})(?:(?<=[\s'])|{_WORD_ENDS})")
+        words = _whole_words(pattern, self.spellings).removesuffix(_WORD_ENDS)
+        return bounded(rf"(?:{words})(?:(?<=[\s'])|{_WORD_ENDS})")
 
 
 _WORD_ENDS: Final = r"(?!\w)"
 
 
-def _bounded(pattern: str, spellings: Mapping[str, str]) -> str:
+def _whole_words(pattern: str, spellings: Mapping[str, str]) -> str:
     pattern = pattern.replace("ß", "ss")
     for letter, letters in spellings.items():
         pattern = pattern.replace(letter, f"(?:{fold(letter)}|{letters})")
@@ -790,10 +791,10 @@ def every(pick: Callable[[Language], Iterable[str]]) -> frozenset[str]:
 def patterns(pick: Callable[[Language], Iterable[str]]) -> list[str]:
     """Patterns over text as it is written, of all languages in their order, each once; a space is any white space."""
     found = dict.fromkeys(pattern for one in languages() for pattern in pick(one))
-    return [_SPACE.sub(r"\\s+", pattern) for pattern in found]
+    return [bound(_SPACE.sub(r"\\s+", pattern)) for pattern in found]
 
 
-_SPACE: Final = re.compile(r" (?![^\[\]]*\])")
+_SPACE: Final = bounded(r" (?![^\[\]]*\])")
 """Not inside brackets."""
 
 

@@ -15,6 +15,7 @@ from typing import Final
 from app.language import lexicon
 from app.language.identify import by_words
 from app.language.lexicon import Nouns, every
+from app.language.linear import bounded
 from app.language.text import fold
 from app.language.tokens import message_words
 
@@ -31,9 +32,9 @@ QUOTED: Final = re.compile(
     r'"([^"\n]{2,80})"|“([^”\n]{2,80})”|«\s?([^»\n]{2,80}?)\s?»|„([^“”"\n]{2,80})[“”"]|`([^`\n]{2,80})`'
 )
 _TOKEN: Final = re.compile(r"[^\W_](?:[\w+#]|[.\-/:&](?=\w)|['’](?=[A-Za-z]))*(?:\(\))?|_\w+")
-_SENTENCE_END: Final = re.compile(r"(?:[.!?:;…]|\n|[«\"“„(¿¡\[-])\s*$")
+_SENTENCE_END: Final = bounded(r"(?:[.!?:;…]|\n|[«\"“„(¿¡\[-])\s*$")
 _IDENTIFIER: Final = re.compile(
-    r"(?=.*[A-Za-z])(?:\w*[A-Za-z0-9]_\w+|_\w+|\w+\(\)|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Za-z]+[+#]+|"
+    r"\A(?=.*[A-Za-z])(?:\w*[A-Za-z0-9]_\w+|_\w+|\w+\(\)|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Za-z]+[+#]+|"
     r"\w+(?:::|/)\w[\w/:.]*|[A-Za-z]\w*\.[A-Za-z_]\w*(?:\.\w+)*|(?=.*\d)(?=.*[A-Z])[A-Za-z0-9]+(?:[.\-/]\w+)*|(?=.*\d)[A-Za-z]{2,}[\w.-]*)"
 )
 _MEASURE: Final = re.compile(r"(?i)\d[\d.,]*(?:%|[a-z]{1,3}|st|nd|rd|th|[eè]me|er)?(?:/\w+)?|(?:19|20)\d0s")

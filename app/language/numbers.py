@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from app.language.lexicon import every, languages
+from app.language.linear import bounded
 from app.language.text import fold
 
 
@@ -86,7 +87,7 @@ _NUMBER = re.compile(
 )
 _AFTER = re.compile(r"[ \n\u00a0\u202f-]?(%|[€$£]|[^\W\d_]+)")
 _OF_THE_NEXT = re.compile(r"[€$£][ \u00a0\u202f]?\d")
-_LATER = re.compile(r"[ \n\u00a0\u202f-]?[^\W\d_]+[ \n\u00a0\u202f-]([^\W\d_]+)")
+_LATER = bounded(r"[ \n\u00a0\u202f-]?[^\W\d_]+[ \n\u00a0\u202f-]([^\W\d_]+)")
 _PHRASE = re.compile(r"[ \n\u00a0\u202f]([^\W\d_]+[ \n\u00a0\u202f][^\W\d_]+(?:[ \n\u00a0\u202f][^\W\d_]+)?)")
 _NEXT_WORD = re.compile(r"[ \n\u00a0\u202f-]([^\W\d_]+)")
 _SHORT_YEAR = re.compile(r"\d\d(?!\d)")

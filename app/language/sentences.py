@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from app.language.lexicon import every
+from app.language.linear import bounded
 from app.language.tables import PIECE_CHARS, tables_in
 
 Span = tuple[int, int]
@@ -47,11 +48,11 @@ def split_units(text: str, *, code: bool = False) -> list[Unit]:
 # --- lines to blocks ------------------------------------------------------------------------------------------------
 
 _LINE = re.compile(r"[^\n]*(?:\n|\Z)")
-_FENCE = re.compile(r"[ \t]*(?:>[ \t]?)?(`{3,}|~{3,})")
+_FENCE = re.compile(r"(?<![ \t])[ \t]*+(?:>[ \t]?)?(`{3,}|~{3,})")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
-_ROW = re.compile(r"[ \t]*\|")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•‣▪◦–][ \t]+|\(?(?:\d{1,3}|[a-z])[.)][ \t]+)")
-_RULE = re.compile(r"[ \t]*[-=_*|:+][-=_*|:+ \t]*")
+_ROW = re.compile(r"(?<![ \t])[ \t]*+\|")
+_ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+•‣▪◦–][ \t]+|\(?(?:\d{1,3}|[a-z])[.)][ \t]+)")
+_RULE = re.compile(r"(?<![-=_*|:+ \t])[ \t]*+[-=_*|:+][-=_*|:+ \t]*+")
 _LEADERS = re.compile(r"\.{4}|(?:\. ){4}|…{2}")
 
 
@@ -182,7 +183,7 @@ _ABBREVIATIONS: Final = every(lambda one: one.sentences.abbreviations)
 _NUMBERED: Final = every(lambda one: one.sentences.numbered)
 _STARTERS: Final = every(lambda one: one.sentences.starters)
 _BEFORE_ORDINAL: Final = every(lambda one: one.sentences.before_ordinal)
-_ACRONYM = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]\Z")
+_ACRONYM = bounded(r"(?:[^\W\d_]\.)*[^\W\d_]\Z")
 
 
 def _sentence_ends(text: str, block: Unit) -> Iterator[int]:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from app.language.linear import bounded
+
 COVERED: Final = "\x00"
 """Stands in a cell that the cell to its left covers (merged columns)."""
 
@@ -22,17 +24,17 @@ _BEFORE = re.compile(r"(?:(?:(?:US|C|CA|A|AU|NZ|HK|S|R)?[$€£¥₹₩₽]|CHF|
 _AFTER = re.compile(r"[)\]]?[%€]?[)\]]?")
 """Signs in a cell of their own that belong to the number on their right, or on their left. A dash alone is no minus."""
 _VALUE = re.compile(
-    r"[^\w]*(?:(?:US|C|CA|A|AU|NZ|HK|S|R|CHF|USD|EUR|GBP|JPY|RMB|Rs)\s?[^\w]*)?\d[\d\W]*(?:\w{1,3}\W*)?"
+    r"[^\w]{0,16}(?:(?:US|C|CA|A|AU|NZ|HK|S|R|CHF|USD|EUR|GBP|JPY|RMB|Rs)\s?[^\w]{0,16})?\d[\d\W]{0,60}(?:\w{1,3}\W{0,16})?"
 )
 _NO_WORD = re.compile(r"\W*")
 _DASH = re.compile(r"[-–—−*]")
 """Stands for no value: "—", "$ -"."""
-_UNITS = re.compile(r"[(\[]\S+ .*[)\]]")
+_UNITS = bounded(r"[(\[]\S+ .*[)\]]")
 """Several words in brackets alone in their row: "(in millions)"."""
-_THOUSANDS = re.compile(r"\W*['’]000\w*\W*")
-_UNIT = re.compile(r"\W*\w{0,3}[$€£¥₹₩₽%]\W*\w{0,4}")
+_THOUSANDS = bounded(r"\W*['’]000\w*\W*")
+_UNIT = bounded(r"\W*\w{0,3}[$€£¥₹₩₽%]\W*\w{0,4}")
 """What is counted, under the name of its column: "£m", "$'000", "%"."""
-_IN_BRACKETS = re.compile(r"[(\[].*[)\]]")
+_IN_BRACKETS = bounded(r"[(\[].*[)\]]")
 
 
 def is_value(cell: str) -> bool:

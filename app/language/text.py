@@ -16,6 +16,7 @@ _LAYOUT: Final[dict[int, str | None]] = {
 }
 _SPACES = re.compile(r"\s+")
 
+MAX_INDENT: Final = 8
 MAX_CHARS: Final = 2000
 """Longer messages are read at both ends: what they ask stands before or after what was pasted."""
 _HEAD, _TAIL = 1500, 490
@@ -27,6 +28,18 @@ def normalise(text: str) -> str:
     What the database stores is what every span counts in.
     """
     return storable(_LINE_ENDS.sub("\n", text.removeprefix("\ufeff")))
+
+
+def tidy(text: str) -> str:
+    """What a user typed or pasted with its white space in order: single blanks within a line, at most 8 before it, no more
+    than one empty line in a row. The limits that patterns have for runs of white space (app.language.linear) rest on this."""
+    lines: list[str] = []
+    for line in normalise(text).splitlines():
+        words = line.split()
+        if words or (lines and lines[-1]):
+            indent = min(len(line) - len(line.lstrip()), MAX_INDENT) if words and lines else 0
+            lines.append(" " * indent + " ".join(words))
+    return "\n".join(lines).rstrip()
 
 
 def plain_characters(text: str) -> str:

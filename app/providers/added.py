@@ -38,7 +38,7 @@ def added_embedder(name: str) -> Embedder | None:
     if provider is None:
         return None
     if provider.embedder is None:
-        raise SettingsError(f"rag.embeddingModel is {name!r}, but {provider.name} has no embedding models")
+        raise SettingsError(f"the embedding model {name!r} cannot be had: {provider.name} has no embedding models")
     try:
         return provider.embedder(model)
     except CairnError:

@@ -34,7 +34,7 @@ RETRY_SECONDS: Final = 60.0
 """A failed download is not tried again earlier: each search would wait for it."""
 
 _FILES = ("model.onnx", "onnx/model.onnx")
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
 # --- where the model is -------------------------------------------------------------------------------------------------

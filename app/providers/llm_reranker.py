@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from app.errors import ProviderResponseError
 from app.language.fence import quoted
+from app.language.linear import bounded
 from app.language.text import normalise
 from app.providers.protocols import ChatModel, Message, Ranked
 from app.providers.reader import without_thought
@@ -27,7 +28,7 @@ RERANK_SECONDS: Final = 10.0
 BEST_SCORE: Final = 10.0
 
 _FENCE = re.compile(r"^\s*```\w*\s*\n(.*?)\n\s*```\s*$", re.DOTALL)
-_LINE = re.compile(
+_LINE = bounded(
     r"""^[\s*\#>-]* (?:passage\s*)? [\[(]? (?P<number>\d{1,3}) [\])]? \**   # `1`, `[1]`, `- Passage 1`
         \s*(?: [:=|] | [.)]\s | -+>?\s | \s )\s* (?:score\s*[:=]?\s*)? \**  # `:`, `. `, ` - `, `: score `
         (?P<score>-?\d+(?:\.\d+)?) (?![\d.]*\d) """,

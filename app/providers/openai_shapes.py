@@ -11,11 +11,11 @@ errors           an object, its text alone, in a list (Gemini), or under status 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any, Final
 
+from app.language.linear import bounded
 from app.language.text import storable
 from app.providers.protocols import ToolCall, Usage
 from app.providers.reader import read_arguments, storable_json
@@ -25,7 +25,7 @@ RETURNED: Final = "extra_content"
 """Field of a tool call that its server wants back with it (Gemini: the signature of its thought)."""
 
 
-_EVENTS: Final = re.compile(r"\s*(?::|data:|event:|id:|retry:)")
+_EVENTS: Final = bounded(r"\s*(?::|data:|event:|id:|retry:)")
 
 
 class ServerSaidError(Exception):

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import json_repair
 
+from app.language.linear import bounded
 from app.language.text import normalise
 from app.providers.protocols import ToolCall
 
@@ -163,8 +164,8 @@ def _lists(value: Any) -> Iterator[list[Any]]:
 _DECODER: Final = json.JSONDecoder(strict=False)
 _OPENING: Final = re.compile(r"[{\[]")
 _GAP: Final = re.compile(r"[\s,]*")
-_COLON: Final = re.compile(r"\s*:\s*")
-_PLAIN: Final = re.compile(r"(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?=[\s,\]}])")
+_COLON: Final = bounded(r"\s*:\s*")
+_PLAIN: Final = re.compile(r"(?:-?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,4})?|true|false|null)(?=[\s,\]}])")
 
 
 class _BrokenOff(Exception):
@@ -256,6 +257,7 @@ _INVENTED = re.compile(
     _EDGE + r"(?:OBSERVATION|REFLECTION|RESULT)(?:[ _]?\d)?[ \t*_`]*[:=(]", re.IGNORECASE | re.MULTILINE
 )
 _FINAL = re.compile(_EDGE + r"FINAL[ _]ANSWER[ \t*_`]*[:=][ \t*_]*", re.IGNORECASE | re.MULTILINE)
+_NAMED_TEXT = bounded(r"\s*[({]?\s*[\"']?\w+[\"']?\s*[:=]\s*[\"']")
 _PAIR = re.compile(
     r"[\"']?(?<!\w)(?P<key>[A-Za-z_]\w*)[\"']?\s*[:=]\s*"
     r"(?:\"(?P<double>(?:[^\"\\]|\\.)*)(?:\"|\Z)|'(?P<single>(?:[^'\\]|\\.)*?)'(?=\s*[,}\])]|\s*\Z)"
@@ -355,7 +357,7 @@ def _read_given(given: str, *, named: bool, of: str) -> tuple[Mapping[str, Any],
 
 def _pairs(text: str, of: str) -> dict[str, Any]:
     """`key: value` pairs of something that was to be JSON. Text that is plainly prose has none."""
-    if of == FINAL and not re.match(r"\s*[({]?\s*[\"']?\w+[\"']?\s*[:=]\s*[\"']", text):
+    if of == FINAL and not _NAMED_TEXT.match(text):
         return {}
     pairs: dict[str, Any] = {}
     for found in _PAIR.finditer(text):

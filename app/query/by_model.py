@@ -16,6 +16,7 @@ from app.domain.question import Turn
 from app.errors import ProviderResponseError
 from app.language.fence import as_json, quoted
 from app.language.identify import by_words
+from app.language.linear import bounded
 from app.language.names import names_and_numbers
 from app.language.text import fold
 from app.language.tokens import content_words
@@ -34,7 +35,8 @@ MAX_GROWTH: Final = 400
 """Characters that a rewritten message may have beyond three times the message."""
 MAX_EXPANSIONS: Final = 3
 
-_LABEL = re.compile(r"^\s*(?:rewritten\s+)?(?:query|question|message)\s*:\s*", re.IGNORECASE)
+_ITEM = bounded(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_LABEL = bounded(r"^\s*(?:rewritten\s+)?(?:query|question|message)\s*:\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +167,7 @@ def _array(reply: str) -> list[Any]:
     text = without_thought(reply)
     if (data := json_array(text)) is not None:
         return data
-    lines = [
-        re.sub(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+", "", line)
-        for line in text.splitlines()
-        if re.match(r"\s*(?:[-*•]|\d{1,2}[.)])\s", line)
-    ]
+    lines = [_ITEM.sub("", line, count=1) for line in text.splitlines() if _ITEM.match(line)]
     if not lines:
         raise ProviderResponseError("the reply is no list")
     return list(lines)

@@ -19,6 +19,7 @@ from app.domain.plan import Intent
 from app.domain.question import Turn
 from app.language.identify import by_words
 from app.language.lexicon import Carry, language, refusals
+from app.language.linear import bounded
 from app.language.text import fold
 from app.language.tokens import Word, content_words, message_words
 from app.query.intent import hard_rules
@@ -244,11 +245,11 @@ MAX_ANSWER: Final = 1500
 """Characters of an answer that are looked at."""
 MAX_ITEM: Final = 80
 _AND: Final = r"(?:and|or|et|ou|y|e|o|und|oder|sowie)"
-_BESIDE: Final = re.compile(rf"\b{_AND}\b|,|\bvs\b|\bto\b")
-_CITATION: Final = re.compile(r"\s*\[\d+\]")
-_ITEM: Final = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+(?P<item>\S.*)$", re.MULTILINE)
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=\S)")
-_SERIES: Final = re.compile(rf"(?P<head>[^,.;:!?\n]+(?:,\s*[^,.;:!?\n]+)+)\s*,?\s+{_AND}\s+(?P<last>[^,.;:!?\n]+)")
+_BESIDE: Final = bounded(rf"\b{_AND}\b|,|\bvs\b|\bto\b")
+_CITATION: Final = bounded(r"\s*\[\d+\]")
+_ITEM: Final = bounded(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+(?P<item>\S.*)$", re.MULTILINE)
+_SENTENCE: Final = bounded(r"(?<=[.!?])\s+(?=\S)")
+_SERIES: Final = bounded(rf"(?P<head>[^,.;:!?\n]+(?:,\s*+[^,.;:!?\n]+)+)\s*,?\s+{_AND}\s+(?P<last>[^,.;:!?\n]+)")
 
 
 def listed(answer: str) -> tuple[str, ...]:
@@ -384,16 +385,16 @@ def _rules(code: str) -> _Rules:
         questions=frozenset(map(fold, known.questions.words)),
         ordinals=ordinals,
         nothing=_any(raw.nothing),
-        defines=re.compile(rf"[\s¿]*(?:{'|'.join(raw.defines) or _NEVER})"),
-        openers=re.compile(rf"[\s¿¡]*(?:(?:{'|'.join(raw.openers) or _NEVER})(?!\w)[\s,]*)+"),
+        defines=bounded(rf"[\s¿]*(?:{'|'.join(raw.defines) or _NEVER})"),
+        openers=bounded(rf"[\s¿¡]*(?:(?:{'|'.join(raw.openers) or _NEVER})(?!\w)[\s,]*)+"),
         several=_any(raw.several),
         documents=_any(raw.documents),
-        ordinal=re.compile(
+        ordinal=bounded(
             rf"(?:(?<!\w)(?:{articles})|^\W*)(?P<word>{words})(?!\w)"
             rf"(?:\s+(?:{items})(?!\w)(?!\s+\w+\s+\w+\s+\w)|(?=\s*(?:$|[?.!,;])))"
             rf"|(?<!\w)(?:{items})\s*#?(?P<number>\d{{1,2}})(?!\w)"
         ),
-        counted=re.compile(
+        counted=bounded(
             rf"(?:(?<!\w)(?:{articles})|^\W*)(?P<word>{words})(?!\w)"
             rf"(?:\s+(?:{items})(?!\w)|(?=\s*(?:$|[?.!,;])))"
             rf"|(?<!\w)(?:{items})\s*#?(?P<number>\d{{1,2}})(?!\w)"
@@ -408,7 +409,7 @@ _NEVER: Final = r"\A(?!)"
 def _any(patterns: Sequence[str]) -> re.Pattern[str]:
     """One pattern of several, over whole words; `$` means the end of the message, whatever stands behind."""
     whole = (rf"(?<!\w)(?:{one.replace('$', '(?=[^a-z0-9]*$)')})(?!\w)" for one in patterns)
-    return re.compile("|".join(whole) or _NEVER)
+    return bounded("|".join(whole) or _NEVER)
 
 
 # --- the message with what it leans on ---------------------------------------------------------------------------------------
@@ -446,7 +447,7 @@ def _refocused(message: str, focus: str, topic: Topic, found: _Message) -> Carri
     return replace(_behind(question, (focus,), reason), terms=topic.words[:MAX_TERMS])
 
 
-_NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?![\w.,]*\w)")
+_NUMBER: Final = bounded(r"(?<![\w.,])\d+(?![\w.,]*\w)")
 
 
 def _item(found: _Message, topic: Topic) -> Carried | None:

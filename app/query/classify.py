@@ -10,6 +10,7 @@ from typing import Final
 from app.domain.plan import Classification, FusionWeights, QueryType
 from app.language.identify import likely_language
 from app.language.lexicon import Language, in_order, languages
+from app.language.linear import bounded
 from app.language.text import fold_line, window
 from app.language.tokens import words
 from app.query.entities import entities
@@ -18,7 +19,7 @@ PATTERN, STRONG, FALLBACK_FACTUAL, FALLBACK_ANALYTICAL, NONE = 0.8, 0.8, 0.6, 0.
 """Confidences: a pattern matched; a factual question with a name, a date or a number; a question word; nothing."""
 _LEAD: Final = 4
 """Words among which a question word makes a question of a message without a question mark."""
-_START: Final = re.compile(
+_START: Final = bounded(
     rf"^(?:[¿¡\"'(\s]|{'|'.join(opener for one in languages() for opener in one.questions.openers)})*"
 )
 
@@ -45,8 +46,8 @@ def _rules_of(one: Language) -> _Rules:
     return _Rules(
         {kind: one.compiled(*patterns) for kind, patterns in zip(TYPES, written, strict=True)},
         one.compiled(*asked.value),
-        re.compile(rf"^(?:{'|'.join(asked.names) or '(?!)'})"),
-        re.compile(asked.inversion or r"\A(?!)"),
+        bounded(rf"^(?:{'|'.join(asked.names) or '(?!)'})"),
+        bounded(asked.inversion or r"\A(?!)"),
     )
 
 

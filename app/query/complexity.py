@@ -9,6 +9,7 @@ from typing import Final, Literal, get_args
 
 from app.domain.plan import Classification, ComplexityScore, Level, QueryType
 from app.language.lexicon import every, languages
+from app.language.linear import bounded
 from app.language.text import fold_line, window
 from app.language.tokens import says_nothing, words
 from app.query.listing import list_request
@@ -41,7 +42,7 @@ SEVERAL_STEPS: Final = "several_steps"
 META_SCORE, AMBIGUOUS_SCORE = 0.75, 0.65
 SHORT: Final = 15
 """Characters under which a message may be ambiguous."""
-_QUESTION_ENDS = re.compile(r"[?？؟]+")
+_QUESTION_ENDS = bounded(r"[?？؟]+")
 _OR_WORDS: Final = 10
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from app.domain.plan import PromptConstraints
 from app.language.lexicon import any_of, languages
+from app.language.linear import bounded
 
 WINDOW: Final = 4000
 MOST: Final = 20
@@ -25,8 +26,8 @@ _NUMBER_WORDS: Final = {word: value for one in languages() for word, value in on
 _N: Final = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})"
 _SEPARATE: Final = any_of(lambda one: one.orders.separate)
 _SEARCHES: Final = rf"(?:(?:tool|search|document|doc)[ -])?{any_of(lambda one: one.orders.searches)}"
-_SEARCH: Final = re.compile(rf"\b{_N} (?:{_SEPARATE},? )?(?:more )?{_SEARCHES}\b", re.IGNORECASE)
-_SEARCH_APART: Final = re.compile(
+_SEARCH: Final = bounded(rf"\b{_N} (?:{_SEPARATE},? )?(?:more )?{_SEARCHES}\b", re.IGNORECASE)
+_SEARCH_APART: Final = bounded(
     rf"\b{_SEPARATE} {_SEARCHES}\b|\b{any_of(lambda one: one.orders.apart)}\b|"
     rf"\b{_SEARCHES} {any_of(lambda one: one.orders.separate_after)}\b",
     re.IGNORECASE,
@@ -35,35 +36,35 @@ _FEW: Final = 2
 """Searches that are meant by "separate searches" of nothing in particular."""
 _OPENED: Final = any_of(lambda one: one.orders.texts)
 _READ, _AT_LEAST = any_of(lambda one: one.orders.read), any_of(lambda one: one.orders.at_least)
-_OPEN: Final = re.compile(
+_OPEN: Final = bounded(
     rf"\bopen(?:_citation)?\b(?: (?:for|on|of|up))?(?: {_AT_LEAST})? {_N} (?:[\w-]+ ){{0,2}}{_OPENED}\b|"
     rf"\bopen_citation\b[^.\n]{{0,40}}?\b(?:minimum|{_AT_LEAST}) {_N.replace('<n>', '<m>')}\b|"
     rf"\b{_READ}\b[^.\n]{{0,30}}?\b{_AT_LEAST} {_N.replace('<n>', '<k>')} (?:[\w-]+ ){{0,2}}{_OPENED}\b|"
     rf"\b{_READ} {_N.replace('<n>', '<j>')} (?:[\w-]+ ){{0,2}}{_OPENED}(?: in full)?\b",
     re.IGNORECASE,
 )
-_OPEN_ONE: Final = re.compile(rf"\bopen_citation\b|\b{any_of(lambda one: one.orders.read_whole)}\b", re.IGNORECASE)
-_QUOTE: Final = re.compile(rf"\b{any_of(lambda one: one.orders.quote)}(?!\w)", re.IGNORECASE)
-_CONFLICT: Final = re.compile(rf"\b{any_of(lambda one: one.orders.conflict)}\b", re.IGNORECASE)
-_DISCLOSE: Final = re.compile(rf"\b{any_of(lambda one: one.orders.disclose)}\b", re.IGNORECASE)
-_WORDS: Final = re.compile(rf"\b{_AT_LEAST} {_N} {any_of(lambda one: one.orders.words)}\b", re.IGNORECASE)
+_OPEN_ONE: Final = bounded(rf"\bopen_citation\b|\b{any_of(lambda one: one.orders.read_whole)}\b", re.IGNORECASE)
+_QUOTE: Final = bounded(rf"\b{any_of(lambda one: one.orders.quote)}(?!\w)", re.IGNORECASE)
+_CONFLICT: Final = bounded(rf"\b{any_of(lambda one: one.orders.conflict)}\b", re.IGNORECASE)
+_DISCLOSE: Final = bounded(rf"\b{any_of(lambda one: one.orders.disclose)}\b", re.IGNORECASE)
+_WORDS: Final = bounded(rf"\b{_AT_LEAST} {_N} {any_of(lambda one: one.orders.words)}\b", re.IGNORECASE)
 _SECTION_NAMES: Final = any_of(lambda one: one.orders.section_names)
-_SECTIONS: Final = re.compile(
+_SECTIONS: Final = bounded(
     rf"\b(?i:{any_of(lambda one: one.orders.sections)})"
     rf"(?:(?: {_SECTION_NAMES})?\s*:\s*| {_SECTION_NAMES}\s+(?=[A-ZÄÖÜÉ\"“'«])|\s+(?=[\"“'«]))",
 )
-_TOPICS: Final = re.compile(
+_TOPICS: Final = bounded(
     rf"\b{_SEARCHES}(?: (?:separately|each))? {any_of(lambda one: one.orders.about)}[:\s]+|"
     rf"\bsearch (?:separately|individually) (?:for|on|about)[:\s]+|\b{any_of(lambda one: one.orders.topics)}:\s*",
     re.IGNORECASE,
 )
-_EACH: Final = re.compile(rf"{any_of(lambda one: one.orders.each)}\b", re.IGNORECASE)
-_BULLET: Final = re.compile(r"^[ \t]*(?:[-*•]|\(?\d{1,2}[.)]|\(?[a-h][.)])[ \t]+(\S.*)$", re.MULTILINE)
+_EACH: Final = bounded(rf"{any_of(lambda one: one.orders.each)}\b", re.IGNORECASE)
+_BULLET: Final = bounded(r"^[ \t]*(?:[-*•]|\(?\d{1,2}[.)]|\(?[a-h][.)])[ \t]+(\S.*)$", re.MULTILINE)
 _AND: Final = any_of(lambda one: one.split.joins)
-_SPLIT: Final = re.compile(rf"\s*(?:,|;|/|\b{_AND}\b|&)\s*", re.IGNORECASE)
-_QUOTED: Final = re.compile(r"[\"“”'‘’«»`*]{1,2}([^\"“”'‘’«»`*\n]{2,60})[\"“”'‘’«»`*]{1,2}")
-_ITEM: Final = re.compile(rf"^{any_of(lambda one: one.orders.item)} ", re.IGNORECASE)
-_LEAD: Final = re.compile(rf"^(?:{_AND}|{any_of(lambda one: one.orders.then)}) ", re.IGNORECASE)
+_SPLIT: Final = bounded(rf"\s*(?:,|;|/|\b{_AND}\b|&)\s*", re.IGNORECASE)
+_QUOTED: Final = bounded(r"[\"“”'‘’«»`*]{1,2}([^\"“”'‘’«»`*\n]{2,60})[\"“”'‘’«»`*]{1,2}")
+_ITEM: Final = bounded(rf"^{any_of(lambda one: one.orders.item)} ", re.IGNORECASE)
+_LEAD: Final = bounded(rf"^(?:{_AND}|{any_of(lambda one: one.orders.then)}) ", re.IGNORECASE)
 
 
 def constraints_of(prompt: str) -> PromptConstraints:

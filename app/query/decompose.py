@@ -12,17 +12,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.language.lexicon import any_of, every, patterns
+from app.language.linear import bounded
 
 MAX_CHARS: Final = 2000
 MIN_CHARS: Final = 8
 """A part that is shorter is no question: it is joined to the one before."""
 
 _AND: Final = any_of(lambda one: one.split.joins)
-_SENTENCE = re.compile(r"(?<=[?])[\s\"'”»)]*\s*(?=\S)")
-_BULLET = re.compile(r"^[ \t]*(?:[-*•–]|\(?\d{1,2}[.)]|\(?[a-h]\))[ \t]+(?P<item>\S.*)$", re.MULTILINE)
+_SENTENCE = bounded(r"(?<=[?])[\s\"'”»)]*\s*(?=\S)")
+_BULLET = bounded(r"^[ \t]*(?:[-*•–]|\(?\d{1,2}[.)]|\(?[a-h]\))[ \t]+(?P<item>\S.*)$", re.MULTILINE)
 _QUESTION: Final = any_of(lambda one: one.split.asking)
 _BEFORE_QUESTION: Final = any_of(lambda one: one.split.before_asking)
-_CLAUSE = re.compile(
+_CLAUSE = bounded(
     rf"(?:(?P<and>\s*,?\s+{_AND}\s+)|\s*,\s+)(?=¿?(?:{_BEFORE_QUESTION}\s+)?(?P<asks>{_QUESTION})\b)",
     re.IGNORECASE,
 )
@@ -30,13 +31,13 @@ _LIGHT: Final = every(lambda one: one.split.light)
 
 _RESPECT: Final = any_of(lambda one: one.split.respects)
 _COMPARE: Final = tuple(
-    re.compile(rf"{pattern}\s*(?P<tail>(?:\b{_RESPECT}\b|,)[^?.!]*)?[?.!\s]*$", re.IGNORECASE | re.DOTALL)
+    bounded(rf"{pattern}\s*(?P<tail>(?:\b{_RESPECT}\b|,)[^?.!]*)?[?.!\s]*$", re.IGNORECASE | re.DOTALL)
     for pattern in patterns(lambda one: one.split.compare)
 )
 _ELIDED: Final = any_of(lambda one: one.words.elided)
-_ARTICLE = re.compile(rf"^(?:{any_of(lambda one: one.split.articles)}\s+|{_ELIDED}['’]\s*)(?=\S)", re.IGNORECASE)
+_ARTICLE = bounded(rf"^(?:{any_of(lambda one: one.split.articles)}\s+|{_ELIDED}['’]\s*)(?=\S)", re.IGNORECASE)
 _OF: Final = any_of(lambda one: one.split.of)
-_ASPECTS = re.compile(
+_ASPECTS = bounded(
     rf"^(?P<both>(?P<p>\w+)\s+{_AND}\s+(?P<q>\w+))\s+(?P<of>{_OF}\s*.+)$",
     re.IGNORECASE,
 )
@@ -46,12 +47,13 @@ _PART = r"[A-ZÀ-ÖØ-Þ0-9][\w.'’+#/-]*"
 _IN_NAMES: Final = any_of(lambda one: one.split.in_names)
 _BEFORE_NAME: Final = any_of(lambda one: one.split.before_names)
 _NAME = rf"(?:[\"“«][^\"”»]{{2,60}}[\"”»]|{_PART}(?:\s+(?:{_IN_NAMES}\s+)?{_PART}){{0,4}})"
-_NAMES = re.compile(
+_EACH_NAME = bounded(_NAME)
+_NAMES = bounded(
     rf"(?P<first>{_NAME})(?P<more>(?:\s*,\s*(?:the\s+)?{_NAME}){{0,8}})\s*,?\s+{_AND}\s+"
     rf"(?P<article>(?:{_BEFORE_NAME}\s+){{0,2}})(?P<last>{_NAME})"
 )
-_ASKING = re.compile(rf"^\W*(?:{_QUESTION}|{any_of(lambda one: one.split.orders)})\b", re.IGNORECASE)
-_TOGETHER = re.compile(rf"\b{any_of(lambda one: one.split.together)}\b", re.IGNORECASE)
+_ASKING = bounded(rf"^\W*(?:{_QUESTION}|{any_of(lambda one: one.split.orders)})\b", re.IGNORECASE)
+_TOGETHER = bounded(rf"\b{any_of(lambda one: one.split.together)}\b", re.IGNORECASE)
 
 
 def split(text: str, language: str, *, limit: int = 4, names: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -70,7 +72,7 @@ def split(text: str, language: str, *, limit: int = 4, names: Sequence[str] | No
     return parts if 1 < len(parts) <= limit else ()
 
 
-_SOURCE = re.compile(r"[^:?!\n]{0,80}\w\.\w{1,5}\W{0,3}:\s+(?=\S)")
+_SOURCE = bounded(r"[^:?!\n]{0,80}\w\.\w{1,5}\W{0,3}:\s+(?=\S)")
 
 
 def _without_source(text: str) -> str:
@@ -150,12 +152,12 @@ def _by_comparison(text: str) -> list[str]:
     return []
 
 
-_TOGETHER_ALREADY: Final = re.compile(rf"{any_of(lambda one: one.split.counted)}\b", re.IGNORECASE)
+_TOGETHER_ALREADY: Final = bounded(rf"{any_of(lambda one: one.split.counted)}\b", re.IGNORECASE)
 """ "The two batteries in weight and price" has no sides."""
 _PLACE: Final = any_of(lambda one: one.split.places)
-_PLACED: Final = re.compile(rf"{_PLACE}\s+\S", re.IGNORECASE)
-_HEAD: Final = re.compile(rf"(?P<head>\S.*?\s){_PLACE}\s+\S", re.IGNORECASE)
-_NUMBERED: Final = re.compile(r"(?P<head>.*\w\s+)\d+")
+_PLACED: Final = bounded(rf"{_PLACE}\s+\S", re.IGNORECASE)
+_HEAD: Final = bounded(rf"(?P<head>\S.*?\s){_PLACE}\s+\S", re.IGNORECASE)
+_NUMBERED: Final = bounded(r"(?P<head>.*\w\s+)\d+")
 
 
 def _whole(one: str, other: str) -> str:
@@ -179,7 +181,7 @@ def _by_names(text: str, whole: Sequence[str]) -> list[str]:
     match = _NAMES.search(text, 1)
     if match is None or any(match.group() in name or name in match.group() for name in whole):
         return []
-    objects = [match["first"], *re.findall(_NAME, match["more"]), match["last"]]
+    objects = [match["first"], *_EACH_NAME.findall(match["more"]), match["last"]]
     head, tail = text[: match.start()], text[match.end() :]
     if not head.strip() or _ends_a_name(head) or _begins_a_name(tail):
         return []
@@ -188,7 +190,7 @@ def _by_names(text: str, whole: Sequence[str]) -> list[str]:
     return [f"{head}{one}{tail}" for one in objects]
 
 
-_TWICE = re.compile(
+_TWICE = bounded(
     rf"(?P<head>.*?\S\s+(?P<place>{any_of(lambda one: one.split.places)})\s+(?:the\s+)?)(?P<first>{_NAME})\s*,?\s+{_AND}\s+"
     rf"(?P=place)\s+(?:the\s+)?(?P<last>{_NAME})(?P<tail>.*)",
     re.DOTALL,
@@ -201,14 +203,18 @@ def _by_prepositions(text: str) -> list[str]:
     return [f"{match['head']}{match[one]}{match['tail']}" for one in ("first", "last")] if match else []
 
 
-_SEVERAL: Final = re.compile("|".join(patterns(lambda one: one.split.several)), re.IGNORECASE)
+_SEVERAL: Final = bounded("|".join(patterns(lambda one: one.split.several)), re.IGNORECASE)
+
+
+_NAME_GOES_ON: Final = bounded(r"[A-ZÀ-ÖØ-Þ]\w+\s+(?:of|de|del|du)\s+$")
+_NAME_FOLLOWS: Final = bounded(r"\s+[A-ZÀ-ÖØ-Þ]\w+")
 
 
 def _ends_a_name(head: str) -> bool:
     """The first object would be cut off: "the University of Oxford and Cambridge" is left alone."""
-    return bool(re.search(r"[A-ZÀ-ÖØ-Þ]\w+\s+(?:of|de|del|du)\s+$", head))
+    return bool(_NAME_GOES_ON.search(head))
 
 
 def _begins_a_name(tail: str) -> bool:
     """A noun after the names is what both are: "the Smith and Wesson revolver", "the Black and Red Tower"."""
-    return bool(re.match(r"\s+[A-ZÀ-ÖØ-Þ]\w+", tail))
+    return bool(_NAME_FOLLOWS.match(tail))

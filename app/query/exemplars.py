@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, get_args
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.domain.plan import Intent, IntentMatch, Vocabulary
 from app.language.lexicon import DEFAULT, languages
+from app.language.linear import bounded
 from app.language.text import fold_line, window
 from app.language.tokens import ALL_IDLE_WORDS, words
 from app.providers.protocols import Embedder, Vectors
@@ -24,7 +24,7 @@ RETRIEVED: Final[frozenset[Intent]] = frozenset({"question", "command"})
 MOST_WORDS: Final = 20
 """Longer messages have something to say: they are questions."""
 _BATCH: Final = 32
-_CODE = re.compile(r"\w[_./]\w")
+_CODE = bounded(r"\w[_./]\w")
 _LIKE_A_COMMAND: Final = 0.6
 
 

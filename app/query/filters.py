@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from app.domain.principal import Principal
 from app.language.lexicon import any_of, every
+from app.language.linear import bounded
 from app.language.tokens import content_words
 from app.query.summarize import FILE_NAME
 from app.store import holdings
@@ -47,15 +48,15 @@ _DOCUMENTS: Final = any_of(lambda one: one.filters.documents)
 _YEAR: Final = r"(?P<year>(?:1[89]|20)\d{2})"
 _UNTIL: Final = any_of(lambda one: one.filters.until)
 _THE_YEAR: Final = any_of(lambda one: one.filters.the_year)
-_OF_YEAR: Final = re.compile(
+_OF_YEAR: Final = bounded(
     rf"\b{_DOCUMENTS}\b(?:\s+\S+){{0,4}}?\s+(?:{any_of(lambda one: one.filters.of_year)}\s+){_THE_YEAR}?{_YEAR}\b"
     rf"(?!\s*(?:-|–|{_UNTIL})\s*(?:1[89]|20)\d\d)",
     re.IGNORECASE,
 )
-_YEAR_FIRST: Final = re.compile(rf"\b{_YEAR}\s+{_DOCUMENTS}\b", re.IGNORECASE)
+_YEAR_FIRST: Final = bounded(rf"\b{_YEAR}\s+{_DOCUMENTS}\b", re.IGNORECASE)
 _BETWEEN: Final = any_of(lambda one: one.filters.between)
 _OPEN: Final = any_of(lambda one: (*one.filters.since, *one.filters.after, *one.filters.before))
-_YEARS: Final = re.compile(
+_YEARS: Final = bounded(
     rf"\b{_DOCUMENTS}\b(?:\s+\S+){{0,4}}?\s+(?:{_BETWEEN}\s+)(?P<low>(?:1[89]|20)\d\d)\s*"
     rf"(?:-|–|{_UNTIL})\s*(?P<high>(?:1[89]|20)\d\d)\b"
     rf"|\b{_DOCUMENTS}\b(?:\s+\S+){{0,4}}?\s+(?P<open>{_OPEN})\s+(?P<from>(?:1[89]|20)\d\d)\b",
@@ -63,15 +64,15 @@ _YEARS: Final = re.compile(
 )
 _IN_PERSONS: Final = any_of(lambda one: one.filters.in_persons)
 _PERSON: Final = rf"(?P<author>[A-ZÀ-ÖØ-Þ][\w.'’-]+(?:\s+(?:{_IN_PERSONS}\s+)?[A-ZÀ-ÖØ-Þ][\w.'’-]*){{0,3}})"
-_BY: Final = re.compile(
+_BY: Final = bounded(
     rf"\b(?i:{_DOCUMENTS})\b(?:\s+\S+){{0,3}}?\s+(?i:{any_of(lambda one: one.filters.by)})\s+{_PERSON}"
 )
-_AUTHOR: Final = re.compile(
+_AUTHOR: Final = bounded(
     rf"\b(?i:{any_of(lambda one: one.filters.author)})\s*"
     rf"(?:[:=]|(?i:{any_of(lambda one: one.filters.copula)}))\s*{_PERSON}"
 )
 _TAGGED, _TOPICS = any_of(lambda one: one.filters.tagged), any_of(lambda one: one.filters.topic)
-_TOPIC: Final = re.compile(
+_TOPIC: Final = bounded(
     rf"\b(?:{_TAGGED}\s*[:=]?|{_TOPICS}\s*[:=])\s*[\"“«']?(?P<topic>[\w-]{{2,40}})[\"”»']?", re.IGNORECASE
 )
 
@@ -94,7 +95,7 @@ def _documents(text: str) -> Iterator[Wish]:
         yield Wish("document", match["title"].strip(), match.group())
 
 
-_TITLED: Final = re.compile(
+_TITLED: Final = bounded(
     rf"\b{_DOCUMENTS}\s+(?:{any_of(lambda one: one.filters.titled)}\s+)?"
     r"[\"“«„](?P<title>[^\"”»“]{2,120})[\"”»“]",
     re.IGNORECASE,

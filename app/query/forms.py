@@ -6,13 +6,13 @@ it" is a follow-up, "tell me more about the pension plan" is not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final, Literal
 
 from app.domain.plan import Vocabulary
 from app.language.lexicon import every, languages
+from app.language.linear import bounded
 from app.language.text import fold_line
 from app.language.tokens import ALL_IDLE_WORDS, words
 
@@ -104,9 +104,9 @@ _PHRASES: Final[Mapping[Form, frozenset[Phrase]]] = {
 }
 """In order of precedence: "thanks, tell me more" is a follow-up."""
 _COURTESIES: Final[tuple[Form, ...]] = ("gratitude", "farewell", "greeting", "acknowledgement")
-_LOOSE: Final = re.compile(r"[^\w\s-]|_")
-_LONG_RUN: Final = re.compile(r"(.)\1{2,}")
-_ANY_RUN: Final = re.compile(r"(.)\1+")
+_LOOSE: Final = bounded(r"[^\w\s-]|_")
+_LONG_RUN: Final = bounded(r"(.)\1{2,}")
+_ANY_RUN: Final = bounded(r"(.)\1+")
 
 
 def whole_message(text: str, vocabulary: Vocabulary | None = None) -> tuple[Form, str, bool] | None:

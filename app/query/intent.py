@@ -14,6 +14,7 @@ from app.domain.plan import Intent, IntentMatch, Vocabulary
 from app.domain.question import Turn
 from app.language.fence import quoted
 from app.language.letters import looks_random
+from app.language.linear import bounded
 from app.language.text import fold_line, folded_words, window
 from app.language.tokens import WORD, says_nothing
 from app.prompts import prompt
@@ -40,12 +41,12 @@ _FEW_WORDS: Final = 5
 """Longest message that the stop word rule looks at."""
 _RANDOM, _RANDOM_UNSEEN, _RANDOM_NAME = 4.8, 4.6, 5.2
 """Strangeness of random keys: of a word; of one that the collection does not hold; of one written like a name."""
-_LANGUAGE_NAMES: Final = re.compile(r"(?i)^(?:[cjf](?:\+\+|#)|[crd])[ ?!.]*$")
-_IDEOGRAPH: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_ROMAN: Final = re.compile(r"(?i)(?=[IVXLCDM])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_LANGUAGE_NAMES: Final = bounded(r"(?i)^(?:[cjf](?:\+\+|#)|[crd])[ ?!.]*$")
+_IDEOGRAPH: Final = bounded(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_ROMAN: Final = bounded(r"(?i)(?=[IVXLCDM])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _ACRONYM: Final = 9
 """Capitals shorter than this are an abbreviation."""
-_CODE: Final = re.compile(r"\d|[_./:@#+\\-]|[a-z][A-Z]")
+_CODE: Final = bounded(r"\d|[_./:@#+\\-]|[a-z][A-Z]")
 _TWO_LETTER_WORDS: Final = folded_words(
     "mama papa anna otto noon deed coco dada toto bobo nana lola nono elle meme tete sees sese isis epee "
     "nennen tutu gaga reza ieee wwii nunn tata lili momo kiki titi jojo dodo hannah baba gigi lulu mimi"
@@ -185,7 +186,7 @@ def _known(word: str, vocabulary: Vocabulary | None) -> bool:
 
 _SHOWN_CHARS: Final = 600
 _SHORT_REPLY: Final = 80
-_WORDS = re.compile(r"follow[-_ ]?up|off[-_ ]?topic|clarify[-_ ]?needed|[a-z_]+")
+_WORDS = bounded(r"follow[-_ ]?up|off[-_ ]?topic|clarify[-_ ]?needed|[a-z_]+")
 
 
 async def by_model(message: str, history: Sequence[Turn], chat: ChatModel, settings: RoutingSettings) -> IntentMatch:

@@ -16,6 +16,7 @@ from typing import Final
 
 from app.domain.plan import ListedUnit, ListRequest
 from app.language.lexicon import Language, Lists, any_of, every, languages
+from app.language.linear import bounded
 from app.language.text import fold
 from app.language.tokens import ALL_STOP_WORDS
 from app.query.summarize import FILE_NAME
@@ -38,15 +39,13 @@ FORMATS: Final = {
 }  # fmt: skip
 """What a format is called, and what stands in its media types."""
 
-_QUOTED: Final = re.compile(r"[\"“”„«»‘’`]\s?([^\"“”„«»‘’`]{1,120}?)\s?[\"“”„«»‘’`]|(?<!\w)'([^']{2,120})'(?!\w)")
+_QUOTED: Final = bounded(r"[\"“”„«»‘’`]\s?([^\"“”„«»‘’`]{1,120}?)\s?[\"“”„«»‘’`]|(?<!\w)'([^']{2,120})'(?!\w)")
 _MASK: Final = "\ue000"
 _YEAR: Final = r"(?P<year>(?:1[5-9]|20)\d\d)"
 _HIGH: Final = r"(?P<high>(?:1[5-9]|20)\d\d)"
-_APART: Final = re.compile(r"[\s,;:.!?()']*")
-_BETWEEN_TERMS: Final = re.compile(
-    rf"\s*(?:,|;|&|(?<!\w){any_of(lambda one: one.split.joins)}(?!\w))\s*", re.IGNORECASE
-)
-_OR: Final = re.compile(
+_APART: Final = bounded(r"[\s,;:.!?()']*")
+_BETWEEN_TERMS: Final = bounded(rf"\s*(?:,|;|&|(?<!\w){any_of(lambda one: one.split.joins)}(?!\w))\s*", re.IGNORECASE)
+_OR: Final = bounded(
     rf"\s+(?:{'|'.join(sorted({fold(one.questions.alternative) for one in languages() if one.questions.alternative}))})\s+",
     re.IGNORECASE,
 )
@@ -261,7 +260,7 @@ class _Reading:
             yield self.message[start : self.end], self.end
 
     def _word_starts(self, start: int) -> Iterator[int]:
-        return (match.end() for match in re.compile(r"[\s,;]+(?=\S)").finditer(self.masked, start, start + _VALUE))
+        return (match.end() for match in bounded(r"[\s,;]+(?=\S)").finditer(self.masked, start, start + _VALUE))
 
     def _opens(self, at: int) -> bool:
         """Whether another clause begins here, after "and" or not."""
@@ -377,7 +376,7 @@ def _term(value: str) -> str:
 
 
 _ARTICLES: Final = every(lambda one: one.lists.articles)
-_ELIDED: Final = re.compile(r"^(?:[ldLD]|[Dd]e l)['’](?=\w)")
+_ELIDED: Final = bounded(r"^(?:[ldLD]|[Dd]e l)['’](?=\w)")
 
 
 # --- the grammars -----------------------------------------------------------------------------------------------------
@@ -438,11 +437,11 @@ def _grammar(one: Language) -> _Grammar:
         determiners=one.compiled(*lists.determiners),
         units=tuple((unit, one.compiled(*patterns)) for unit, patterns in units),
         ages=(("newest", one.compiled(*lists.newest)), ("oldest", one.compiled(*lists.oldest))),
-        before=re.compile(rf"(?:(?P<type>{_types()})[\s-]+|{_YEAR}\s+|(?P<tongue>{_alternatives(_tongues())})\s+)"),
+        before=bounded(rf"(?:(?P<type>{_types()})[\s-]+|{_YEAR}\s+|(?P<tongue>{_alternatives(_tongues())})\s+)"),
         clauses=tuple(_clauses(one, lists)),
-        joins=re.compile(rf"(?:{'|'.join((*map(_fold, one.split.joins), *map(_fold, lists.but)))})(?!\w)"),
-        trailing=re.compile(rf"[\s,]+(?:{'|'.join(map(_fold, lists.trailing)) or '(?!)'})[\s.!?]*$"),
-        leading=re.compile(rf"[\s¿¡\"'(]*(?:(?:{'|'.join(map(_fold, lists.leading)) or '(?!)'})[\s,]+)*"),
+        joins=bounded(rf"(?:{'|'.join((*map(_fold, one.split.joins), *map(_fold, lists.but)))})(?!\w)"),
+        trailing=bounded(rf"[\s,]+(?:{'|'.join(map(_fold, lists.trailing)) or '(?!)'})[\s.!?]*$"),
+        leading=bounded(rf"[\s¿¡\"'(]*(?:(?:{'|'.join(map(_fold, lists.leading)) or '(?!)'})[\s,]+)*"),
         whole=one.compiled(*lists.whole),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from app.language.lexicon import in_order, languages
+from app.language.linear import bounded
 
 LONGEST: Final = 300
 """Code points of a question that is looked at; a longer one asks more than this."""
@@ -58,9 +59,7 @@ def _clean(name: str) -> str:
 
 
 _PATTERNS: Final = {
-    one.code: tuple(re.compile(rf"(?<!\w)(?:{pattern})$") for pattern in (*one.related.two, *one.related.each))
+    one.code: tuple(bounded(rf"(?<!\w)(?:{pattern})$") for pattern in (*one.related.two, *one.related.each))
     for one in languages()
 }
-_JOINS: Final = {
-    one.code: re.compile(rf"\s+(?:{'|'.join(map(re.escape, one.related.joined))})\s+") for one in languages()
-}
+_JOINS: Final = {one.code: bounded(rf"\s+(?:{'|'.join(map(re.escape, one.related.joined))})\s+") for one in languages()}

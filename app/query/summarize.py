@@ -10,17 +10,18 @@ import re
 from typing import Final
 
 from app.language.lexicon import any_of
+from app.language.linear import bounded
 
-FILE_NAME: Final = re.compile(
+FILE_NAME: Final = bounded(
     r"(?<![\w/])[\w][\w .()/-]{0,120}?\."
     r"(?:pdf|docx?|md|markdown|txt|html?|rst|pptx?|xlsx?|csv|json|py|js|ts|java|go|rs|c|cpp|sql)\b",
     re.IGNORECASE,
 )
 
-_VERB: Final = re.compile(rf"\b{any_of(lambda one: one.summaries.verbs)}", re.IGNORECASE)
-_WHOLE: Final = re.compile(rf"\b{any_of(lambda one: one.summaries.whole)}", re.IGNORECASE)
-_NARROW: Final = re.compile(rf"^\s*{any_of(lambda one: one.summaries.narrower)}\b", re.IGNORECASE)
-_BARE: Final = re.compile(
+_VERB: Final = bounded(rf"\b{any_of(lambda one: one.summaries.verbs)}", re.IGNORECASE)
+_WHOLE: Final = bounded(rf"\b{any_of(lambda one: one.summaries.whole)}", re.IGNORECASE)
+_NARROW: Final = bounded(rf"^\s*{any_of(lambda one: one.summaries.narrower)}\b", re.IGNORECASE)
+_BARE: Final = bounded(
     rf"^\W*(?:{any_of(lambda one: one.summaries.before)}\s+)*{any_of(lambda one: one.summaries.alone)}"
     rf"(?:\s+{any_of(lambda one: one.summaries.after)})?\W*$",
     re.IGNORECASE,

@@ -2,7 +2,7 @@
 
 In this order: hard rules, which end greetings, thanks and garbage without a call; the collection's vocabulary and the
 message's embedding, at once; exemplars, then a model, for the intent; the conversation, where there is one; then what is
-pure. What fails on the way is disclosed and done without: a plan always comes out.
+pure. What fails on the way, or takes too long, is disclosed and done without: a plan always comes out.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from app.domain.plan import Intent, IntentMatch, ListRequest, QueryPlan, Vocabulary
+from app.domain.plan import Classification, ComplexityScore, Intent, IntentMatch, ListRequest, QueryPlan, Vocabulary
 from app.domain.question import Turn
 from app.errors import CairnError
 from app.language import identify
 from app.language.bridge import bridge
+from app.language.deadline import TimeUpError, ended_after
 from app.language.identify import by_words, detect
 from app.language.tokens import message_words
 from app.providers.protocols import ChatModel, Vectors
 from app.query.by_model import rewrite_by_model
 from app.query.carry import Carried, carry, last_question, parts_alone
-from app.query.classify import classify, fusion_weights
+from app.query.classify import NONE, classify, fusion_weights
 from app.query.complexity import complexity
 from app.query.decompose import split
 from app.query.entities import entities
@@ -45,6 +46,10 @@ NO_RETRIEVAL: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "ga
 """Answered by a fixed reply; where hard rules say so, nothing else is asked."""
 BRIEFLY: Final = 80
 """Characters by which a message without retrieval is typed and scored: pasted garbage costs no more than a greeting."""
+COMPUTING_SECONDS: Final = 2.0
+"""Longest that one step of reading a message may compute. They take milliseconds; a server is blocked meanwhile."""
+WAITING_SECONDS: Final = 15.0
+"""Longest that a plan may wait for the database and the embedding; models have their own time beside it."""
 ON_THE_LAST_ANSWER: Final[frozenset[Intent]] = frozenset({"followup", "simplify", "deepen"})
 
 
@@ -68,18 +73,33 @@ async def understand(
     (None: no restrictions are read). `router` is a chat model for intents that rules and exemplars leave open. Raises nothing
     but cancellation.
     """
-    asked = [turn.content for turn in history if turn.role == "user"]
-    run = Understanding(message, tuple(history), settings, request_after(message, asked))
+    run = Understanding(message, tuple(history), settings)
     begun = time.perf_counter()
+    most = WAITING_SECONDS + settings.rewrite.seconds + settings.routing.intent_seconds
+    try:
+        async with asyncio.timeout(most):
+            plan = await _planned(run, vocabulary, embed, chat, router, exemplars, find, has_graph)
+    except (TimeUpError, TimeoutError):
+        log.error("understand.too_long", characters=len(message), seconds=round(time.perf_counter() - begun, 3))
+        run.degraded.append("the message took too long to read; it is searched for as it stands")
+        plan = _unread(run)
+    run.timings["understand"] = round((time.perf_counter() - begun) * 1000, 3)
+    return plan
+
+
+async def _planned(
+    run: Understanding, vocabulary: Look, embed: Embed, chat: ChatModel | None, router: ChatModel | None, exemplars: Exemplars,
+    find: Find | None, has_graph: bool,
+) -> QueryPlan:  # fmt: skip
+    """Raises TimeUpError, and TimeoutError where it is ended."""
+    message, history = run.message, run.history
     with run.step("rules"):
+        run.listing = request_after(message, [turn.content for turn in history if turn.role == "user"])
         listed = IntentMatch("question", 0.9, 0, "asks for a list or a count of documents") if run.listing else None
         intent = listed or hard_rules(message, has_history=bool(history))
     if intent and intent.intent in NO_RETRIEVAL:
-        plan = _plan(run, intent, Carried(message), (), None, by_words(message) or _spoken(run) or "en", has_graph)
-    else:
-        plan = await _understood(run, intent, vocabulary, embed, chat, router, exemplars, find, has_graph)
-    run.timings["understand"] = round((time.perf_counter() - begun) * 1000, 3)
-    return plan
+        return _plan(run, intent, Carried(message), (), None, by_words(message) or _spoken(run) or "en", has_graph)
+    return await _understood(run, intent, vocabulary, embed, chat, router, exemplars, find, has_graph)
 
 
 async def _understood(
@@ -141,8 +161,9 @@ async def _language(run: Understanding, known: Vocabulary | None) -> str:
     with run.step("language"):
         if spoken := by_words(run.message):
             return spoken
-        if not identify.is_warm():
-            await asyncio.to_thread(identify.warm)
+    if not identify.is_warm():
+        await asyncio.to_thread(identify.warm)
+    with run.step("language"):
         return detect(run.message, _spoken(run) or (known.language if known and known.language else "en"))
 
 
@@ -196,9 +217,10 @@ def _may_lean(ruled: Carried, message: str) -> bool:
 
 async def _restrictions(run: Understanding, text: str, language: str, find: Find | None) -> Restricted:
     """Metadata filters and named documents, where the message has such wishes and the collection such documents."""
-    if run.listing or list_request(text):
-        return Restricted()  # it says itself of which documents
-    if find is None or not run.settings.rewrite.filters or not (asked := wishes(text, language)):
+    with run.step("filters"):
+        listed = run.listing or list_request(text)  # it says itself of which documents
+        asked = () if listed or find is None or not run.settings.rewrite.filters else wishes(text, language)
+    if find is None or not asked:
         return Restricted()
     found = await run.attempt("filters", "looking up the documents that were asked for", find(asked)) or Restricted()
     run.degraded += found.notes
@@ -242,6 +264,22 @@ def _plan(
         )
 
 
+def _unread(run: Understanding) -> QueryPlan:
+    """The plan for a message that could not be read in time: a question, searched for by its words and its meaning."""
+    kind = Classification("UNKNOWN", NONE, "the message was not read")
+    return QueryPlan(
+        message=run.message,
+        text=run.message,
+        language="en",
+        intent=IntentMatch("question", 0.5, None, "the message was not read"),
+        classification=kind,
+        complexity=ComplexityScore(0.0, "SIMPLE", {}, "the message was not read"),
+        weights=fusion_weights(kind, (), has_graph=False),
+        timings_ms=run.timings,
+        degraded=tuple(run.degraded),
+    )
+
+
 # --- times, failures and costs ----------------------------------------------------------------------------------------
 
 
@@ -263,6 +301,12 @@ class Understanding:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
+        """Around what computes and waits for nothing. Raises TimeUpError where that does not end."""
+        with self.timed(name), ended_after(COMPUTING_SECONDS):
+            yield
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
         begun = time.perf_counter()
         try:
             yield
@@ -272,9 +316,11 @@ class Understanding:
 
     async def attempt(self, name: str, what: str, work: Awaitable[T]) -> T | None:
         """The result of `work`; None, disclosed, where it fails."""
-        with self.step(name):
+        with self.timed(name):
             try:
                 return await work
+            except TimeUpError:
+                raise
             except CairnError as error:
                 self.degraded.append(f"{what} failed ({error.code}: {error.detail})")
             except Exception as error:

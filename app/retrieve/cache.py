@@ -21,6 +21,7 @@ from app.domain.passage import CacheAddress, CacheCounts, SearchRequest, SearchR
 from app.domain.principal import Principal
 from app.language.identifiers import identifier_terms
 from app.language.lexicon import every
+from app.language.linear import bounded
 from app.providers.metered import Meter
 from app.retrieve.context import SearchContext, SearchDeps
 from app.retrieve.embed import embed_query
@@ -229,7 +230,7 @@ COMMON_FIRST: Final = every(lambda one: one.guards.first)
 
 _WORD = re.compile(r"[^\W_](?:[\w'’.:/@+#-]*[\w+#])?", re.UNICODE)
 _QUOTED = re.compile(r"[\"“„«‹`]([^\"“”„«»‹›`]+)[\"”“»›`]|(?<!\w)'([^']+)'(?!\w)")
-_ENGLISH_NOT = re.compile(r"\w+n['’]t")
+_ENGLISH_NOT = bounded(r"\w+n['’]t")
 
 
 def guards(query: str) -> tuple[str, ...]:

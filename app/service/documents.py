@@ -50,6 +50,10 @@ def check_source(source: Source, settings: Settings) -> Source:
     """Raises InputError or TooLargeError for what can be said before reading the content."""
     if not source.external_id or len(source.external_id) > MAX_EXTERNAL_ID:
         raise InputError(f"a document id has 1 to {MAX_EXTERNAL_ID} characters, this one {len(source.external_id)}")
+    if ".." in source.external_id.replace("\\", "/").split("/"):
+        raise InputError(
+            f"the document id {source.external_id[:200]!r} has a part '..', so it may be another one; resolve it"
+        )
     if len(source.content) > settings.ingest.max_file_bytes:
         raise TooLargeError(
             f"{source.name} has {len(source.content):,} bytes; at most {settings.ingest.max_file_bytes:,} are "

@@ -8,7 +8,7 @@ from typing import Literal
 
 from app.domain.document import Collection
 from app.domain.job import Job
-from app.errors import ConflictError, InputError, NotFoundError
+from app.errors import ConflictError, InputError, NotFoundError, SettingsError
 from app.jobs.reindex import BACKFILL, REINDEX
 from app.jobs.vector_indexes import enqueue_plan
 from app.service.documents import get_collection
@@ -61,11 +61,14 @@ async def list_models(services: Services, collection: str | None = None) -> Mode
 async def add_model(services: Services, name: str) -> EmbeddingModel:
     """Register a model: one call of its provider, a row, and an empty HNSW index. Cheap when it is there already.
 
-    Raises InputError, ProviderError or SettingsError when no provider has it, DatabaseUnavailableError.
+    Raises InputError when no provider that is set up has it, ProviderError, DatabaseUnavailableError.
     """
     if not 0 < len(name) <= 200:
         raise InputError("a model's name has 1 to 200 characters")
-    return await services.register_model(name)
+    try:
+        return await services.register_model(name)
+    except SettingsError as error:  # of the caller's choice, and of no setting
+        raise InputError(error.detail) from None
 
 
 async def start_backfill(services: Services, collection: str, name: str) -> Job:

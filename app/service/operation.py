@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import structlog
 
 from app.domain.job import QueueState
+from app.errors import CairnError
 from app.extensions import broken_extensions
+from app.ingest import box
 from app.jobs.outcome import describe
 from app.providers.circuit import Circuit
 from app.service.audit import follow_settings
@@ -17,13 +19,17 @@ from app.service.documents import end_abandoned
 from app.service.jobs import expire_jobs, order_upkeep
 from app.service.restart import restart_warnings
 from app.service.runs import tidy_runs
-from app.store import audit, jobs, upkeep
+from app.store import audit, idempotency, jobs, upkeep
 from app.wiring import Services
 
 log = structlog.get_logger(__name__)
 
 ANSWER_SECONDS = 5.0
 """A database that takes longer than this to answer a trivial statement does not serve."""
+WATCH_SECONDS = 5.0
+"""Between two looks at analysts' sessions."""
+GRACE_SECONDS = 4.0
+"""For the current job to end by itself after the end was asked for; then it is handed back."""
 PARTITION_DAYS = 7
 """Trace partitions are made so many days ahead, so that a week without maintenance does no harm."""
 
@@ -90,6 +96,7 @@ def describe_service(services: Services) -> ServiceState:
     warnings += restart_warnings(services)
     warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
     warnings += [str(broken) for broken in broken_extensions()]
+    warnings += box.missing()
     return ServiceState(
         search.model.name,
         chat.name if chat else None,
@@ -107,6 +114,7 @@ async def do_upkeep(services: Services) -> Upkeep:
         made = await upkeep.ensure_partitions(connection, PARTITION_DAYS)
         dropped = await upkeep.drop_partitions(connection, services.settings.current.trace.retention_days)
         await audit.expire(connection, services.settings.current.audit.retention_days)
+        await idempotency.expire(connection, services.settings.current.api.idempotency_hours)
     expired = await expire_jobs(services)
     await tidy_runs(services)
     await end_abandoned(services)
@@ -114,10 +122,32 @@ async def do_upkeep(services: Services) -> Upkeep:
     return Upkeep(made, dropped, expired)
 
 
+async def watch_analysts(services: Services) -> None:
+    """End what sessions of analysts do for too long, for as long as the server runs: time-outs of a login can be lifted by its
+    sessions."""
+    known = 0
+    while True:
+        limits = services.settings.current.analysts
+        try:
+            async with services.database.connection() as connection:
+                ended, unwatched = await upkeep.end_overdue_analysts(
+                    connection, limits.statement_seconds, limits.idle_seconds
+                )
+        except CairnError as error:
+            log.warning("analysts.unwatched", problem=error.detail)
+        else:
+            if ended:
+                log.warning("analysts.ended", sessions=ended)
+            if unwatched > known:
+                log.warning("analysts.unwatched", sessions=unwatched, hint="rag.grant_analyst says what is missing")
+            known = unwatched
+        await asyncio.sleep(WATCH_SECONDS)
+
+
 async def run_worker(services: Services, stop: asyncio.Event) -> None:
     """Run jobs, with settings as their file changes, until told to stop; the current job gets time to end."""
     watching = asyncio.create_task(follow_settings(services))
-    worker = services.worker()
+    worker = services.worker(grace_seconds=GRACE_SECONDS)
     log.info("worker.started", worker=worker.name)
     try:
         await worker.run(stop)

@@ -13,7 +13,7 @@ from app.domain.ids import new_id
 from app.domain.passage import CacheStats, FusionForm, Leg, Mode, SearchRequest, SearchResult
 from app.domain.trace import RunTrace
 from app.errors import InputError, NotFoundError
-from app.language.text import normalise
+from app.language.text import storable, tidy
 from app.providers.metered import Meter
 from app.retrieve.cache import cached_search
 from app.retrieve.plan import default_legs, legs_of
@@ -26,13 +26,17 @@ from app.wiring import Services
 
 
 def check_query(text: str, settings: Settings) -> str:
-    """A query or question, cleaned (NUL, lone surrogates). Raises InputError when it is empty or too long."""
-    text = normalise(text).replace("\ufffd", " ").strip()
+    """A query or question, cleaned (NUL, lone surrogates, runs of white space). Raises InputError when it is empty or too
+    long."""
+    text = tidy(storable(text).replace("\ufffd", " "))
     if not text:
         raise InputError("the query is empty; send at least one word")
     limit = settings.api.max_query_chars
     if len(text) > limit:
-        raise InputError(f"the query has {len(text):,} characters; at most {limit:,} are allowed")
+        raise InputError(
+            f"the query has {len(text):,} characters, and at most {limit:,} are allowed (api.maxQueryChars): a longer text is "
+            "a document; index it, and ask about it"
+        )
     return text
 
 

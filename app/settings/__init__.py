@@ -10,11 +10,12 @@ sections.py has a section for each room.
 
 from __future__ import annotations
 
-from app.settings.environment import Environment, default_home, read_environment
+from app.settings.environment import Environment, OidcIssuer, default_home, read_environment
 from app.settings.sections import (
     AdmissionSettings,
     AgenticSettings,
     AgentSettings,
+    AnalystSettings,
     AnswerSettings,
     ApiSettings,
     AuditSettings,
@@ -52,6 +53,7 @@ __all__ = [
     "AdmissionSettings",
     "AgentSettings",
     "AgenticSettings",
+    "AnalystSettings",
     "AnswerSettings",
     "ApiSettings",
     "AuditSettings",
@@ -69,6 +71,7 @@ __all__ = [
     "LexicalSettings",
     "LimitSettings",
     "MemorySettings",
+    "OidcIssuer",
     "PlannedSettings",
     "Price",
     "ProviderSettings",

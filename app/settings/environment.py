@@ -12,6 +12,18 @@ from app.errors import SettingsError
 
 
 @dataclass(frozen=True, slots=True)
+class OidcIssuer:
+    """Whose access tokens count, and which of their claims name the tenant and the scopes. `jwks_url`: where the issuer's keys
+    are; None: where its discovery document says."""
+
+    issuer: str
+    audience: str
+    tenant_claim: str = "tenant"
+    scope_claim: str = "scope"
+    jwks_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
     """What the process is told from outside. Unset database URL: the embedded server."""
 
@@ -24,6 +36,7 @@ class Environment:
     port: int
     allow_open: bool
     auth: Literal["off", "keys"]
+    oidc: OidcIssuer | None
     openai_api_key: str | None
     openai_base_url: str | None
     cohere_api_key: str | None
@@ -62,8 +75,28 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
         port=int(port),
         allow_open=environ.get("CAIRN_ALLOW_OPEN") == "1",
         auth="keys" if auth == "keys" else "off",
+        oidc=_read_issuer(environ, auth == "keys"),
         openai_api_key=environ.get("OPENAI_API_KEY") or None,
         openai_base_url=environ.get("OPENAI_BASE_URL") or None,
         cohere_api_key=environ.get("COHERE_API_KEY") or None,
         cohere_base_url=environ.get("COHERE_BASE_URL") or None,
+    )
+
+
+def _read_issuer(environ: Mapping[str, str], keys: bool) -> OidcIssuer | None:
+    issuer, audience = environ.get("CAIRN_OIDC_ISSUER"), environ.get("CAIRN_OIDC_AUDIENCE")
+    if not issuer and not audience:
+        return None
+    if not issuer or not audience:
+        raise SettingsError(
+            "CAIRN_OIDC_ISSUER and CAIRN_OIDC_AUDIENCE go together: a token for somebody else must not count"
+        )
+    if not keys:
+        raise SettingsError("CAIRN_OIDC_ISSUER is set and CAIRN_AUTH is not: set CAIRN_AUTH=keys")
+    return OidcIssuer(
+        issuer,
+        audience,
+        environ.get("CAIRN_OIDC_TENANT_CLAIM") or "tenant",
+        environ.get("CAIRN_OIDC_SCOPE_CLAIM") or "scope",
+        environ.get("CAIRN_OIDC_JWKS_URL") or None,
     )

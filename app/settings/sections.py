@@ -253,7 +253,9 @@ class CommunitySettings(SettingsSection):
         ge=0,
         description="Collections of up to so many passages are brought up to date at once, larger ones by a job.",
     )
-    delay_seconds: float = Field(5, ge=0, description="How long that waits, so that many uploads cause it once.")
+    delay_seconds: float = Field(
+        5, ge=0, le=3600, description="How long that waits, so that many uploads cause it once."
+    )
     written: int = Field(
         0,
         ge=0,
@@ -482,7 +484,7 @@ class ProviderSettings(SettingsSection):
 
 
 class JobsSettings(SettingsSection):
-    lease_seconds: float = Field(30, gt=0, description="A job whose worker is silent this long is taken over.")
+    lease_seconds: float = Field(30, gt=0, le=3600, description="A job whose worker is silent this long is taken over.")
     heartbeat_seconds: float = Field(5, gt=0, description="How often a worker renews its lease.")
     poll_seconds: float = Field(1, gt=0, description="How often an idle worker looks for work.")
     max_attempts: int = Field(3, ge=1, description="A job claimed this often without finishing is parked.")
@@ -543,6 +545,15 @@ class AuditSettings(SettingsSection):
     )
 
 
+class AnalystSettings(SettingsSection):
+    """What sessions of analysts' logins may do to the others; the server ends those that do more."""
+
+    statement_seconds: int = Field(300, ge=1, le=86_400, description="Longest statement or transaction, seconds.")
+    idle_seconds: int = Field(
+        60, ge=1, le=86_400, description="Longest pause in a transaction, or with an advisory lock, seconds."
+    )
+
+
 class AdmissionSettings(SettingsSection):
     """What this process does at once, and how many may wait for it; the next one is refused (503 with Retry-After)."""
 
@@ -572,9 +583,18 @@ class ApiSettings(SettingsSection):
         10, gt=0, description="So long may a body take, and a second more for each bodyRate (408)."
     )
     body_rate: int = Field(20_000, ge=1, description="Bytes per second that a slow client must manage on the mean.")
-    max_query_chars: int = Field(20_000, ge=10, description="Longest query or question, code points.")
+    max_query_chars: int = Field(
+        4000, ge=10, description="Longest query or question, code points; a longer text is a document."
+    )
     allowed_hosts: tuple[str, ...] = Field(
-        ("localhost", "127.0.0.1", "[::1]", "testserver"), description="Host headers answered while open."
+        (), description="Host headers answered; * is any. Empty: any with keys, and only those of loopback without."
+    )
+    trust_proxy: bool = Field(
+        False,
+        description="Believe X-Forwarded-Proto: a proxy of yours sets it on every request. Host must be passed on.",
+    )
+    idempotency_hours: int = Field(
+        24, ge=1, le=720, description="How long an Idempotency-Key and the answer of its request are kept."
     )
     ping_seconds: float = Field(
         15, gt=0, le=300, description="After so long a silence a stream sends a comment, so that proxies keep it open."

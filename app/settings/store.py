@@ -18,6 +18,7 @@ from app.errors import SettingsError
 from app.settings.sections import (
     AdmissionSettings,
     AgentSettings,
+    AnalystSettings,
     AnswerSettings,
     ApiSettings,
     AuditSettings,
@@ -72,6 +73,7 @@ class Settings(SettingsSection):
     runs: RunSettings = RunSettings()
     trace: TraceSettings = TraceSettings()
     audit: AuditSettings = AuditSettings()
+    analysts: AnalystSettings = AnalystSettings()
     limits: LimitSettings = LimitSettings()
     admission: AdmissionSettings = AdmissionSettings()
     api: ApiSettings = ApiSettings()

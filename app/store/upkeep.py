@@ -32,3 +32,9 @@ async def ensure_partitions(connection: Any, days: int) -> int:
 async def drop_partitions(connection: Any, days: int) -> int:
     """Drop partitions of traces older than so many days; how many went."""
     return int(await connection.fetchval(SQL["drop_trace_partitions"], days))
+
+
+async def end_overdue_analysts(connection: Any, statement_seconds: int, idle_seconds: int) -> tuple[int, int]:
+    """Sessions of analysts that were ended, and those that the owner of the tables may not see or end."""
+    row = await connection.fetchrow(SQL["end_overdue_analysts"], statement_seconds, idle_seconds)
+    return int(row["ended"]), int(row["unwatched"])

@@ -1,9 +1,18 @@
 -- The queue's three questions that concern every tenant. They run with the rights of their owner and therefore return no
 -- tenant data: ids, and counts. Everything else about a job happens inside its tenant's transaction.
 
+-- Whether the time until an instant is over. No lease and no delay is longer than an hour (app/settings/sections.py), so
+-- an instant that lies further ahead was reckoned on a clock that has been set back since: nobody waits for it.
+CREATE OR REPLACE FUNCTION rag.is_past(instant timestamptz) RETURNS boolean
+LANGUAGE sql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN instant <= clock_timestamp() OR instant > clock_timestamp() + interval '1 hour';
+
+COMMENT ON FUNCTION rag.is_past IS 'Whether an instant has come, or is too far ahead to be meant.';
+
 -- Claims the oldest runnable job of these kinds: queued and due, or running with a lease that is over. The attempt is
 -- counted here, before any work, so that a job which kills its worker is parked after max_attempts instead of looping.
--- All times are the database's, so workers with wrong clocks cannot claim twice.
+-- All times are the database's, so workers with wrong clocks cannot claim twice. Where its clock jumps ahead, leases end
+-- early: the job is claimed anew, and its first worker finds itself fenced.
 CREATE OR REPLACE FUNCTION rag.claim_job(worker text, kinds text[], lease interval)
 RETURNS TABLE (tenant_id bigint, id uuid)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -18,8 +27,7 @@ BEGIN
         present := clock_timestamp();
         SELECT j.tenant_id, j.id, j.attempts, j.max_attempts, j.cancel_requested, j.error INTO found_job
           FROM rag.jobs AS j
-         WHERE j.status IN ('queued', 'running') AND j.run_at <= present
-           AND (j.status = 'queued' OR j.lease_until <= present)
+         WHERE j.status IN ('queued', 'running') AND is_past(CASE j.status WHEN 'queued' THEN j.run_at ELSE j.lease_until END)
            AND j.kind = ANY (claim_job.kinds)
          ORDER BY j.run_at, j.id
          LIMIT 1
@@ -70,7 +78,7 @@ AS $$
     )
     SELECT count(*) FILTER (WHERE status = 'queued'),
            count(*) FILTER (WHERE status = 'running'),
-           count(*) FILTER (WHERE runnable_at <= clock_timestamp()),
+           count(*) FILTER (WHERE is_past(runnable_at)),
            extract(epoch FROM clock_timestamp()
                    - min(runnable_at) FILTER (WHERE runnable_at <= clock_timestamp()))::double precision
       FROM job

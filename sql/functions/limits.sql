@@ -54,6 +54,8 @@ COMMENT ON FUNCTION rag.take_run_slot IS 'Takes a place among the concurrent run
 -- All slots of a process at once, of whatever tenants.
 CREATE OR REPLACE FUNCTION rag.renew_run_slots(process uuid, lease interval) RETURNS void
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+  -- of keys that nobody uses any more
+  DELETE FROM run_slots AS s WHERE s.lease_until < clock_timestamp() - interval '1 hour' AND s.owner <> process;
   UPDATE run_slots AS s SET lease_until = clock_timestamp() + lease WHERE s.owner = process
 $$;
 COMMENT ON FUNCTION rag.renew_run_slots IS 'Renews the leases of the run slots that a process has.';

@@ -47,7 +47,10 @@ COMMENT ON FUNCTION rag.ensure_tenant(text) IS
 CREATE OR REPLACE FUNCTION rag.grant_analyst(role_name text, tenant text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE
-    login regrole := to_regrole(quote_ident($1));
+    login  regrole := to_regrole(quote_ident($1));
+    owner  regrole := (SELECT relowner FROM pg_class WHERE oid = 'rag.tenants'::regclass);
+    modern boolean := current_setting('server_version_num')::int >= 160000;
+    open   text := (SELECT string_agg(f::text, ', ') FROM rag.open_to_everybody() AS f);
 BEGIN
     IF login IS NULL THEN
         RAISE EXCEPTION 'there is no role %', $1 USING ERRCODE = 'undefined_object';
@@ -63,6 +66,25 @@ BEGIN
     END IF;
     IF NOT pg_has_role(login, 'cairn_analyst', 'MEMBER') THEN
         EXECUTE format('GRANT cairn_analyst TO %s', login);
+    END IF;
+    -- rag.end_overdue_analysts works as the owner, who may see and end sessions of roles that it is a member of.
+    IF NOT pg_has_role(owner, login, 'USAGE')
+       AND NOT (pg_has_role(owner, 'pg_signal_backend', 'USAGE') AND pg_has_role(owner, 'pg_read_all_stats', 'USAGE')) THEN
+        BEGIN
+            IF current_user <> owner::text THEN  -- an administrator may not mean to give the owner what this login has
+                RAISE insufficient_privilege;
+            END IF;
+            EXECUTE format('GRANT %s TO %s %s', login, owner, CASE WHEN modern THEN 'WITH INHERIT TRUE' ELSE '' END);
+        EXCEPTION WHEN insufficient_privilege THEN
+            RAISE WARNING 'sessions of % cannot be watched; let an administrator run: GRANT pg_signal_backend, pg_read_all_stats TO %;',
+                login, owner;
+        END;
+    END IF;
+    IF open IS NOT NULL THEN
+        RAISE WARNING 'analysts may write large objects and the log, and hold locks; let an administrator run: REVOKE EXECUTE ON FUNCTION % FROM PUBLIC;', open;
+    END IF;
+    IF (SELECT rolconnlimit < 0 FROM pg_roles WHERE oid = login) THEN
+        RAISE WARNING '% may take every connection of the server: ALTER ROLE % CONNECTION LIMIT 4;', login, login;
     END IF;
 END
 $$;

@@ -27,7 +27,8 @@ WHERE tenant_id = $1 AND collection_id = $2 AND external_id = ANY ($3::text[])
 UPDATE rag.documents SET status = 'failed', error = $2, updated_at = clock_timestamp()
 WHERE tenant_id = $1 AND id IN (
   SELECT d.id FROM rag.documents d
-  WHERE d.tenant_id = $1 AND d.status IN ('pending', 'parsing', 'embedding') AND d.updated_at < clock_timestamp() - $3::interval
+  WHERE d.tenant_id = $1 AND d.status IN ('pending', 'parsing', 'embedding') 
+    AND d.updated_at NOT BETWEEN clock_timestamp() - $3::interval AND clock_timestamp() + $3::interval
     AND NOT EXISTS (
       SELECT FROM rag.uploads u JOIN rag.jobs j ON j.tenant_id = u.tenant_id AND j.id = u.job_id
       WHERE u.tenant_id = $1 AND u.collection_id = d.collection_id AND u.external_id = d.external_id

@@ -34,7 +34,7 @@ WITH job AS (
            finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END, lease_until = NULL, worker = NULL
      WHERE tenant_id = $1 AND id IN (
            SELECT id FROM rag.jobs
-            WHERE tenant_id = $1 AND status = 'running' AND lease_until <= clock_timestamp()
+            WHERE tenant_id = $1 AND status = 'running' AND rag.is_past(lease_until)
             ORDER BY id FOR UPDATE SKIP LOCKED)
     RETURNING id, status
 ), gone AS (

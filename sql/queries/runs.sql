@@ -37,7 +37,7 @@ UPDATE rag.run_events SET data = rag.wordless_event(kind, data) WHERE tenant_id 
 
 -- name: get
 SELECT r.id, r.surface, r.session_id, r.owner, r.status, r.started_at, r.ended_at, r.cancel_requested, r.last_seq,
-  r.blanked_at, r.status = 'running' AND r.lease_until < clock_timestamp() AS lost,
+  r.blanked_at, r.status = 'running' AND rag.is_past(r.lease_until) AS lost,
   (SELECT e.data FROM rag.run_events e WHERE e.tenant_id = $1 AND e.run_id = $2 AND e.kind = 'Progress'
    ORDER BY e.seq DESC LIMIT 1) AS progress
 FROM rag.resumable_runs r WHERE r.tenant_id = $1 AND r.id = $2
@@ -61,7 +61,7 @@ WHERE tenant_id = $1 AND id = $2 AND status = 'running' AND NOT cancel_requested
 -- ended.
 WITH doomed AS (
   SELECT id FROM rag.resumable_runs
-  WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id = $2) AND status = 'running' AND lease_until < clock_timestamp()
+  WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id = $2) AND status = 'running' AND rag.is_past(lease_until)
   ORDER BY id FOR UPDATE SKIP LOCKED
 ), lost AS (
   UPDATE rag.resumable_runs r SET status = 'error', ended_at = clock_timestamp(), last_seq = last_seq + 1

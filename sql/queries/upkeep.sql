@@ -15,3 +15,6 @@ SELECT rag.drop_trace_partitions($1)
 
 -- name: schema_revision
 SELECT rag.schema_revision()
+
+-- name: end_overdue_analysts
+SELECT ended, unwatched FROM rag.end_overdue_analysts($1, $2)

@@ -5,13 +5,16 @@ SELECT t.name AS tenant,
        u.day,
        u.calls,
        u.tokens,
-       u.cost
+       u.cost,
+       k.name AS key_name
 FROM rag.key_usage AS u
-JOIN rag.tenants AS t ON t.id = u.tenant_id;
+JOIN rag.tenants AS t ON t.id = u.tenant_id
+LEFT JOIN rag.api_keys AS k ON k.tenant_id = u.tenant_id AND k.id = u.key_id;
 
 COMMENT ON VIEW analyst.key_usage IS 'What calls of chat models have cost, one row per key and day; calls without a key are in analyst.retrieval_runs alone.';
 COMMENT ON COLUMN analyst.key_usage.tenant IS 'Name of the tenant.';
-COMMENT ON COLUMN analyst.key_usage.key_id IS 'The key.';
+COMMENT ON COLUMN analyst.key_usage.key_id IS 'The key, or who a token is of.';
+COMMENT ON COLUMN analyst.key_usage.key_name IS 'What it is called; null of callers with a token.';
 COMMENT ON COLUMN analyst.key_usage.day IS 'Day (UTC).';
 COMMENT ON COLUMN analyst.key_usage.calls IS 'Requests to chat models, repeats included.';
 COMMENT ON COLUMN analyst.key_usage.tokens IS 'Tokens read and written; of today with those that calls under way may use yet.';

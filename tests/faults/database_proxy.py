@@ -1,10 +1,10 @@
-"""A network that can break: a proxy before PostgreSQL that refuses, cuts off, or goes silent."""
+"""A network that can break: a proxy before PostgreSQL that refuses, cuts off, delays, or goes silent."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
@@ -19,6 +19,7 @@ class DatabaseProxy:
         self.dsn = urlunsplit(parts._replace(query=f"host={folder}&port={socket.rsplit('.', 1)[1]}"))
         self._flowing = asyncio.Event()
         self._cut = False
+        self._trouble: Callable[[], float | None] = float
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -43,6 +44,10 @@ class DatabaseProxy:
         """Deliver nothing any more, without any sign of it: a network that lost its packets."""
         self._flowing.clear()
 
+    def trouble(self, each: Callable[[], float | None]) -> None:
+        """From now on each packet is delivered after so many seconds; None breaks its connection instead."""
+        self._trouble = each
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
         server_reader, server_writer = await asyncio.open_unix_connection(self._target)
@@ -58,6 +63,9 @@ class DatabaseProxy:
         with contextlib.suppress(OSError):
             while data := await reader.read(65536):
                 await self._flowing.wait()
+                if (seconds := self._trouble()) is None:
+                    break
+                await asyncio.sleep(seconds)
                 writer.write(data)
                 await writer.drain()
         writer.close()

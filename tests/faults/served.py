@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 import httpx2
 
+from app.db.supervisor import servers_on
 from tests.waiting import patience, wait_until
 
 REPO = Path(__file__).resolve().parents[2]
@@ -39,6 +41,12 @@ class ServedHome:
     @property
     def data(self) -> Path:
         return self.home / "postgres" / "data"
+
+    def change_settings(self, **sections: Any) -> None:
+        """Running processes take them within a second or two."""
+        fresh = self.settings.with_suffix(".new")
+        fresh.write_text(json.dumps({**json.loads(self.settings.read_text()), **sections}))
+        fresh.rename(self.settings)
 
     # --- processes ------------------------------------------------------------------------------------------------------
 
@@ -89,6 +97,11 @@ class ServedHome:
     def kill_supervisor(self) -> bool:
         return _kill(self.supervisor())
 
+    def kill_backend(self, chance: random.Random) -> bool:
+        """One of the server's processes that serve a connection; the server ends all others and recovers."""
+        backends = [pid for pid in servers_on(self.data) if b"[local]" in _command(pid)]
+        return _kill(chance.choice(backends)) if backends else False
+
     # --- what it says ---------------------------------------------------------------------------------------------------
 
     def ready(self) -> bool:
@@ -103,6 +116,13 @@ class ServedHome:
 
     def log(self, command: str) -> str:
         return (self.logs / f"{command}.log").read_text(errors="replace")
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def _kill(pid: int) -> bool:

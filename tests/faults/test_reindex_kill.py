@@ -17,9 +17,9 @@ from typing import Any
 
 import asyncpg
 import pytest
+from recounts import DRIFT, HALF
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
-from test_ingest_kill import DRIFT, HALF
 
 from app.domain.job import Job
 from app.service import models as model_service
@@ -202,7 +202,7 @@ async def test_reindex_survives_the_death_of_its_workers(yard: Yard) -> None:
     assert ended.result is not None
     assert ended.result["redone"] <= len(texts) - 25, "what was done is not done again"
     assert await yard.query(HALF) == []
-    assert (await yard.query(DRIFT))[0][0] == 0
+    assert await yard.query(DRIFT) == []
     await yard.until(lambda: _nothing_left(yard))
     await same_as_fresh(yard, [text_source(name, text) for name, text in texts.items()])
 

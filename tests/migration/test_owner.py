@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -126,3 +127,37 @@ async def test_strangers_may_not_connect(bare_server: EmbeddedServer) -> None:
     await run(dsn, "SELECT rag.ensure_tenant('t')", "SELECT rag.grant_analyst('reader', 't')")
     with pytest.raises(asyncpg.InsufficientPrivilegeError, match="temporary"):
         await run(bare_server.dsn("owner", "reader"), "CREATE TEMP TABLE t (a int)", "SELECT")
+
+
+async def test_analysts_are_watched_and_what_is_missing_is_told(bare_server: EmbeddedServer) -> None:
+    """An owner who is no superuser is made a member of the logins that it made, and cannot take functions from everybody."""
+    dsn = await database_of(bare_server, "owner", "CREATEROLE")
+    await migrate(dsn)
+    await run(dsn, "SELECT rag.ensure_tenant('t')", "CREATE ROLE mine LOGIN CONNECTION LIMIT 4", "SELECT")
+    await run(bare_server.dsn("postgres"), "CREATE ROLE theirs LOGIN", "SELECT")
+    warnings: dict[str, list[str]] = {}
+    owner = await asyncpg.connect(dsn)
+    try:
+        for login in ("mine", "theirs"):
+            warnings[login] = []
+            owner.add_log_listener(lambda _, message, told=warnings[login]: told.append(str(message)))
+            await owner.execute(f"SELECT rag.grant_analyst('{login}', 't')")
+            owner._log_listeners.clear()
+        assert ["may write large objects" in text for text in warnings["mine"]] == [True]
+        watched, large, limit = warnings["theirs"]
+        assert "GRANT pg_signal_backend, pg_read_all_stats TO owner;" in watched
+        assert "ALTER ROLE theirs CONNECTION LIMIT 4;" in limit
+
+        sleeping = [await asyncpg.connect(bare_server.dsn("owner", login)) for login in warnings]
+        for session in sleeping:
+            await session.execute("BEGIN; SELECT 1")
+        await asyncio.sleep(1.2)
+        assert tuple(await owner.fetchrow("SELECT * FROM rag.end_overdue_analysts(1, 1)")) == (1, 1)
+        for statement in (watched, large):  # an administrator runs them
+            await run(bare_server.dsn("owner"), statement.partition("run: ")[2].rstrip(";"), "SELECT")
+        assert (await owner.fetchrow("SELECT * FROM rag.end_overdue_analysts(1, 1)"))["ended"] == 1
+        assert await owner.fetch("SELECT * FROM rag.open_to_everybody()") == []
+        for session in sleeping:
+            session.terminate()
+    finally:
+        await owner.close()

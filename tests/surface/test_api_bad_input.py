@@ -345,11 +345,25 @@ def upload(api: Api, files: list[tuple[str, Any]], **more: Any) -> Any:
     [
         ("../../etc/passwd", "etc/passwd"), ("/abs/olute.txt", "abs/olute.txt"), ("C:\\temp\\a.txt", "a.txt"),
         ("a/./b//c.txt", "a/b/c.txt"), ("grö ße.txt", "grö ße.txt"), ("sub/dir/file.txt", "sub/dir/file.txt"),
+        ("guides/../notes/./b.txt", "notes/b.txt"), ("a/b/../../c/../d.txt", "d.txt"), ("a\\..\\..\\e.txt", "e.txt"),
     ],
 )  # fmt: skip
 def test_file_names_become_relative_paths(api: Api, filename: str, identity: str) -> None:
     body = upload(api, [("files", (filename, f"Stones of {filename}".encode()))]).json()
     assert [item["name"] for item in body["uploaded"]] == [identity]
+
+
+def test_two_names_of_one_file_are_one_name(api: Api) -> None:
+    refused = upload(api, [("files", ("x/../same.txt", b"One.")), ("files", ("same.txt", b"Two."))])
+    assert "same.txt" in problem(refused, 422)["detail"]
+
+
+@pytest.mark.parametrize("name", ["..", "../x", "a/../b", "a\\..\\b", "a/.."])
+def test_ids_that_may_be_other_ids_are_refused(api: Api, name: str) -> None:
+    documents = [{"id": name, "text": "Hidden stones."}, {"id": "v1..v2", "text": "Stones between two versions."}]
+    answer = api.client.post("/index", json={"collection": "dots", "documents": documents}).json()
+    assert [item["id"] for item in answer["indexed"]] == ["v1..v2"]
+    assert (answer["failed"][0]["code"], "'..'" in answer["failed"][0]["error"]) == ("invalid-input", True)
 
 
 def multipart(filename: bytes, content: bytes = b"Stones.", name: bytes = b"files") -> dict[str, Any]:

@@ -101,7 +101,7 @@ def test_foreign_hosts_and_pages_are_refused(both: tuple[Api, Api]) -> None:
     with pytest.raises(InvalidStatus) as refused:
         connect(f"ws://evil.example:{port}/ws/runs/{run_id}", proxy=None, sock=_socket(port))
     assert refused.value.response.status_code == 421
-    with connect(address(both[0], run_id), proxy=None, origin=f"http://localhost:{port}"):
+    with connect(address(both[0], run_id), proxy=None, origin=f"http://127.0.0.1:{port}"):
         pass
 
 

@@ -7,7 +7,6 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-import pypdfium2 as pdfium
 import pytest
 
 from app.domain.document import LoadedDocument, Source
@@ -15,30 +14,12 @@ from app.errors import NoTextLayerError
 from app.ingest.loaders import load, ocr, sniff
 from app.ingest.parse import parse
 from app.settings import IngestSettings
-from tests.pdf_files import Sheet, pdf_file
+from tests.pdf_files import SCAN, WORDS, pdf_file, scanned, text_page
 
 LIMITS = IngestSettings()
-WORDS = "The annual leave of employees is thirty days"
-SCAN = b"600 0 0 800 0 0 cm /Im1 Do"
 needs_tesseract = pytest.mark.skipif(
     "eng" not in ocr.installed_languages(), reason="Tesseract is not installed: apt-get install tesseract-ocr"
 )
-
-
-def text_page() -> Sheet:
-    sheet = Sheet()
-    sheet.text(50, 60, "This page has a text layer, which is read as it always was, by PDFium.")
-    return sheet
-
-
-def scanned(*streams: bytes | Sheet) -> bytes:
-    """A PDF whose image shows WORDS."""
-    sheet = Sheet()
-    for at in range(3):
-        sheet.text(60, 100 + 40 * at, WORDS, size=16)
-    bitmap = pdfium.PdfDocument(pdf_file(sheet))[0].render(scale=2, grayscale=True)
-    rows = (bytes(bitmap.buffer)[at * bitmap.stride :][: bitmap.width] for at in range(bitmap.height))
-    return pdf_file(*streams, image=(bitmap.width, bitmap.height, b"".join(rows)))
 
 
 def read(content: bytes) -> LoadedDocument:

@@ -43,6 +43,7 @@ from app.answering.progress import checking, reading, searching
 from app.domain.event import Progress, SourcesFound
 from app.errors import ProviderError, ProviderResponseError, QueryTimeoutError
 from app.language.fence import fenced, quoted
+from app.language.linear import bounded
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import Message, Schema, ToolProtocol
 from app.providers.reader import repaired, without_thought
@@ -187,8 +188,8 @@ def _messages(reading: Reading, context: Context) -> list[Message]:
 # --- what a pass says -------------------------------------------------------------------------------------------------
 
 _LABEL: Final = r"^[ \t>#*_]*{word}[ \t]*(?:\([^)\n]*\))?[ \t*_]*:[ \t*_]*"
-_ANSWER: Final = re.compile(_LABEL.format(word="ANSWER"), re.IGNORECASE | re.MULTILINE)
-_MISSING: Final = re.compile(_LABEL.format(word="MISSING"), re.IGNORECASE | re.MULTILINE)
+_ANSWER: Final = bounded(_LABEL.format(word="ANSWER"), re.IGNORECASE | re.MULTILINE)
+_MISSING: Final = bounded(_LABEL.format(word="MISSING"), re.IGNORECASE | re.MULTILINE)
 _ITEM: Final = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
 _NONE: Final = re.compile(
     r"(?:none|nothing|n/?a|no|rien|nada|ninguno|aucun|nichts|keine?)[ .!]*(?:needed|missing)?[ .!]*", re.I

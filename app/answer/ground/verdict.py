@@ -11,6 +11,7 @@ from typing import Final
 from app.answer.reply import tidy
 from app.errors import ProviderResponseError
 from app.language.fence import quoted
+from app.language.linear import bounded
 from app.prompts import prompt, prompt_part
 from app.providers.protocols import ChatModel, Message
 from app.providers.reader import storable_json, whole_values, without_thought
@@ -52,11 +53,11 @@ async def ask_model(answer: str, sources: Sequence[str], chat: ChatModel, settin
 # --- the reply ------------------------------------------------------------------------------------------------------
 
 _EDGE = r"^[\s*_#>\"'`{,-]*"
-_SAYS = re.compile(_EDGE + r"(?:is_)?grounded[\s*_\"'`]*[:=]?[\s*_\"'`]*(yes|no|true|false)\b", re.I | re.M)
-_SCORE = re.compile(
+_SAYS = bounded(_EDGE + r"(?:is_)?grounded[\s*_\"'`]*[:=]?[\s*_\"'`]*(yes|no|true|false)\b", re.I | re.M)
+_SCORE = bounded(
     _EDGE + r"(?:groundedness_)?score[\s*_\"'`]*[:=]?[\s*_\"'`]*(-?\d+(?:[.,]\d+)?)\s*(%|/\s*\d+)?", re.I | re.M
 )
-_ISSUES = re.compile(_EDGE + r"issues[\s*_\"'`]*[:=]?[ \t*_]*", re.I | re.M)
+_ISSUES = bounded(_EDGE + r"issues[\s*_\"'`]*[:=]?[ \t*_]*", re.I | re.M)
 _BULLET = re.compile(r"^[\s*•\-–\"'\[\],]*(?:\d+[.)]\s+)?")
 _PRAISE = re.compile(
     r"(?:no|none|nothing)\b(?!.{0,80}\bsource)|(?:all|every|each)\b.{0,60}\b(?:is|are) (?:fully )?supported\b", re.I

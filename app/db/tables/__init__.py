@@ -7,7 +7,19 @@ security, grants and policies are in sql/roles.sql, which applies to every table
 
 from __future__ import annotations
 
-from app.db.tables import audit, conversations, documents, graph, limits, retrieval, runs
+from app.db.tables import audit, conversations, documents, graph, idempotency, keys, limits, retrieval, runs
 from app.db.tables.base import SCHEMA, metadata
 
-__all__ = ["SCHEMA", "audit", "conversations", "documents", "graph", "limits", "metadata", "retrieval", "runs"]
+__all__ = [
+    "SCHEMA",
+    "audit",
+    "conversations",
+    "documents",
+    "graph",
+    "idempotency",
+    "keys",
+    "limits",
+    "metadata",
+    "retrieval",
+    "runs",
+]

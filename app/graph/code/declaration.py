@@ -12,20 +12,24 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.graph.code.languages import family_of
+from app.language.linear import bounded
 
 Span = tuple[int, int]
 
 MOST_STATEMENTS: Final = 20
 _LONGEST: Final = 2000
 """Code points of a signature."""
-_DOUBLE: Final = r'"(?:[^"\\\n]|\\.)*"'
-_C_LIKE: Final = rf"//[^\n]*|/\*.*?\*/|{_DOUBLE}"
+_DOUBLE: Final = r'"(?:[^"\\\n]|\\.){0,400}+"'
+_C_LIKE: Final = rf"//[^\n]*|/\*.*?(?:\*/|\Z)|{_DOUBLE}"
 _HIDDEN: Final[Mapping[str, re.Pattern[str]]] = {
-    "python": re.compile(rf"#[^\n]*|\"\"\".*?\"\"\"|'''.*?'''|{_DOUBLE}|'(?:[^'\\\n]|\\.)*'", re.DOTALL),
-    "javascript": re.compile(rf"{_C_LIKE}|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`", re.DOTALL),
-    "": re.compile(rf"{_C_LIKE}|'(?:[^'\\\n]|\\[^\n]{{1,8}})'|`[^`]*`", re.DOTALL),
+    "python": re.compile(
+        rf"#[^\n]*|\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|{_DOUBLE}|'(?:[^'\\\n]|\\.){{0,400}}+'", re.DOTALL
+    ),
+    "javascript": re.compile(rf"{_C_LIKE}|'(?:[^'\\\n]|\\.){{0,400}}+'|`(?:[^`\\]|\\.)*+(?:`|\Z)", re.DOTALL),
+    "": re.compile(rf"{_C_LIKE}|'(?:[^'\\\n]|\\[^\n]{{1,8}})'|`[^`]*+(?:`|\Z)", re.DOTALL),
 }
-"""Comments and strings, in which no bracket counts."""
+"""Comments and strings, in which no bracket counts. What is not closed goes on to the end; a string on one line has at most
+400 characters, or none would end in linear time."""
 _RAISES: Final[Mapping[str, re.Pattern[str]]] = {
     "python": re.compile(r"\braise\b"),
     "go": re.compile(r"\b(?:panic|errors\.New|fmt\.Errorf)\("),
@@ -39,8 +43,9 @@ _MODIFIERS: Final = re.compile(
     r"virtual|constexpr|explicit|async|export|override|function|fn|func|pub(?:\([^()]*\))?|const|unsafe)\s+)+"
 )
 _SENTENCE: Final = re.compile(r".+?[.!?](?=\s|$)|.+", re.DOTALL)
-_COMMENT_ABOVE: Final = re.compile(r"(?:^[ \t]*(?://[^\n]*|#[^\n]*)\n)+\Z|/\*(?:[^*]|\*(?!/))*\*/\s*\Z", re.MULTILINE)
-_MARKS: Final = re.compile(r"^[ \t]*(?:///?!?|#+|/\*\*?|\*/|\*)[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)
+_COMMENT_LINES: Final = re.compile(r"(?:^[ \t]*+(?://|#)[^\n]*+\n){1,40}+\Z", re.MULTILINE)
+_QUOTE: Final = re.compile(r'\s{0,200}(?:[rRuU]{0,2})("""|\'\'\'|"|\')')
+_MARKS: Final = bounded(r"^[ \t]*(?:///?!?|#+|/\*\*?|\*/|\*)[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)
 _OPEN, _CLOSE = "([{", ")]}"
 
 
@@ -185,7 +190,7 @@ def _statements(pattern: re.Pattern[str], body: str) -> Iterator[Span]:
 
 def _inside_summary(text: str, start: int, head: int, end: int) -> Span | None:
     """The first sentence of the string that a body of Python begins with."""
-    found = re.compile(r'\s*(?:[rRuU]{0,2})("""|\'\'\'|"|\')').match(text, head, end)
+    found = _QUOTE.match(text, head, end)
     if not found:
         return None
     close = text.find(found[1], found.end(), end)
@@ -196,8 +201,11 @@ def _summary_above(text: str, start: int) -> Span | None:
     """The first sentence of the comment right above."""
     line = text.rfind("\n", 0, start) + 1
     begin = max(0, line - _LONGEST)
-    found = _COMMENT_ABOVE.search(text[begin:line])
-    return _first_sentence(text, begin + found.start(), begin + found.end()) if found else None
+    above = text[begin:line]
+    if above.rstrip().endswith("*/") and (opened := above.rfind("/*", 0, len(above.rstrip()) - 2)) >= 0:
+        return _first_sentence(text, begin + opened, line)
+    found = _COMMENT_LINES.search(above)
+    return _first_sentence(text, begin + found.start(), line) if found else None
 
 
 def _first_sentence(text: str, start: int, end: int) -> Span | None:

@@ -22,6 +22,7 @@ from typing import Any, Final
 from app.domain.code import BUILTIN, SEPARATOR, CodeCall, CodeReference, Definition, Outline, SymbolKind
 from app.graph.code.languages import CodeLanguage, language_of, text_of, words
 from app.graph.code.names import CodeScope, NameResolver, parts_of
+from app.language.linear import bounded
 
 MOST_DEFINITIONS: Final = 20_000
 MOST_REFERENCES: Final = 100_000
@@ -30,7 +31,7 @@ DEEPEST: Final = 12
 LONGEST_NAME: Final = 100
 """Code points of a name; what is longer was generated, or is none."""
 _CLEAN: Final = re.compile(r"^(?:module\.)?exports\.|^this\.|\.prototype(?=\.)")
-_RECEIVER: Final = re.compile(r"\(\s*(\w+)?\s*\*?\s*(\w+)")
+_RECEIVER: Final = bounded(r"\(\s*(\w+)?\s*\*?\s*(\w+)")
 _CALLED: Final = re.compile(rb"(?<![\w.>])([A-Za-z_]\w{0,99})\s{0,9}\(")
 _LITERALS: Final = words(
     "string concatenated_string list dictionary set tuple template_string array object string_literal"
@@ -120,7 +121,10 @@ def _scopes(matches: Iterable[Match], language: CodeLanguage) -> list[CodeScope]
 
 def _name(match: Match) -> str:
     raw = text_of(match["name"][0]) if match.get("name") else ""
-    bare = re.sub(r"<.*>", "", _CLEAN.sub("", "".join(raw.split())), flags=re.DOTALL)
+    bare = _CLEAN.sub("", "".join(raw.split()))
+    opened, closed = bare.find("<"), bare.rfind(">")
+    if 0 <= opened < closed:  # arguments of types
+        bare = bare[:opened] + bare[closed + 1 :]
     return bare.replace("::", ".").strip("\"'.[]*&")
 
 

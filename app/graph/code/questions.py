@@ -16,6 +16,7 @@ from typing import Final, cast
 
 from app.domain.code import CodeRelation, DeclarationAspect, SymbolQuery
 from app.language.lexicon import any_of, every, languages
+from app.language.linear import bounded
 from app.language.text import fold
 from app.language.tokens import ALL_STOP_WORDS
 
@@ -23,9 +24,9 @@ MOST: Final = 5
 _WORDS_BEFORE, _WORDS = 3, 14
 """Words before a cue, and of a question that is one: "please list the callers of load"."""
 _ENDINGS: Final = "pyi?|[cm]?jsx?|tsx?|go|java|rs|cc?|cpp|cxx|hh?|hpp"
-_PATH: Final = re.compile(rf"(?<![\w/.\\-])(?:[\w.@-]+[/\\])*[\w.@-]+\.(?:{_ENDINGS})(?![\w/]|\.\w)")
+_PATH: Final = bounded(rf"(?<![\w/.\\-])(?:[\w.@-]+[/\\])*[\w.@-]+\.(?:{_ENDINGS})(?![\w/]|\.\w)")
 _N: Final = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)~?[A-Za-z_$][\w$]*)*(?:\([^()\n]{0,80}\))?"
-_NAME: Final = re.compile(_N)
+_NAME: Final = bounded(_N)
 _Q: Final = rf"[`'\"“«‹]?\s?(?P<name>{_N})"
 _KIND: Final = any_of(lambda one: one.symbols.kinds)
 _ELIDED: Final = any_of(lambda one: one.words.elided)
@@ -81,27 +82,27 @@ def _cues() -> Iterator[_Cue]:
 
 
 def _cue(relation: CodeRelation | None, aspect: DeclarationAspect | None, incoming: bool, text: str) -> _Cue:
-    pattern = re.compile(text, re.IGNORECASE)
+    pattern = bounded(text, re.IGNORECASE)
     group = next(one for one in ("name", "file", "module", "path") if one in pattern.groupindex)
     return _Cue(relation, aspect, incoming, pattern, group)
 
 
 _CUES: Final = tuple(_cues())
-_HOLDERS: Final = re.compile(rf"\b(?:{any_of(lambda one: one.symbols.holders)})\b", re.IGNORECASE)
-_MARKED_BEFORE: Final = re.compile(rf"(?:`|\b{_KIND}\s+[`'\"“«‹]?)\s?$", re.IGNORECASE)
-_TICKED: Final = re.compile(r"`([^`\n]{1,120})`")
-_LOOKS: Final = re.compile(
+_HOLDERS: Final = bounded(rf"\b(?:{any_of(lambda one: one.symbols.holders)})\b", re.IGNORECASE)
+_MARKED_BEFORE: Final = bounded(rf"(?:`|\b{_KIND}\s+[`'\"“«‹]?)\s?$", re.IGNORECASE)
+_TICKED: Final = bounded(r"`([^`\n]{1,120})`")
+_LOOKS: Final = bounded(
     r"(?=.*[A-Za-z])(?:\w+\(\)|.*\w::~?\w.*|_*[A-Za-z0-9]+_\w+|_+[A-Za-z]\w*|[a-z$]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|"
     r"[A-Z]\w*\.[a-z_]\w*|[a-z_]\w{2,}\.[A-Za-z_]\w{2,}(?:\.\w+)*)(?:\(\))?"
 )
 """Written as nobody writes words."""
 _INSIDE: Final = any_of(lambda one: one.symbols.inside)
 _OF_OWNER: Final = any_of(lambda one: one.symbols.of)
-_IN: Final = re.compile(
+_IN: Final = bounded(
     rf"{_Q}[`'\"”]?\s+{_INSIDE}\s+(?:\w+\s+)?[`'\"“]?{_PATH.pattern}",
     re.IGNORECASE,
 )
-_OF: Final = re.compile(rf"(?P<member>{_N})[`'\"”]?\s+{_OF_OWNER}\s+{_THE}[`'\"“]?(?P<owner>[A-Z][\w.:]*)")
+_OF: Final = bounded(rf"(?P<member>{_N})[`'\"”]?\s+{_OF_OWNER}\s+{_THE}[`'\"“]?(?P<owner>[A-Z][\w.:]*)")
 _NOT: Final = ALL_STOP_WORDS | every(lambda one: one.symbols.never)
 
 

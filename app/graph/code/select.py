@@ -12,6 +12,7 @@ from app.graph.code.callers import CONSTRUCTORS
 from app.graph.code.links import CodeLinks
 from app.graph.code.matching import fits, qualify_name
 from app.graph.code.questions import is_file
+from app.language.linear import bounded
 from app.language.text import fold
 
 MOST_NEAR: Final = 5
@@ -70,7 +71,7 @@ def module_forms(name: str) -> tuple[str, ...]:
 
 def assignments(name: str, text: str, most: int) -> Iterator[tuple[int, int]]:
     """Spans of a name where a line gives it a value or a type: a constant, a variable, a field."""
-    pattern = re.compile(
+    pattern = bounded(
         rf"^[ \t]*(?:[\w.<>\[\]*&]+[ \t]+){{0,6}}(?:self\.|this\.)?(?P<name>{re.escape(name)})[ \t]*"
         rf"(?::(?!:)|:?=(?!=)|[ \t]+[\d\"'(])",
         re.MULTILINE,

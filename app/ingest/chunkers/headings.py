@@ -13,12 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from app.language.linear import bounded
+
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HASHES = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
-_UNDERLINE = re.compile(r" {0,3}(={2,}|-{2,})[ \t]*$")
+_UNDERLINE = re.compile(r" {0,3}(?<![=-])(={2,}+|-{2,}+)[ \t]*+$")
 _NO_TITLE = re.compile(r" {4}|\t| {0,3}(?:[-*+>|]|\d{1,9}[.)][ \t])")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\n]*\)")
-_ANCHOR = re.compile(r"[ \t]*\{#[^{}]*\}$")
+_ANCHOR = bounded(r"[ \t]*\{#[^{}]*\}$")
 _MAX_HEADING = 300
 """Characters kept of one heading in a path."""
 

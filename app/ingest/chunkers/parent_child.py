@@ -77,7 +77,7 @@ def _pack(sections: Iterator[Span], size: int) -> list[Span]:
 
 # --- units of source code ---
 
-_ABOVE: Final = re.compile(r"[ \t]*(?:#|//|/\*|\*|@|template\b)")
+_ABOVE: Final = re.compile(r"(?<![ \t])[ \t]*+(?:#|//|/\*|\*|@|template\b)")
 _MOST_ABOVE: Final = 60
 """Lines of a comment that go with what they stand above."""
 

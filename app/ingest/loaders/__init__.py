@@ -48,7 +48,7 @@ _TEXT = Loader("text", _lazy("text"), {"text/plain": (".txt", ".text", ".log")})
 LOADERS: Final = (
     Loader(
         "pdf", _lazy("pdf"), {"application/pdf": (".pdf",)}, "markdown",
-        recognizes=recognize.is_pdf, binary=True, isolated=True,
+        recognizes=recognize.is_pdf, binary=True, isolated=True, programs=True,
     ),
     Loader(
         "docx", _lazy("docx"), {_OOXML + "wordprocessingml.document": (".docx", ".docm")}, "markdown",
@@ -88,7 +88,7 @@ LOADERS: Final = (
     ),
     Loader(
         "mail", _lazy("mail"), {"message/rfc822": (".eml",)}, "markdown",
-        recognizes=recognize.is_mail, accepts=recognize.has_mail_headers, isolated=True,
+        recognizes=recognize.is_mail, accepts=recognize.has_mail_headers, isolated=True, programs=True,
     ),
     Loader(
         "html", _lazy("html"), {"text/html": (".html", ".htm", ".xhtml"), "application/xhtml+xml": ()}, "markdown",

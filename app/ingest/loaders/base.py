@@ -49,7 +49,8 @@ class Loader:
     `markup`: how headings are found in the text. Of code, the media type is text/x- and the name of its language.
     `recognizes`: whether the content alone says so. `accepts`: whether a name or a media type that says so is to be believed;
     where it is left out, `recognizes` decides, and without either any text is.
-    `binary`: not text. `isolated`: the parser can be made to misbehave by a file, so it runs in a limited process of its own.
+    `binary`: not text. `isolated`: the parser can be made to misbehave by a file, so it runs in a confined process of its own,
+    which reads no file but code, writes none and has no network. `programs`: there it may start others, such as Tesseract.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Loader:
     accepts: Callable[[bytes], bool] | None = None
     binary: bool = False
     isolated: bool = False
+    programs: bool = False
 
     def believes(self, content: bytes) -> bool:
         """Whether content under one of its suffixes or media types is of this format."""

@@ -17,6 +17,8 @@ from typing import Final
 
 from lxml import etree
 
+from app.language.linear import bounded
+
 _BUILT_IN: Final[Mapping[int, str]] = {
     1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 37: "#,##0", 38: "#,##0", 39: "#,##0.00", 40: "#,##0.00",
 }  # fmt: skip
@@ -24,7 +26,7 @@ _CELL: Final = re.compile(
     rb'<(?:\w{1,20}:)?c (?=[^<>]{0,200}?\br="([A-Z]{1,3})(\d{1,7})")(?=[^<>]{0,200}?\bs="(\d{1,6})")'
 )
 _FORMULA: Final = re.compile(rb"<(?:\w{1,20}:)?f[ >/]")
-_TOKEN: Final = re.compile(
+_TOKEN: Final = bounded(
     r'"([^"]*)"|\[\$([^\]\-]*)[^\]]*\]|\[[^\]]*\]|\\(.)|[_*].|([0#?][0#?,]*(?:\.[0#?]*)?)|(.)', re.DOTALL
 )
 _MOST_DECIMALS: Final = 10

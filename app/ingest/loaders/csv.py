@@ -26,7 +26,7 @@ _SAMPLE_CHARS: Final = 1 << 16
 _SAMPLE_ROWS: Final = 50
 """The rows that separator and names are told from."""
 _LONGEST_NAME: Final = 100
-_VALUE: Final = re.compile(r"(?!(?:19|20)\d\d$)[\W_]*\d[\d\W_]*\w{0,3}")
+_VALUE: Final = re.compile(r"(?!(?:19|20)\d\d$)[\W_]{0,16}\d[\d\W_]{0,60}\w{0,3}")
 """A number, date or amount, which is no name of a column; a year may be."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from io import BytesIO
-from typing import Any
+from typing import Any, Final
 
 import docx
 from docx.oxml import parse_xml
@@ -151,7 +151,10 @@ def _text(paragraph: Any) -> tuple[str, list[Any]]:
             parts.append(node.text or "")
         elif tag in _BREAKS:
             parts.append(_BREAKS[tag])
-    return re.sub(r"[ \t]*\n[ \t]*", "\n", "".join(parts)).strip(), boxes
+    return _AROUND_BREAK.sub("\n", "".join(parts)).strip(), boxes
+
+
+_AROUND_BREAK: Final = re.compile(r"(?<![ \t])[ \t]*+\n[ \t]*+")
 
 
 def _within(node: Any, tag: str) -> Iterator[Any]:

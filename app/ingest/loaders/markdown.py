@@ -10,7 +10,7 @@ from app.ingest.loaders.text import decode
 from app.language.tables import PIECE_CHARS, TableWriter, tables_in
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
-_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_TITLE = re.compile(r"^title:[ \t]*+(\S(?:.*\S)?)[ \t]*+$", re.MULTILINE | re.IGNORECASE)
 _HEADING = re.compile(r"^ {0,3}#[ \t]+(\S.*)$", re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 # No nested brackets or newlines inside: every alternative stops at the next opening character, so time stays linear.

@@ -15,12 +15,13 @@ from app.ingest.loaders import html, render
 from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.markdown import strip_images
 from app.ingest.loaders.text import decode
+from app.language.linear import bounded
 
 _LONGEST_OUTPUT: Final = 1000
 """Characters shown of one output, about twelve lines of a terminal: what a cell came to, not its log."""
 _LARGEST_PAGE: Final = 200_000
 """Bytes of an output in HTML that is read for its tables."""
-_MAGIC: Final = re.compile(r"%%(bash|sh|sql|html|javascript|js|latex|markdown|perl|ruby|r|R|python[23]?)\b[^\n]*\n")
+_MAGIC: Final = bounded(r"%%(bash|sh|sql|html|javascript|js|latex|markdown|perl|ruby|r|R|python[23]?)\b[^\n]*\n")
 """A cell in another language than the kernel's."""
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _Json = Mapping[str, Any]

@@ -29,7 +29,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\ufeff\ufffe\uffff]+")
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _FOOT = re.compile(r"\n(?=(?:\d{1,4}|[ivxlc]{1,7})\Z)")
 """The line break before the number of a page, which ends no sentence."""
-_LINE_TAIL = re.compile(r"[ \t]+(?=\n)")
+_LINE_TAIL = re.compile(r"(?<![ \t])[ \t]++(?=\n)")
 
 
 def load(content: bytes, limits: LoadLimits) -> LoadedText:

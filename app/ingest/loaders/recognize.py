@@ -58,7 +58,8 @@ _STREAMS = {
 }
 
 _WHOLE_PAGE = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta)\b", re.IGNORECASE
+    r"\A\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--[^>]*?-->\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta)\b",
+    re.IGNORECASE,
 )
 _TAG = re.compile(r"<[a-z!/][^<>]*>", re.IGNORECASE)
 _HEADER = re.compile(rb"^([A-Za-z][A-Za-z0-9-]{0,40}):", re.MULTILINE)

@@ -13,6 +13,7 @@ from typing import Final
 
 from app.ingest.chunkers.headings import scan
 from app.language.lexicon import every
+from app.language.linear import bounded
 from app.language.text import fold_line
 
 LONGEST: Final = 300
@@ -24,7 +25,7 @@ _PRINTED_BY: Final = re.compile(
     r"(?:microsoft|ms) (?:office )?(?:word|excel|powerpoint|publisher|visio|outlook)\s*[-\u2013:]\s*", re.IGNORECASE
 )
 """What printing to PDF puts before the name of the file."""
-_PROGRAMS: Final = re.compile(
+_PROGRAMS: Final = bounded(
     r"(?:(?:microsoft|ms|libreoffice|openoffice(?:\.org)?|apache openoffice|adobe|apple|google|corel|quark) "
     r"(?:office )?(?:word|excel|powerpoint|publisher|writer|calc|impress|acrobat(?: \w+)?|indesign|illustrator|photoshop|"
     r"pagemaker|framemaker|distiller|pages|numbers|keynote|docs|sheets|slides|xpress)|"
@@ -33,16 +34,16 @@ _PROGRAMS: Final = re.compile(
     r"(?: (?:cc|cs))?(?: ?\d[\d.]*)?",
     re.IGNORECASE,
 )
-_FILE_NAME: Final = re.compile(
+_FILE_NAME: Final = bounded(
     r"(?:.*[\\/])?[^\\/]*\.(?:docx?|docm|dotx?|odt|ott|rtf|wpd|wps|pages|pptx?|potx?|key|odp|xlsx?|xlsm|xltx?|ods|csv|pdf|ps|eps|"
     r"indd|idml|qxd|pmd|p65|pub|fm|tex|dvi|html?|xhtml|md|rst|txt|epub|eml|msg|ipynb|tmp)",
     re.IGNORECASE,
 )
 _IDENTIFIER: Final = re.compile(
-    r"\{?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\}?|(?:urn:|https?://|file:)\S*|(?=[a-f]*\d)[0-9a-f]{16,}",
+    r"\{?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\}?|(?:urn:|https?://|file:)\S*+|\A(?=[a-f]*+\d)[0-9a-f]{16,}+",
     re.IGNORECASE,
 )
-_COUNTER: Final = re.compile(r"[\s_-]*\(?\d+\)?$")
+_COUNTER: Final = bounded(r"[\s_-]*\(?\d+\)?$")
 """What tells the second untitled document from the first."""
 _BRACKETS: Final = "[]<>(){}\"'"
 

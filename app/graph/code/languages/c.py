@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.graph.code.languages import CodeLanguage, Imported, text_of, words
+from app.language.linear import bounded
 
 _COMMON = """
 (function_definition declarator: (function_declarator declarator: (_) @name)) @function
@@ -38,8 +39,8 @@ _CPP = """
 (init_declarator declarator: (identifier) @variable value: (new_expression type: (_) @type))
 (declaration type: (type_identifier) @type declarator: (identifier) @variable)
 """
-_HEADER = re.compile(r"#\s*include\s*[<\"]([^>\"\n]+)[>\"]")
-_IS_CPP = re.compile(r"^\s*(?:class\s+\w+|namespace\b|template\s*<|using\s+\w+|public:|private:)", re.MULTILINE)
+_HEADER = bounded(r"#\s*include\s*[<\"]([^>\"\n]+)[>\"]")
+_IS_CPP = bounded(r"^\s*(?:class\s+\w+|namespace\b|template\s*<|using\s+\w+|public:|private:)", re.MULTILINE)
 
 
 def imports(node: Any, here: tuple[str, ...]) -> Iterator[Imported]:

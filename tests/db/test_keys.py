@@ -1,0 +1,214 @@
+"""Keys: made, found by their hash, kept for seconds, forgotten when they are revoked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from app.domain.key import KEY_PATTERN, PREFIX, Grant, hash_secret, is_well_formed, new_secret
+from app.domain.principal import Caller, KeyLimits
+from app.errors import ForbiddenError, InputError, NotFoundError, UnauthenticatedError
+from app.service.key_ring import KeyRing
+from app.service.keys import create_key, list_keys, of_tenant, revoke_key
+from app.wiring import Services
+from tests.waiting import until
+
+
+@asynccontextmanager
+async def listening(services: Services) -> AsyncIterator[KeyRing]:
+    """A ring that has proved that it hears of revocations."""
+    ring = KeyRing(services.database)
+    task = asyncio.create_task(ring.listen())
+    try:
+        await until(lambda: ring.is_proven)
+        yield ring
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def lookups(services: Services, dsn: str) -> int:
+    """How often keys were looked up in this database, so far."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute("SELECT pg_stat_force_next_flush()")
+        return int(
+            await connection.fetchval(
+                "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE indexrelname = 'api_keys_hash_idx'"
+            )
+        )
+    finally:
+        await connection.close()
+
+
+def test_keys_are_unlike_and_carry_a_checksum() -> None:
+    made = [new_secret() for _ in range(100)]
+    assert len(set(made)) == 100
+    for secret in made:
+        assert KEY_PATTERN.fullmatch(secret)
+        assert is_well_formed(secret)
+    secret = made[0]
+    swapped = secret[:10] + ("0" if secret[10] != "0" else "1") + secret[11:]
+    for bad in (
+        swapped,
+        secret[:-1],
+        secret + "0",
+        secret.upper(),
+        secret.removeprefix(PREFIX),
+        "",
+        PREFIX,
+        f"{secret}\n",
+    ):
+        assert not is_well_formed(bad), bad
+
+
+async def test_a_key_is_stored_as_its_hash_and_shown_once(services: Services, database: str) -> None:
+    made, secret = await create_key(services, "  a  name ", ["read"], limits=KeyLimits(tokens_per_day=5))
+    assert (made.name, made.scopes, made.limits.tokens_per_day, made.created_by) == ("a name", {"read"}, 5, "local")
+    assert secret.startswith(made.shown)
+    (listed,) = await list_keys(services)
+    assert listed == made
+    connection = await asyncpg.connect(database)
+    row = await connection.fetchval("SELECT k::text FROM rag.api_keys AS k")
+    audited = await connection.fetchval("SELECT string_agg(a::text, ' ') FROM rag.audit_events AS a")
+    await connection.close()
+    for text in (row, audited):
+        assert secret not in text
+        assert secret[len(made.shown) :] not in text
+    assert hash_secret(secret).hex() in row
+    assert "key.create" in audited
+
+
+async def test_what_a_key_may_not_be(services: Services) -> None:
+    for name, scopes, span in [("", ["read"], None), ("x" * 300, ["read"], None), ("x", [], None)] + [
+        ("x", ["read"], timedelta(seconds=seconds)) for seconds in (0, -1, 10**10)
+    ]:
+        with pytest.raises(InputError):
+            await create_key(services, name, scopes, expires_in=span)  # type: ignore[arg-type]
+    with pytest.raises(NotFoundError):
+        await revoke_key(services, uuid4())
+
+
+async def test_nobody_gives_a_scope_that_they_do_not_have(services: Services) -> None:
+    weak = replace(services, principal=replace(services.principal, caller=Caller(scopes=frozenset({"admin", "read"}))))
+    await create_key(weak, "x", ["read"])
+    with pytest.raises(ForbiddenError):
+        await create_key(weak, "x", ["read", "write"])
+
+
+async def test_a_key_stands_for_its_tenant(services: Services) -> None:
+    other = await of_tenant(services, "two")
+    made, secret = await create_key(other, "x", ["read", "ask"], limits=KeyLimits(requests_per_minute=7))
+    async with listening(services) as ring:
+        grant = await ring.authenticate(secret)
+    assert (grant.principal.tenant_id, grant.principal.tenant) == (other.principal.tenant_id, "two")
+    caller = grant.principal.caller
+    assert (caller.id, caller.key_id, caller.scopes) == (f"key:{made.id}", made.id, {"read", "ask"})
+    assert caller.limits.requests_per_minute == 7
+    assert await list_keys(services) == []
+    with pytest.raises(NotFoundError):
+        await revoke_key(services, made.id)
+    (used,) = await list_keys(other)
+    assert used.last_used_at is not None
+
+
+@pytest.mark.parametrize("credential", ["", "cairn_", "x.y.z", "ä" * 100, new_secret(), "cairn_" + "0" * 56])
+async def test_what_is_no_key_is_refused(services: Services, credential: str) -> None:
+    with pytest.raises(UnauthenticatedError) as refused:
+        await KeyRing(services.database).authenticate(credential)
+    if credential:
+        assert credential not in refused.value.detail
+
+
+async def test_a_look_up_is_kept_and_forgotten_at_once_when_it_is_revoked(services: Services, database: str) -> None:
+    made, secret = await create_key(services, "x", ["read"])
+    async with listening(services) as one, listening(services) as two:
+        for ring in (one, two):
+            await ring.authenticate(secret)
+        before = await lookups(services, database)
+        for _ in range(200):
+            await one.authenticate(secret)
+        assert await lookups(services, database) - before <= 1
+        await revoke_key(services, made.id)
+        for ring in (one, two):  # by notification: nobody told them here
+            await until(lambda ring=ring: not ring.keeps(secret))  # type: ignore[misc]
+            with pytest.raises(UnauthenticatedError):
+                await ring.authenticate(secret)
+
+
+async def test_nothing_is_kept_while_nobody_listens(services: Services) -> None:
+    made, secret = await create_key(services, "x", ["read"])
+    ring = KeyRing(services.database)
+    await ring.authenticate(secret)
+    await ring.authenticate(secret)
+    await revoke_key(services, made.id)
+    with pytest.raises(UnauthenticatedError):
+        await ring.authenticate(secret)
+
+
+async def test_a_revocation_that_was_missed_ends_what_is_under_way(services: Services, database: str) -> None:
+    """The listener's connection is cut, the key revoked meanwhile: on its next connection the ring asks."""
+    made, secret = await create_key(services, "x", ["read"])
+    async with listening(services) as ring:
+        ended = asyncio.Event()
+        with ring.watch(await ring.authenticate(secret), ended.set):
+            admin = await asyncpg.connect(database)
+            await admin.execute("UPDATE rag.api_keys SET revoked_at = now()")  # by hand: nobody is notified
+            await admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+                "AND pid <> pg_backend_pid()"
+            )
+            await admin.close()
+            await until(ended.is_set, 20)
+    assert made.revoked_at is None
+
+
+async def test_a_notification_of_somebody_else_ends_nothing(services: Services, database: str) -> None:
+    made, secret = await create_key(services, "x", ["read"])
+    async with listening(services) as ring:
+        ended = asyncio.Event()
+        grant = await ring.authenticate(secret)
+        with ring.watch(grant, ended.set):
+            admin = await asyncpg.connect(database)
+            await admin.execute(f"NOTIFY cairn_keys, '{made.id}'")
+            await admin.close()
+            await until(lambda: not ring.keeps(secret))
+            await ring.authenticate(secret)
+        assert not ended.is_set()
+
+
+async def test_expiry_is_by_the_clock_of_the_database(services: Services, database: str) -> None:
+    made, secret = await create_key(services, "x", ["read"], expires_in=timedelta(hours=1))
+    ring = KeyRing(services.database)
+    grant = await ring.authenticate(secret)
+    assert grant.ends_at is not None
+    assert 3500 < grant.ends_at - asyncio.get_running_loop().time() <= 3600
+    admin = await asyncpg.connect(database)
+    await admin.execute("UPDATE rag.api_keys SET expires_at = now() WHERE id = $1", made.id)
+    await admin.close()
+    with pytest.raises(UnauthenticatedError):
+        await ring.authenticate(secret)
+
+
+async def test_what_is_under_way_ends_when_its_key_expires(services: Services) -> None:
+    ring, ended = KeyRing(services.database), asyncio.Event()
+    with ring.watch(Grant(services.principal, asyncio.get_running_loop().time() + 0.05), ended.set):
+        await until(ended.is_set)
+
+
+async def test_watching_leaves_nothing_behind(services: Services) -> None:
+    _, secret = await create_key(services, "x", ["read"])
+    ring = KeyRing(services.database)
+    grant: Grant = await ring.authenticate(secret)
+    calls: list[Callable[[], None]] = [lambda: None, lambda: None]
+    with ring.watch(grant, calls[0]), ring.watch(grant, calls[1]):
+        assert ring.watched == 2
+    assert ring.watched == 0

@@ -1,0 +1,88 @@
+"""SIGTERM ends a process in time, also one whose interpreter is held by C code that looks at no signals."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app import ending
+
+_SERVING = """
+import asyncio, sys
+from app.ending import GuardedProcess
+
+async def work(ending):
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    ending.obey(lambda: loop.call_soon_threadsafe(stop.set))
+    print("ready", flush=True)
+    if sys.argv[1] == "busy":
+        sum(range(10**15))  # in C: no signal handler runs, no thread does
+    await stop.wait()
+    print("ended", flush=True)
+    if sys.argv[1] == "thread":
+        asyncio.get_running_loop().run_in_executor(None, lambda: __import__("time").sleep(1000))
+
+with GuardedProcess() as ending:
+    asyncio.run(work(ending))
+"""
+
+
+@pytest.fixture
+def serving(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen([sys.executable, "-c", _SERVING, request.param], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    yield process
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("serving", ["idle"], indirect=True)
+def test_asked_to_end_it_ends_by_itself(serving: subprocess.Popen[str]) -> None:
+    guardian = _child_of(serving.pid)
+    serving.send_signal(signal.SIGTERM)
+    assert serving.communicate(timeout=ending.KILL_SECONDS)[0] == "ended\n"
+    assert serving.returncode == 0
+    _gone(guardian)
+
+
+@pytest.mark.parametrize("serving", ["busy", "thread"], indirect=True)
+def test_what_cannot_end_is_ended_within_ten_seconds(serving: subprocess.Popen[str]) -> None:
+    guardian = _child_of(serving.pid)
+    asked = time.monotonic()
+    serving.send_signal(signal.SIGTERM)
+    assert serving.wait(timeout=60) == -signal.SIGKILL
+    assert time.monotonic() - asked < ending.KILL_SECONDS + 3  # a busy machine
+    _gone(guardian)
+
+
+@pytest.mark.parametrize("serving", ["idle"], indirect=True)
+def test_the_guardian_goes_with_whom_it_guards(serving: subprocess.Popen[str]) -> None:
+    guardian = _child_of(serving.pid)
+    serving.kill()
+    serving.wait()
+    _gone(guardian)
+
+
+def _child_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+
+def _gone(pid: int) -> None:
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{pid}").exists() and _state(pid) != "Z":
+        assert time.monotonic() < deadline, "the guardian is still there"
+        time.sleep(0.02)
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"

@@ -1,0 +1,172 @@
+"""A server that asks for keys, two tenants on it, and every operation of its OpenAPI document with the ids of the first."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import httpx2
+from serving import Api
+
+from app.api.models import ID_EXAMPLE
+from app.api.policy import POLICIES
+from app.domain.principal import ALL_SCOPES, Scope
+from app.service.keys import create_key, of_tenant, revoke_key
+from app.settings import SettingsStore, read_environment
+from app.wiring import open_services
+
+MARKER = "zanzibarquartz"
+TEXT = f"Ada Lovelace moved to London in 1835. The {MARKER} of the vault weighs 17 tons, said Ada Lovelace in London."
+COLLECTION, SESSION, CHAT = "vault", "vault-session", "vault-chat"
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Secrets. `without` has all scopes but one."""
+
+    victim: str
+    other: str
+    revoked: str
+    expired: str
+    without: dict[Scope, str]
+
+    @property
+    def all(self) -> list[str]:
+        return [self.victim, self.other, self.revoked, self.expired, *self.without.values()]
+
+
+def make_keys(dsn: str, home: str) -> Keys:
+    """Of the tenants `victim` and `other`, which needs no server."""
+
+    async def make() -> Keys:
+        environment = read_environment({"CAIRN_DATABASE_URL": dsn, "CAIRN_HOME": home})
+        async with open_services(environment, SettingsStore()) as services:
+            victim, other = await of_tenant(services, "victim"), await of_tenant(services, "other")
+            revoked, revoked_secret = await create_key(victim, "revoked", ALL_SCOPES)
+            await revoke_key(victim, revoked.id)
+            expired, expired_secret = await create_key(victim, "expired", ALL_SCOPES, expires_in=timedelta(hours=1))
+            async with services.database.transaction(victim.principal) as connection:
+                await connection.execute("UPDATE rag.api_keys SET expires_at = now() WHERE id = $1", expired.id)
+            return Keys(
+                (await create_key(victim, "whole", ALL_SCOPES))[1],
+                (await create_key(other, "whole", ALL_SCOPES))[1],
+                revoked_secret,
+                expired_secret,
+                {scope: (await create_key(victim, scope, ALL_SCOPES - {scope}))[1] for scope in sorted(ALL_SCOPES)},
+            )
+
+    return asyncio.run(make())
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A request that would succeed, were it the victim's."""
+
+    method: str
+    path: str
+    template: str
+    scope: Scope | None
+    options: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.template}"
+
+    def send(self, api: Api, key: dict[str, str], **instead: Any) -> httpx2.Response:
+        options: dict[str, Any] = {**self.options, **instead}
+        return api.client.request(self.method, self.path, headers={**options.pop("headers", {}), **key}, **options)
+
+
+@dataclass(frozen=True)
+class Victim:
+    """Ids of what the first tenant has, by the name of the parameter that takes them."""
+
+    ids: dict[str, str]
+
+    def of(self, template: str, parameter: str) -> str:
+        """Raises KeyError for a parameter of a new route: say here what the victim has for it."""
+        return self.ids.get(f"{template} {parameter}") or self.ids[parameter]
+
+
+def furnish(api: Api, key: str) -> Victim:
+    """Give the victim something of everything."""
+    client, headers = api.client, bearer(key)
+
+    def ask(method: str, path: str, **options: Any) -> Any:
+        answer = client.request(method, path, headers=headers, **options)
+        assert answer.status_code < 300, f"{method} {path}: {answer.text}"
+        return answer.json() if answer.content else None
+
+    documents = [
+        {"id": "secret.md", "text": TEXT},
+        {"id": "b.md", "text": f"Another {MARKER}. Ada King was Ada Lovelace."},
+    ]
+    ask("POST", "/index", json={"collection": COLLECTION, "documents": documents})
+    ask("POST", f"/chat/{CHAT}/documents", files=[("files", ("note.txt", TEXT.encode()))], params={"wait": True})
+    ask("POST", "/search", json={"query": f"{MARKER} of the vault", "collection": COLLECTION})
+    question = {"question": f"How heavy is the {MARKER}?", "collection": COLLECTION}
+    run = ask("POST", "/query", json={**question, "session_id": SESSION, "resumable": True})
+    ask("POST", "/chat/", json={"message": f"What about the {MARKER}?", "session_id": SESSION})
+    ask("POST", "/feedback", json={"run_id": run["run_id"], "rating": 1, "comment": MARKER})
+    document = ask("GET", f"/collections/{COLLECTION}/documents")["items"][0]
+    chat_document = ask("GET", f"/chat/{CHAT}/documents")["items"][0]
+    entities = ask("GET", "/graph/entities", params={"collection": COLLECTION})["items"]
+    one, other = (entity["name"] for entity in entities[:2])
+    merge = ask("POST", "/graph/merges", json={"collection": COLLECTION, "from": one, "into": other})
+    key_id = ask("GET", "/keys")["items"][0]["id"]
+    job = ask("POST", f"/collections/{COLLECTION}/reindex", json={})["id"]
+    return Victim(
+        {
+            "name": COLLECTION, "document_id": document["id"], "run_id": run["run_id"], "session_id": SESSION,
+            "chat_id": CHAT, "doc_id": chat_document["id"], "job_id": job, "key_id": key_id, "code": "not-found",
+            "/graph/entities/{id} id": entities[0]["id"], "/graph/merges/{id} id": merge["id"],
+        }
+    )  # fmt: skip
+
+
+def operations(api: Api, victim: Victim) -> list[Operation]:
+    """All of them, from the document that the server gives out."""
+    schema = api.client.get("/openapi.json").json()
+    return [
+        _operation(schema, template, method, operation, victim)
+        for template, methods in schema["paths"].items() for method, operation in methods.items()
+    ]  # fmt: skip
+
+
+def _operation(
+    schema: dict[str, Any], template: str, method: str, operation: dict[str, Any], victim: Victim
+) -> Operation:
+    path, params = template, {}
+    for parameter in operation.get("parameters", []):
+        name, example = (
+            parameter["name"],
+            (parameter["schema"].get("examples") or parameter.get("examples") or [None])[0],
+        )
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{name}}}", victim.of(template, name))
+        elif parameter["in"] == "query" and (parameter.get("required") or name == "collection"):
+            params[name] = COLLECTION if name == "collection" else example
+    scope = operation.get("security") and POLICIES[f"{method.upper()} {template}"].scope
+    options: dict[str, Any] = {"params": params} if params else {}
+    content = operation.get("requestBody", {}).get("content", {})
+    if "application/json" in content:
+        options["json"] = _body(schema, content["application/json"]["schema"], victim)
+    elif content:
+        options["files"] = [("files", ("mine.txt", b"A stone."))]
+    return Operation(method.upper(), path, template, scope or None, options)
+
+
+def _body(schema: dict[str, Any], shape: dict[str, Any], victim: Victim) -> Any:
+    while "$ref" in shape:
+        shape = schema["components"]["schemas"][shape["$ref"].rpartition("/")[2]]
+    text = json.dumps(shape["examples"][0])
+    for example, own in [(ID_EXAMPLE, victim.ids["run_id"]), ("handbook", COLLECTION), ("alice-1", SESSION)]:
+        text = text.replace(example, own)
+    return json.loads(text)

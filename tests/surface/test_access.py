@@ -1,0 +1,292 @@
+"""Who may do what: every operation of the OpenAPI document, asked by everybody who must not. A new route is in it by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import pytest
+from keyed import COLLECTION, MARKER, Keys, Operation, Victim, bearer, furnish, make_keys, operations
+from serving import Api, read_events, serving
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from app.api.policy import POLICIES
+from app.domain.key import new_secret
+from tests.waiting import patience
+
+HIDDEN = {"POST /chat"}
+"""Routes that the document leaves out: another address of one that is in it."""
+ADMIN_ONLY = ("cache", "metrics", "keys", "audit", "models")
+
+
+@pytest.fixture(scope="module")
+def place(fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Keys]:
+    dsn = fresh_database()
+    return dsn, make_keys(dsn, str(tmp_path_factory.mktemp("keys")))
+
+
+@pytest.fixture(scope="module")
+def secrets(place: tuple[str, Keys]) -> Keys:
+    return place[1]
+
+
+@pytest.fixture(scope="module")
+def keyed(place: tuple[str, Keys], tmp_path_factory: pytest.TempPathFactory, model: Any) -> Iterator[Api]:
+    """It listens on all addresses, which keys allow."""
+    folder = tmp_path_factory.mktemp("keyed")
+    environment = {"CAIRN_AUTH": "keys", "CAIRN_HOST": "0.0.0.0", "CAIRN_MODEL_DIR": str(model)}
+    with serving(place[0], folder, **environment) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def victim(keyed: Api, secrets: Keys) -> Victim:
+    return furnish(keyed, secrets.victim)
+
+
+@pytest.fixture(scope="module")
+def every(keyed: Api, victim: Victim) -> list[Operation]:
+    return operations(keyed, victim)
+
+
+def test_the_document_has_every_route_and_says_its_scope(keyed: Api, every: list[Operation]) -> None:
+    listed = {operation.name for operation in every}
+    assert listed | HIDDEN | {name for name in POLICIES if name.startswith("WS ")} == set(POLICIES)
+    schema = keyed.client.get("/openapi.json").json()
+    for operation in every:
+        described = schema["paths"][operation.template][operation.method.lower()]
+        assert ("security" in described) == (POLICIES[operation.name].scope is not None), operation.name
+    for name in ADMIN_ONLY:
+        assert any(operation.scope == "admin" and name in operation.template for operation in every), name
+
+
+def test_who_has_no_key_that_counts_gets_one_answer(keyed: Api, secrets: Keys, every: list[Operation]) -> None:
+    """None, malformed, unknown, revoked, expired; a body is not looked at."""
+    without = {
+        "none": {}, "empty": {"Authorization": ""}, "basic": {"Authorization": "Basic YTpi"},
+        "bare": {"Authorization": secrets.victim}, "long": bearer("x" * 9000), "malformed": bearer(secrets.victim[:-1]),
+    }  # fmt: skip
+    refused = {"unknown": bearer(new_secret()), "revoked": bearer(secrets.revoked), "expired": bearer(secrets.expired),
+               "token": bearer("eyJhbGciOiJub25lIn0.eyJ0ZW5hbnQiOiJ2aWN0aW0ifQ."), "malformed": without["malformed"]}  # fmt: skip
+    for operation in every:
+        answers = {}
+        for name, headers in (without | refused).items():
+            answer = operation.send(keyed, headers)
+            if operation.scope is None:
+                assert answer.status_code in (200, 503), f"{operation.name} with {name}: {answer.text}"
+                assert "victim" not in answer.text
+                continue
+            assert answer.status_code == 401, f"{operation.name} with {name}: {answer.status_code} {answer.text}"
+            assert answer.headers["www-authenticate"].startswith("Bearer")
+            body = answer.json()
+            answers[name] = (body["code"], body["detail"], answer.headers["www-authenticate"])
+        assert len({answers[name] for name in refused if name in answers}) <= 1, f"{operation.name} tells them apart"
+
+
+def test_a_scope_that_is_missing_is_a_403_before_the_body_is_read(
+    keyed: Api, secrets: Keys, every: list[Operation]
+) -> None:
+    for operation in every:
+        if operation.scope is None:
+            continue
+        lacking = bearer(secrets.without[operation.scope])
+        nonsense: dict[str, Any] = {"json": None, "files": None, "content": b"{", "headers": {"Content-Type": "x/y"}}
+        for instead in ({}, nonsense if operation.method == "POST" else {}):
+            answer = operation.send(keyed, lacking, **instead)
+            assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), f"{operation.name} {answer.text}"
+            assert answer.json()["scope"] == operation.scope
+
+
+def test_its_own_key_reads_all_of_it(keyed: Api, secrets: Keys, every: list[Operation]) -> None:
+    """Or the sweep below would prove nothing: the ids are real."""
+    for operation in every:
+        if operation.method == "GET":
+            answer = operation.send(keyed, bearer(secrets.victim))
+            assert answer.status_code in (200, 204), f"{operation.name}: {answer.status_code} {answer.text}"
+
+
+def test_nobody_reads_or_changes_what_is_another_tenants(
+    keyed: Api, secrets: Keys, victim: Victim, every: list[Operation], place: tuple[str, Keys]
+) -> None:
+    """All operations, with the ids and names of the victim and the key of somebody else, reading ones first; then once more,
+    after the other tenant has made things of the same names."""
+    before = settled(place[0])
+    assert before["rag.passages"][0] > 0
+    in_order = sorted(every, key=lambda operation: (operation.method != "GET", operation.method == "DELETE"))
+    for operation in [*in_order, *in_order]:
+        answer = operation.send(keyed, bearer(secrets.other))
+        assert answer.status_code < 500 or answer.json()["code"] != "internal", f"{operation.name}: {answer.text}"
+        assert_knows_nothing(operation, answer.text, victim)
+    after = settled(place[0])
+    assert {table: (before[table], after[table]) for table in before if before[table] != after[table]} == {}
+
+
+def assert_knows_nothing(operation: Operation, text: str, victim: Victim) -> None:
+    sent = json.dumps([operation.path, operation.options], default=str)
+    for word in (MARKER, "17 tons", *(value for value in victim.ids.values() if len(value) == 36)):
+        assert word in sent or word not in text, f"{operation.name} told {word}: {text[:2000]}"
+    assert '"victim"' not in text
+    assert 'collection="vault"' not in text or operation.template != "/metrics"
+
+
+def settled(dsn: str) -> dict[str, tuple[int, int]]:
+    """Rows of the victim and a sum over them, by table, once they stand still. `last_used_at` of its keys may change."""
+
+    async def look() -> dict[str, tuple[int, int]]:
+        connection = await asyncpg.connect(dsn)
+        try:
+            tenant = await connection.fetchval("SELECT id FROM rag.tenants WHERE name = 'victim'")
+            tables = await connection.fetch(
+                "SELECT c.oid::regclass::text FROM pg_class AS c WHERE c.relnamespace = 'rag'::regnamespace "
+                "AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname NOT IN ('api_keys', 'key_requests') "
+                "AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id')"
+            )
+            found = {}
+            for (table,) in tables:
+                statement = (
+                    f"SELECT count(*), coalesce(sum(hashtext(t::text)), 0) FROM {table} AS t WHERE tenant_id = $1"
+                )
+                found[table] = tuple(map(int, await connection.fetchrow(statement, tenant)))
+            busy = await connection.fetchval("SELECT count(*) FROM rag.jobs WHERE status IN ('queued', 'running')")
+            return {} if busy else found
+        finally:
+            await connection.close()
+
+    async def wait() -> dict[str, tuple[int, int]]:
+        async with asyncio.timeout(patience(60)):
+            last: dict[str, tuple[int, int]] = {}
+            while True:
+                found = await look()
+                if found and found == last:
+                    return found
+                last = found
+                await asyncio.sleep(0.5)
+
+    return asyncio.run(wait())
+
+
+# --- sockets and streams ------------------------------------------------------------------------------------------------
+
+
+def socket_of(api: Api, run_id: object, **options: Any) -> Any:
+    return connect(f"ws://127.0.0.1:{api.port}/ws/runs/{run_id}", proxy=None, open_timeout=patience(20), **options)
+
+
+def test_a_socket_asks_for_a_key(keyed: Api, secrets: Keys, victim: Victim) -> None:
+    run_id = victim.ids["run_id"]
+    for headers, status in [
+        ({}, 401), (bearer(new_secret()), 401), (bearer(secrets.revoked), 401), (bearer(secrets.expired), 401),
+        (bearer(secrets.without["read"]), 403),
+    ]:  # fmt: skip
+        with pytest.raises(InvalidStatus) as refused, socket_of(keyed, run_id, additional_headers=headers):
+            pass
+        assert refused.value.response.status_code == status
+    for options in (
+        {"additional_headers": bearer(secrets.victim)},
+        {"subprotocols": ["cairn", f"cairn.bearer.{secrets.victim}"]},
+    ):
+        with socket_of(keyed, run_id, **options) as socket:
+            assert json.loads(socket.recv(patience(20)))["event"]
+            assert socket.subprotocol in (None, "cairn")
+
+
+def test_a_socket_shows_no_run_of_another_tenant(keyed: Api, secrets: Keys) -> None:
+    run = keyed.client.post(
+        "/query", headers=bearer(secrets.victim),
+        json={"question": f"How heavy is the {MARKER}?", "collection": COLLECTION, "resumable": True},
+    ).json()  # fmt: skip
+    with socket_of(keyed, run["run_id"], additional_headers=bearer(secrets.other)) as socket:
+        frame = json.loads(socket.recv(patience(20)))
+    assert (frame["event"], frame["data"]["code"]) == ("error", "not-found")
+    assert MARKER not in json.dumps(frame)
+
+
+def make_key(api: Api, admin: str) -> tuple[str, str]:
+    made = api.client.post("/keys", headers=bearer(admin), json={"name": "short", "scopes": ["read"]})
+    assert made.status_code == 201
+    assert made.headers["cache-control"] == "no-store"
+    return made.json()["id"], made.json()["key"]
+
+
+def test_revoking_ends_requests_streams_and_sockets_at_once(keyed: Api, secrets: Keys, place: tuple[str, Keys]) -> None:
+    key_id, secret = make_key(keyed, secrets.victim)
+    job_id = asyncio.run(waiting_job(place[0]))
+    assert keyed.client.get("/collections", headers=bearer(secret)).status_code == 200
+    with (
+        keyed.client.stream("GET", f"/jobs/{job_id}/events", headers=bearer(secret)) as stream,
+        socket_of(keyed, uuid4(), additional_headers=bearer(secret)) as socket,
+    ):
+        assert stream.status_code == 200
+        assert keyed.client.delete(f"/keys/{key_id}", headers=bearer(secrets.victim)).json()["revoked_at"]
+        assert keyed.client.get("/collections", headers=bearer(secret)).status_code == 401
+        last = list(read_events(stream))[-1]
+        assert (last.event, last.data["code"]) == ("error", "unauthenticated")
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(patience(20))
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1008
+
+
+async def waiting_job(dsn: str) -> str:
+    """A job of the victim that nobody takes for an hour."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        return str(await connection.fetchval(
+            "INSERT INTO rag.jobs (tenant_id, id, kind, run_at) SELECT id, gen_random_uuid(), 'index_uploads', "
+            "now() + interval '1 hour' FROM rag.tenants WHERE name = 'victim' RETURNING id"
+        ))  # fmt: skip
+    finally:
+        await connection.close()
+
+
+# --- what is seen -------------------------------------------------------------------------------------------------------
+
+
+def test_readiness_shows_strangers_its_status_alone(keyed: Api, secrets: Keys) -> None:
+    for headers in ({}, bearer(secrets.without["admin"]), bearer(new_secret())):
+        assert keyed.client.get("/health/ready", headers=headers).json() == {"status": "ready"}
+    assert "database" in keyed.client.get("/health/ready", headers=bearer(secrets.victim)).json()
+
+
+def test_metrics_name_no_other_tenant_and_nothing_of_it(keyed: Api, secrets: Keys, victim: Victim) -> None:
+    text = keyed.client.get("/metrics", headers=bearer(secrets.other)).text
+    assert not re.search(f"victim|{COLLECTION}|{MARKER}", text)
+    assert "cairn_http_requests_total" in text
+
+
+def test_keys_are_never_shown_again(keyed: Api, secrets: Keys, every: list[Operation]) -> None:
+    """Not in a log, an answer, an error, the audit log or a list; wherever a caller puts one."""
+    key = secrets.victim
+    answers = [operation.send(keyed, bearer(key)).text for operation in every if operation.method == "GET"]
+    answers += [
+        keyed.client.request(method, path, headers=headers).text
+        for method, path, headers in [
+            ("GET", f"/{key}", {}), ("GET", f"/collections/{key}", bearer(key)), ("PUT", f"/keys/{key}", bearer(key)),
+            ("DELETE", f"/keys/{key}", bearer(key)), ("GET", f"/jobs?cursor={key}", bearer(key)),
+            ("GET", "/collections", bearer(f"{key} {key}")), ("GET", "/nowhere", {"X-Request-ID": key}),
+        ]
+    ]  # fmt: skip
+    answers.append(keyed.client.post("/keys", headers=bearer(key), json={"name": "x", "scopes": [key]}).text)
+    answers.append(keyed.client.post("/search", headers=bearer(key), json={"query": "x", "collection": key}).text)
+    for text in (*answers, keyed.log):
+        for secret in secrets.all:
+            assert secret not in text
+
+
+def test_the_table_of_keys_is_of_the_tenant(keyed: Api, secrets: Keys) -> None:
+    own = keyed.client.get("/keys", headers=bearer(secrets.other)).json()["items"]
+    assert {item["name"] for item in own} >= {"whole"}
+    assert not {"revoked", "expired"} & {item["name"] for item in own}
+
+
+def test_nobody_makes_a_key_that_may_more(keyed: Api, secrets: Keys) -> None:
+    answer = keyed.client.post(
+        "/keys", headers=bearer(secrets.without["write"]), json={"name": "x", "scopes": ["write"]}
+    )
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")

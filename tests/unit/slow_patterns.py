@@ -1,0 +1,95 @@
+"""Prints the patterns of the code that take more than linear time on a hostile text, a line each; run by test_patterns.
+
+Each is searched for, to the end, in n, 2n and 4n characters of each text, n = 500 (judges may raise it:
+CAIRN_TEST_PATTERN_CHARS): what takes less than BRIEF for 4n is fine, what does not grow by much more than the text is so too.
+Time is the thread's own, so that a busy machine says nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from re._parser import SubPattern, parse  # type: ignore[import-not-found]
+from typing import Any
+
+from tests.unit.patterns import FRAGMENTS, record
+
+N = int(os.environ.get("CAIRN_TEST_PATTERN_CHARS") or 500)
+BRIEF = 0.004 * N / 1000
+"""Seconds for 4n characters."""
+GROWTH = 9.0
+"""Between n and 4n: 4 is linear, 16 quadratic; runs that are bounded below n are still filling up."""
+HOPELESS = 2.0
+FEW = 12
+
+
+class _TooLongError(Exception):
+    pass
+
+
+def _ring(*_: object) -> None:
+    raise _TooLongError
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """What a text begins with, and what is repeated; each ends in what completes no repetition."""
+    for fragment in FRAGMENTS:
+        yield "", fragment
+    for fragment in FRAGMENTS[:8]:
+        yield "who is alice", fragment
+
+
+def seconds(pattern: re.Pattern[str], text: str) -> float:
+    begun = time.thread_time()
+    signal.setitimer(signal.ITIMER_VIRTUAL, HOPELESS)
+    try:
+        for _ in pattern.finditer(text):
+            pass
+    except _TooLongError:
+        return HOPELESS
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    return time.thread_time() - begun
+
+
+def slow(pattern: re.Pattern[str]) -> str | None:
+    """The text on which the pattern is slow, and how."""
+    for begin, fragment in texts():
+
+        def made(length: int, begin: str = begin, fragment: str = fragment) -> str:
+            return begin + (fragment * (length // len(fragment) + 1))[:length] + "x"
+
+        if seconds(pattern, made(4 * N)) < BRIEF:
+            continue
+        spent = [min(seconds(pattern, made(length)) for _ in range(3)) for length in (N, 2 * N, 4 * N)]
+        if spent[2] >= BRIEF and spent[2] > GROWTH * spent[0]:
+            shown = ", ".join(f"{one * 1000:.1f}" for one in spent)
+            return f"{begin!r} + {fragment!r} * n: {shown} ms for n, 2n, 4n"
+    return None
+
+
+def repeats(node: Any) -> bool:
+    """Whether a pattern has a repetition of more than a few; without one it is linear, and need not be tried."""
+    if isinstance(node, tuple) and len(node) == 3 and isinstance(node[0], int) and isinstance(node[1], int):
+        return node[1] > FEW or repeats(node[2])
+    if isinstance(node, (tuple, list, SubPattern)):
+        return any(map(repeats, node))
+    return False
+
+
+def main() -> None:
+    signal.signal(signal.SIGVTALRM, _ring)
+    share, shares = map(int, sys.argv[1:3])
+    patterns = sorted(record().items())
+    for (pattern, flags), where in patterns[share::shares]:
+        if repeats(parse(pattern, flags)) and (problem := slow(re.compile(pattern, flags))):
+            print(f"{where} {problem}: {pattern[:200]!r}", flush=True)
+    print(f"scanned {len(patterns)} patterns")
+
+
+if __name__ == "__main__":
+    main()

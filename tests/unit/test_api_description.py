@@ -1,0 +1,73 @@
+"""What the OpenAPI document says: every event that is streamed, every method that is allowed, links that lead somewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from starlette.requests import HTTPConnection
+
+from app.api.chat_frames import CHAT_EVENTS, chat_frames
+from app.api.links import LINKS
+from app.api.policy import POLICIES
+from app.api.problems import methods_of
+from app.api.query import EVENTS, query_frames
+from app.domain.event import Cancelled, Failed, Progress, RunStarted, SourcesFound, Token
+from app.errors import ConflictError
+from app.main import create_app
+from app.settings import SettingsStore, read_environment
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    path = Path(tmp_path_factory.mktemp("settings")) / "settings.json"
+    path.write_text("{}")
+    return create_app(read_environment(), SettingsStore(path)).openapi()
+
+
+def events_of(document: dict[str, Any], method: str, path: str) -> set[str]:
+    content = document["paths"][path][method]["responses"]["200"]["content"]["text/event-stream"]
+    return set(content["itemSchema"]["properties"]["event"]["enum"])
+
+
+def test_every_event_of_a_run_is_declared_wherever_it_is_streamed(document: dict[str, Any]) -> None:
+    request = HTTPConnection(
+        {"type": "http", "path": "/", "headers": [], "server": ("localhost", 80), "scheme": "http"}
+    )
+    events = [RunStarted(uuid4(), "fast"), Progress("retract", 90), SourcesFound(()), Token("x"),
+              Failed(ConflictError("no")), Cancelled(uuid4())]  # fmt: skip
+    asked = {frame.event for event in events for frame in query_frames(request, event)} | {"answer"}
+    chatted = {frame.event for event in events for frame in chat_frames(request, event)} | {"sources", "done"}
+    assert asked == set(EVENTS) == events_of(document, "post", "/query")
+    assert chatted == set(CHAT_EVENTS) == events_of(document, "post", "/chat/stream")
+    assert events_of(document, "get", "/runs/{run_id}/events") == asked | chatted
+
+
+def test_every_operation_declares_who_may_not_and_what_is_too_much(document: dict[str, Any]) -> None:
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            assert operation["responses"].keys() >= {"401", "403", "408", "413", "421", "429", "500", "503"}, (
+                method,
+                path,
+            )
+
+
+def test_links_lead_to_parameters_that_are_there(document: dict[str, Any]) -> None:
+    for link in LINKS:
+        method, path = link.target.split(" ")
+        named = {parameter["name"] for parameter in document["paths"][path][method.lower()]["parameters"]}
+        assert link.parameters.keys() <= named, link
+
+
+def test_allmethods_of_a_path_are_named() -> None:
+    assert methods_of("/collections") == {"GET", "POST"}
+    assert methods_of("/collections/x") == {"GET", "DELETE"}
+    assert methods_of("/ws/runs/x") == set()
+    assert methods_of("/nowhere/at/all") == set()
+    assert all(name.split(" ")[0] in methods_of(name.split(" ")[1]) for name in POLICIES if not name.startswith("WS"))
+
+
+def test_keys_that_are_shown_once_are_stored_nowhere() -> None:
+    assert not POLICIES["POST /keys"].creates

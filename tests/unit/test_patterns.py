@@ -1,0 +1,36 @@
+"""No regular expression of the code takes more than linear time, on any of a hundred kinds of hostile text."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from tests.unit.patterns import FRAGMENTS, ROOT
+
+SHARES = 2
+"""Processes."""
+
+
+async def test_every_pattern_takes_linear_time() -> None:
+    """What to do where one does not: compile it by app.language.linear.bounded, or let a repetition begin only where none of it
+    stands before ("(?<!\\s)\\s*+,"), or let what is repeated not begin as it goes on."""
+    said = await asyncio.gather(*(_scan(share) for share in range(SHARES)))
+    counts = [lines.pop() for lines in said]
+    assert len(FRAGMENTS) > 100
+    assert all(int(line.split()[1]) > 800 for line in counts)
+    assert [line for lines in said for line in lines] == []
+
+
+async def _scan(share: int) -> list[str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.unit.slow_patterns",
+        str(share),
+        str(SHARES),
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    out, _ = await process.communicate()
+    assert process.returncode == 0
+    return out.decode().splitlines()
