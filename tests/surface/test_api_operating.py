@@ -19,7 +19,7 @@ from serving import REPO, Api, serving
 
 from app.api.authenticate import check_listen, is_loopback
 from app.api.bodies import check_length
-from app.api.middleware import host_name
+from app.api.browser import host_name
 from app.api.running import decode_cursor, encode_cursor
 from app.db.schema import SchemaSource
 from app.errors import InputError, SettingsError, TooLargeError
