@@ -116,15 +116,11 @@ class Admission:
     """The gates of a process, by kind of work."""
 
     def __init__(self, settings: Callable[[], AdmissionSettings]) -> None:
-        def gate(name: str, places: str, room: str) -> Gate:
-            return Gate(
-                name,
-                lambda: (getattr(settings(), places), getattr(settings(), room)),
-                lambda: settings().wait_seconds,
-            )
+        def gate(name: str, limits: Callable[[AdmissionSettings], tuple[int, int]]) -> Gate:
+            return Gate(name, lambda: limits(settings()), lambda: settings().wait_seconds)
 
-        self.search = gate("searches", "searches", "searches_waiting")
-        self.answer = gate("questions", "answers", "answers_waiting")
-        self.ingest = gate("uploads", "uploads", "uploads_waiting")
-        self.light = gate("requests", "requests", "requests_waiting")
+        self.search = gate("searches", lambda now: (now.searches, now.searches_waiting))
+        self.answer = gate("questions", lambda now: (now.answers, now.answers_waiting))
+        self.ingest = gate("uploads", lambda now: (now.uploads, now.uploads_waiting))
+        self.light = gate("requests", lambda now: (now.requests, now.requests_waiting))
         self.gates = {"search": self.search, "answer": self.answer, "ingest": self.ingest, "light": self.light}
