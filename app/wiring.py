@@ -158,9 +158,11 @@ class Services:
             INDEX_UPLOADS: index_uploads(self.database, target),
             REWEIGHT: reweight(self.database, lambda: self.settings.current.lexical),
             graph_model.KIND: graph_model.extract_with_model(
-                self.database, lambda: self.settings.current, self.extracting_chat
+                self.database, lambda: self.settings.current, self.extracting_chat, self.spending.allowance
             ),
-            ENRICH: enrich(self.database, lambda: self.settings.current, self.enriching_chat, target),
+            ENRICH: enrich(
+                self.database, lambda: self.settings.current, self.enriching_chat, target, self.spending.allowance
+            ),
             reindex.REINDEX: reindex.reindex(self.database, target),
             reindex.BACKFILL: reindex.backfill(self.database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
@@ -168,10 +170,21 @@ class Services:
                 lambda: vector_ddl(self.owner_dsn, self.settings.current.vector),
                 lambda: self.settings.current.vector,
             ),
-            COMMUNITIES: refresh_communities(self.database, lambda: self.settings.current, self.chat_for),
+            COMMUNITIES: refresh_communities(
+                self.database, lambda: self.settings.current, self.chat_for, self.spending.allowance
+            ),
             vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
         }
-        return Worker(self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds)
+        return Worker(
+            self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds, able=self._able
+        )
+
+    def _able(self, kind: str) -> bool:
+        """Whether this process can do a job of the kind; what needs a chat model waits for a process that has it."""
+        now = self.settings.current
+        if kind == graph_model.KIND:
+            return self.extracting_chat(now) is not None
+        return kind != ENRICH or self.enriching_chat(now) is not None
 
 
 @asynccontextmanager

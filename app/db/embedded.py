@@ -13,6 +13,7 @@ docs/adr/0002-embedded-postgres.md for why nothing is left behind when processes
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -49,6 +50,8 @@ log = structlog.get_logger(__name__)
 _WAIT_SECONDS = supervisor.START_SECONDS + 60
 _GUARD_SECONDS = 0.5
 """Between two looks whether the supervisor lives."""
+_LOW_BYTES = 200_000_000
+"""A dozen segments of the write-ahead log."""
 _PATIENCE_SECONDS = 10.0
 """How long a newcomer waits for a server that is supervised and does not come up, before it says why."""
 _SETTINGS = {
@@ -104,6 +107,15 @@ class EmbeddedServer:
         """Why the server does not answer, as far as its supervisor knows; None when all is well. Asks no server."""
         return self._unsupervised or supervisor.read_state(ClusterFolders(self.home).state)
 
+    def warning(self) -> str | None:
+        """That its disk is nearly full: writes fail then, and after some of them the server ends."""
+        try:
+            room = os.statvfs(ClusterFolders(self.home).data)
+        except OSError:
+            return None
+        free = room.f_bavail * room.f_frsize
+        return f"only {free // 10**6} MB are free on the disk of the database" if free < _LOW_BYTES else None
+
     def guard(self) -> EmbeddedServer:
         """For users that stay: from now on the server is started again should its supervisor be killed."""
         threading.Thread(target=self._keep_supervised, name="embedded", daemon=True).start()
@@ -152,7 +164,8 @@ def ensure_running(home: Path, *, durable: bool = True) -> EmbeddedServer:
             os.close(users_lock)
             raise
     except OSError as error:
-        raise EmbeddedServerError(f"cannot use {place.root}: {error.strerror or error} ({error.filename})") from error
+        full = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or error
+        raise EmbeddedServerError(f"cannot use {place.root}: {full} ({error.filename or 'while writing'})") from error
     return EmbeddedServer(place.home, socket_folder, users_lock, durable)
 
 

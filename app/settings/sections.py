@@ -509,17 +509,19 @@ class LimitSettings(SettingsSection):
     """What keys and tenants may use that have no limits of their own; null: as much as they like. Without keys only those of
     tenants hold."""
 
-    requests_per_minute: int | None = Field(None, ge=0, description="Requests of a key in a minute of the clock.")
-    concurrent_runs: int | None = Field(None, ge=0, description="Questions of a key being answered at once.")
+    requests_per_minute: int | None = Field(
+        None, ge=0, le=10**9, description="Requests of a key in a minute of the clock."
+    )
+    concurrent_runs: int | None = Field(None, ge=0, le=10**9, description="Questions of a key being answered at once.")
     tokens_per_day: int | None = Field(
-        None, ge=0, description="Tokens of chat models that a key may use in a day (UTC), read and written."
+        None, ge=0, le=10**15, description="Tokens of chat models that a key may use in a day (UTC), read and written."
     )
     cost_per_day: float | None = Field(
         None, ge=0, description="What these may cost, by answer.prices; models without a price are not called then."
     )
-    documents: int | None = Field(None, ge=0, description="Indexed documents of a tenant.")
-    bytes: int | None = Field(None, ge=0, description="Bytes of their files, as they were sent.")
-    chunks: int | None = Field(None, ge=0, description="Chunks of them.")
+    documents: int | None = Field(None, ge=0, le=10**15, description="Indexed documents of a tenant.")
+    bytes: int | None = Field(None, ge=0, le=10**15, description="Bytes of their files, as they were sent.")
+    chunks: int | None = Field(None, ge=0, le=10**15, description="Chunks of them.")
 
     @property
     def holding(self) -> tuple[int | None, int | None, int | None]:

