@@ -97,12 +97,15 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with open_services(environment, settings) as services, _companions(running, services, worker):
             running.services = services  # after the authenticator: nobody is served before keys are read
+            # a second of work, for which the loop would stand still at the first request for it
+            describing = asyncio.create_task(asyncio.to_thread(app.openapi))
             yield
+            describing.cancel()
             running.stopping.set()
 
     app = FastAPI(
         title="Cairn", version=_version(), description=DESCRIPTION, lifespan=lifespan, docs_url=None,
-        swagger_ui_oauth2_redirect_url=None, redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None, redoc_url=None, redirect_slashes=False,  # a proxy's https would become http
         telemetry={"logs": False},
     )  # fmt: skip
     app.state.running = running

@@ -54,7 +54,6 @@ async def start(
     chosen, filled, began = settings or services.settings.current, record or Record(question), datetime.now(UTC)
     await services.spending.check_left(services.principal)
     filled.account = services.spending.allowance(services.principal)
-    slot = await services.slots.take(services.principal)
 
     async def work(report: Report) -> Answer:
         try:
@@ -79,6 +78,7 @@ async def start(
         services.traces.record(trace(None))
 
     traced = Tracing(trace(None), note) if chosen.trace.enabled else None
+    slot = await services.slots.take(services.principal)
     try:
         return await services.runs.start(
             services.principal, question, work, leave_trace, surface=surface, resumable=resumable, traced=traced
