@@ -3035,6 +3035,17 @@ ALTER FUNCTION rag.taken_for_most(tenant bigint, entity uuid) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) IS 'Kind that an entity is taken for in most passages.';
 
+CREATE FUNCTION rag.tenant_ids() RETURNS SETOF bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+    SELECT t.id FROM rag.tenants AS t ORDER BY t.id
+$$;
+
+ALTER FUNCTION rag.tenant_ids() OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.tenant_ids() IS 'Ids of all tenants, for what is done for each of them once a day.';
+
 CREATE FUNCTION rag.tenant_room(defaults bigint[]) RETURNS bigint[]
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -7977,6 +7988,9 @@ REVOKE ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) FROM PUBLI
 GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_app;
 GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.tenant_ids() FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.tenant_ids() TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.tenant_room(defaults bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.tenant_room(defaults bigint[]) TO cairn_app;
