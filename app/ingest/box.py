@@ -62,7 +62,7 @@ def missing() -> list[str]:
     own_user = os.geteuid() == 0 and all(_open_to_all(path) for path in _readable(programs=True) if path.exists())
     if landlock_version() == 0 and not own_user:
         left.append(
-            "parsers may read every file that this user may: the kernel has no Landlock (5.13 or newer, lsm=landlock)"
+            "parsers may read every file that this user may, and with Tesseract signal its processes: the kernel has no Landlock"
         )
     if _architecture() is None or _LIBC.prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) < 0:
         left.append("parsers may use the network: the kernel has no seccomp filters")

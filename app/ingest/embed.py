@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -20,7 +20,11 @@ from app.store.session import Database
 GROUP_CHUNKS = 128
 """Chunks embedded together: short texts of many documents share batches, and progress shows between groups."""
 
+NOT_DURABLE = {"synchronous_commit": "off"}
+"""For notes on the way: losing one in a crash costs nothing, waiting for the disk at each would."""
+
 Check = Callable[[], None]
+Keep = Callable[[vectors.EmbeddingModel, Mapping[bytes, HalfVector]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +74,32 @@ async def in_use(database: Database, target: Target) -> tuple[ModelInUse, ...]:
     return tuple(ModelInUse(model, target.embedder_of(model)) for model in needed)
 
 
+def is_large(document: PreparedDocument) -> bool:
+    """Whether its vectors are kept as they are made: a crash on the way would cost more than one group."""
+    return len(document.chunks) > GROUP_CHUNKS
+
+
 async def embed_documents(
     database: Database,
     principal: Principal,
+    collection_id: UUID,
     used: Sequence[ModelInUse],
     group: Sequence[PreparedDocument],
     check: Check | None = None,
 ) -> list[dict[int, list[HalfVector]]]:
-    """For each document the vectors of its chunks, by model id. Raises ProviderError."""
+    """For each document the vectors of its chunks, by model id; those of a large one are kept on the way.
+
+    Raises ProviderError."""
     texts = {chunk.content_hash: chunk.embed_text for document in group for chunk in document.chunks}
-    made = {one.model.id: await embed_texts(database, principal, one, texts, check) for one in used}
+    large = [(document, {chunk.content_hash for chunk in document.chunks}) for document in group if is_large(document)]
+
+    async def keep(model: vectors.EmbeddingModel, made: Mapping[bytes, HalfVector]) -> None:
+        for document, hashes in large:
+            own = {digest: vector for digest, vector in made.items() if digest in hashes}
+            async with database.transaction(principal, config=NOT_DURABLE) as connection:
+                await vectors.keep_ahead(connection, principal, collection_id, document.source.external_id, model, own)
+
+    made = {one.model.id: await embed_texts(database, principal, one, texts, check, keep) for one in used}
     return [
         {model: [known[chunk.content_hash] for chunk in document.chunks] for model, known in made.items()}
         for document in group
@@ -87,9 +107,15 @@ async def embed_documents(
 
 
 async def embed_texts(
-    database: Database, principal: Principal, used: ModelInUse, texts: Mapping[bytes, str], check: Check | None = None
+    database: Database,
+    principal: Principal,
+    used: ModelInUse,
+    texts: Mapping[bytes, str],
+    check: Check | None = None,
+    keep: Keep | None = None,
 ) -> dict[bytes, HalfVector]:
-    """Vectors by the hash of the text: those the tenant already has, the others from the model."""
+    """Vectors by the hash of the text: those the tenant already has, the others from the model, handed to `keep` as they are
+    made."""
     async with database.transaction(principal, readonly=True) as connection:
         known = await vectors.reuse(connection, principal, used.model, list(texts))
     missing = [digest for digest in texts if digest not in known]
@@ -98,5 +124,8 @@ async def embed_texts(
             check()
         batch = missing[start : start + GROUP_CHUNKS]
         made = await used.embedder.embed([texts[digest] for digest in batch])
-        known.update(zip(batch, map(HalfVector, made.astype(np.float16)), strict=True))
+        new = dict(zip(batch, map(HalfVector, made.astype(np.float16)), strict=True))
+        known.update(new)
+        if keep:
+            await keep(used.model, new)
     return known

@@ -15,7 +15,7 @@ from dataclasses import replace
 from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
 from app.domain.usage import Holding
 from app.errors import CairnError, InputError, ParseError, TenantFullError, TooLargeError, UnsupportedTypeError
-from app.ingest.embed import GROUP_CHUNKS, Check, Target, embed_documents, in_use
+from app.ingest.embed import GROUP_CHUNKS, NOT_DURABLE, Check, Target, embed_documents, in_use, is_large
 from app.ingest.enrichment import order_enrichment
 from app.ingest.extraction import order_extraction
 from app.ingest.outlines import OutlineReader, outline_reader
@@ -23,7 +23,7 @@ from app.ingest.parse import parse
 from app.ingest.prepare import prepare, source_hash
 from app.ingest.reweight import order_index_if_due, reweight_if_drifted
 from app.ingest.turns import Embedded, Turns
-from app.store import documents, lexical, limits
+from app.store import documents, lexical, limits, vectors
 from app.store.session import Database
 
 # Failures of one document; every other CairnError stops the run.
@@ -38,9 +38,6 @@ RENEW_SECONDS = 20.0
 ABANDONED_SECONDS = 90.0
 """A document that nobody has said so of for this long was left by a process that died."""
 ABANDONED = "the process that was indexing it is gone; hand it over again"
-
-NOT_DURABLE = {"synchronous_commit": "off"}
-"""For notes on the way: losing one in a crash costs nothing, waiting for the disk at each would."""
 
 
 OnOutcome = Callable[[Outcome], None]
@@ -85,7 +82,7 @@ async def ingest(
 
     async def embed_all() -> None:
         while group := await _next_group(prepared):
-            made = await embed_documents(database, target.principal, used, group, check)
+            made = await embed_documents(database, target.principal, target.collection_id, used, group, check)
             for item in map(Embedded, group, made):
                 await embedded.put(item)
         await embedded.close()
@@ -161,7 +158,7 @@ async def _load(
             prepare, source, loaded, target.settings, target.embedder.tokens, dominant,
             most_tokens=target.embedder.max_tokens,
         )  # fmt: skip
-        if len(ready.chunks) > GROUP_CHUNKS:  # long enough for somebody to look
+        if is_large(ready):  # long enough for somebody to look
             await _status(database, target, source, "embedding")
         return ready
     except DOCUMENT_ERRORS as error:
@@ -246,7 +243,7 @@ async def _publish(database: Database, target: Target, item: Embedded) -> Outcom
             return await _publish_once(database, target, item)
         except documents.ModelsChangedError:
             used = await in_use(database, target)
-            [made] = await embed_documents(database, target.principal, used, [item.document])
+            [made] = await embed_documents(database, target.principal, target.collection_id, used, [item.document])
             target, item = replace(target, model=used[0].model, embedder=used[0].embedder), replace(item, vectors=made)
 
 
@@ -258,6 +255,8 @@ async def _publish_once(database: Database, target: Target, item: Embedded) -> O
             known = await documents.register(
                 connection, target.principal, target.collection_id, source, item.document.content_hash
             )
+            if is_large(item.document):
+                await vectors.drop_ahead(connection, target.principal, known.id)
             if known.status == "indexed" and known.content_hash == item.document.content_hash:
                 return _duplicate(source, known)  # another run was faster
             published = await documents.publish(

@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 from app.domain.document import LoadedDocument, Markup, PageStart, PreparedDocument, Source
 from app.ingest.contexts import WrittenContext, context_keys, with_contexts
-from app.ingest.embed import Target, embed_documents, in_use
+from app.ingest.embed import Target, embed_documents, in_use, is_large
 from app.ingest.embedded import ChunkTexts, text_hash
 from app.ingest.loaders import kind_of_media_type
 from app.ingest.outlines import OutlineReader
 from app.ingest.prepare import prepare
-from app.store import code_calls, contexts, documents, graph_stage, lexical
+from app.store import code_calls, contexts, documents, graph_stage, lexical, vectors
 from app.store.session import Database
 
 Redone = Literal["redone", "unchanged", "overtaken"]
@@ -47,9 +47,11 @@ async def reindex_document(
         known = graph_stage.is_stored(target.collection_id, ready, graph) and calls == ready.graph.calls
         if not force and known and _same(ready, passages, chunks):
             return "unchanged"
-        [made] = await embed_documents(database, target.principal, used, [ready])
+        [made] = await embed_documents(database, target.principal, target.collection_id, used, [ready])
         try:
             async with database.transaction(target.principal) as connection:
+                if is_large(ready):
+                    await vectors.drop_ahead(connection, target.principal, stored.id)
                 done = await documents.republish(connection, target.collection_id, now.model.id, stored, ready, made)
                 if done and enrichment:
                     await contexts.mark(connection, target.principal, stored.id, enrichment)

@@ -7,9 +7,10 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
+from app.domain.principal import Principal
 from app.graph.refresh import due, refresh, write_summaries
 from app.jobs.context import Handler, JobContext
-from app.providers.metered import Meter
+from app.providers.metered import Account, Meter
 from app.providers.protocols import ChatModel
 from app.settings import Settings
 from app.store.session import Database
@@ -19,7 +20,10 @@ ROUNDS = 3
 
 
 def refresh_communities(
-    database: Database, settings: Callable[[], Settings], chat_for: Callable[[Settings], ChatModel | None]
+    database: Database,
+    settings: Callable[[], Settings],
+    chat_for: Callable[[Settings], ChatModel | None],
+    account_of: Callable[[Principal], Account | None],
 ) -> Handler:
     """The handler. Payload: collection_id. Result: communities, written, removed and overtaken of the last round; {} where
     a refresh was made since the job was queued; `by_model` what a chat model did."""
@@ -41,7 +45,7 @@ def refresh_communities(
         chat = chat_for(now) if now.graph.communities.written else None
         if chat and result:
             wanted, seconds = now.graph.communities, now.answer.timeout_seconds
-            meter = Meter(now.answer.prices)
+            meter = Meter(now.answer.prices, account_of(context.principal))
             metered = meter.chat(chat, "community")
             made = await write_summaries(database, context.principal, collection_id, metered, wanted, seconds)
             result["by_model"] = {"written": made.count, "problem": made.problem, **meter.spend.usage()}

@@ -16,8 +16,9 @@ from itertools import groupby
 from typing import Any, Final
 from uuid import UUID
 
+from app.domain.principal import Principal
 from app.domain.trace import Spend
-from app.errors import ProviderError, ProviderResponseError
+from app.errors import BudgetExceededError, ProviderError, ProviderResponseError
 from app.ingest.contexts import ChunkInPassage, WrittenContext, checked, question, read_reply, writer
 from app.ingest.embed import ModelInUse, Target, embed_texts, in_use
 from app.ingest.embedded import ChunkTexts, text_hash
@@ -25,8 +26,9 @@ from app.ingest.loaders import kind_of_media_type
 from app.ingest.reindex import title_was_embedded
 from app.jobs.caps import CapReachedError, spent, stop_note
 from app.jobs.context import Handler, JobContext
+from app.jobs.outcome import NotHereError
 from app.prompts import Prompt
-from app.providers.metered import Meter
+from app.providers.metered import Account, Meter
 from app.providers.protocols import ChatModel, Message
 from app.providers.tokens import estimate
 from app.settings import Settings
@@ -51,6 +53,7 @@ def enrich(
     settings: Callable[[], Settings],
     chat_for: Callable[[Settings], ChatModel | None],
     target_for: Callable[[JobContext, UUID], Target],
+    account_of: Callable[[Principal], Account | None],
 ) -> Handler:
     """The handler. Payload: collection_id. Result: documents, chunks, how many of them have a context or were cached, why
     others have none, calls, tokens, cost, and `stopped` with what is `left` where it did not come to the end."""
@@ -58,10 +61,12 @@ def enrich(
     async def handle(context: JobContext) -> dict[str, Any]:
         now = settings()
         chat = chat_for(now)
-        if chat is None or not now.rag.contextual_enrichment_enabled:
-            return {"stopped": "rag.contextualEnrichmentEnabled is off" if chat else "no chat model is configured"}
+        if not now.rag.contextual_enrichment_enabled:
+            return {"stopped": "rag.contextualEnrichmentEnabled is off"}
+        if chat is None:
+            raise NotHereError("no chat model is configured in the process that took it")
         target = target_for(context, UUID(context.job.payload["collection_id"]))
-        run = _Run(database, context, chat, now, target, writer(chat.name))
+        run = _Run(database, context, chat, now, account_of(context.principal), target, writer(chat.name))
         stopped = None
         try:
             while await run.once():
@@ -89,6 +94,7 @@ class _Run:
     context: JobContext
     chat: ChatModel
     settings: Settings
+    account: Account | None
     target: Target
     writer: str
     tally: Counter[str] = field(default_factory=Counter)
@@ -168,12 +174,14 @@ class _Run:
         limits, filled = self.settings.enrichment, question(document.title, text, chunks)
         await self._check(_size(filled))
         await self.context.progress(self.tally["documents"], None, f"writing contexts with {self.chat.name}")
-        meter = Meter(self.settings.answer.prices)
+        meter = Meter(self.settings.answer.prices, self.account)
         try:
             reply = await meter.chat(self.chat, "enrich").complete(
                 [Message("system", filled.system), Message("user", filled.user)],
                 temperature=0.0, max_tokens=limits.max_output_tokens, timeout=limits.timeout_seconds,
             )  # fmt: skip
+        except BudgetExceededError as error:
+            raise CapReachedError(f"the job has used up {error.reason}") from None
         except ProviderError as error:
             await self._keep(document, {}, meter.spend)
             if not self._concerns_text(error):

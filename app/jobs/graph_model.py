@@ -16,8 +16,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from app.domain.graph import DocumentGraph
+from app.domain.principal import Principal
 from app.domain.trace import Spend
-from app.errors import ProviderError, ProviderResponseError
+from app.errors import BudgetExceededError, ProviderError, ProviderResponseError
 from app.graph.model import (
     ModelPassage,
     Said,
@@ -33,7 +34,8 @@ from app.graph.rows import graph_rows
 from app.ingest.extraction import MODEL as KIND
 from app.jobs.caps import CapReachedError, spent, stop_note
 from app.jobs.context import Handler, JobContext
-from app.providers.metered import Meter
+from app.jobs.outcome import NotHereError
+from app.providers.metered import Account, Meter
 from app.providers.protocols import ChatModel, Message
 from app.providers.tokens import estimate
 from app.settings import Settings
@@ -50,7 +52,10 @@ REFUSED: Final = frozenset({400, 413, 422})
 
 
 def extract_with_model(
-    database: Database, settings: Callable[[], Settings], chat_for: Callable[[Settings], ChatModel | None]
+    database: Database,
+    settings: Callable[[], Settings],
+    chat_for: Callable[[Settings], ChatModel | None],
+    account_of: Callable[[Principal], Account | None],
 ) -> Handler:
     """The handler. Payload: collection_id. Result: documents, passages, calls, cached passages, entities, relations,
     items dropped by reason, tokens, cost, and `stopped` with what is `left` where it did not come to the end."""
@@ -58,9 +63,19 @@ def extract_with_model(
     async def handle(context: JobContext) -> dict[str, Any]:
         now = settings()
         chat = chat_for(now)
-        if chat is None or not (now.graph.enabled and now.graph.model.enabled):
-            return {"stopped": "graph.model.enabled is off" if chat else "no chat model is configured"}
-        run = _Run(database, context, chat, now, UUID(context.job.payload["collection_id"]), extractor(chat.name))
+        if not (now.graph.enabled and now.graph.model.enabled):
+            return {"stopped": "graph.model.enabled is off"}
+        if chat is None:
+            raise NotHereError("no chat model is configured in the process that took it")
+        run = _Run(
+            database,
+            context,
+            chat,
+            now,
+            account_of(context.principal),
+            UUID(context.job.payload["collection_id"]),
+            extractor(chat.name),
+        )
         stopped = None
         try:
             while await run.once():
@@ -78,6 +93,7 @@ class _Run:
     context: JobContext
     chat: ChatModel
     settings: Settings
+    account: Account | None
     collection_id: UUID
     extractor: str
     tally: Counter[str] = field(default_factory=Counter)
@@ -139,12 +155,14 @@ class _Run:
         size = estimate(filled.system) + estimate(filled.user)
         await self._check(size)
         await self.context.progress(self.tally["documents"], None, f"extracting with {self.chat.name}")
-        meter = Meter(self.settings.answer.prices)
+        meter = Meter(self.settings.answer.prices, self.account)
         try:
             reply = await meter.chat(self.chat, "extract").complete(
                 [Message("system", filled.system), Message("user", filled.user)],
                 temperature=0.0, max_tokens=limits.max_output_tokens, timeout=limits.timeout_seconds,
             )  # fmt: skip
+        except BudgetExceededError as error:
+            raise CapReachedError(f"the job has used up {error.reason}") from None
         except ProviderError as error:
             await self._keep(document, {}, meter.spend)
             if not self._concerns_text(error):

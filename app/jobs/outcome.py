@@ -10,7 +10,14 @@ from typing import Any, Literal
 
 from app.domain.job import Job, JobProgress
 from app.domain.principal import Principal
-from app.errors import CairnError, CircuitOpenError, DatabaseUnavailableError, ProviderError, QueryTimeoutError
+from app.errors import (
+    CairnError,
+    CircuitOpenError,
+    DatabaseUnavailableError,
+    ProviderError,
+    QueryTimeoutError,
+    SettingsError,
+)
 from app.store import jobs
 
 MAX_RETRY_SECONDS = 300.0
@@ -25,6 +32,15 @@ class Ending:
     record: Callable[[Any, Principal, Job], Awaitable[bool]]
 
 
+ELSEWHERE_SECONDS = 15.0
+"""A job that this process turned out to be unable to do is left alone for so long: whoever can do it takes it then."""
+
+
+class NotHereError(Exception):
+    """This process cannot do the job, though another may: it lacks a chat model. The job goes back as if it had not been
+    claimed, and waits for who can."""
+
+
 CANCELLED = Ending("cancelled", jobs.end_cancelled)
 RELEASED = Ending("released", jobs.release)
 
@@ -34,8 +50,11 @@ def success(result: dict[str, Any], progress: JobProgress | None) -> Ending:
 
 
 def failure(job: Job, error: BaseException, *, base: float, spread: float) -> Ending:
-    """Failed at once when another attempt cannot help; else retried after a backoff; parked after the last one."""
+    """Back into the queue where another process has to do it; failed at once when another attempt cannot help; else retried
+    after a backoff; parked after the last one."""
     text = describe(error)
+    if isinstance(error, NotHereError):
+        return Ending("released", partial(jobs.release, delay=timedelta(seconds=ELSEWHERE_SECONDS), reason=str(error)))
     if not is_retryable(error):
         return Ending("failed", partial(jobs.fail, error=text))
     if job.attempts >= job.max_attempts:
@@ -58,10 +77,13 @@ def asked_delay(error: BaseException) -> timedelta:
 
 
 def is_retryable(error: BaseException) -> bool:
-    """Whether another attempt may succeed: dependencies recover, and what nobody foresaw might pass."""
+    """Whether another attempt may succeed: dependencies recover, another process may have the model that this one lacks,
+    and what nobody foresaw might pass."""
     if isinstance(error, ProviderError):
         return error.retryable or isinstance(error, CircuitOpenError)
-    return isinstance(error, DatabaseUnavailableError | QueryTimeoutError) or not isinstance(error, CairnError)
+    return isinstance(error, DatabaseUnavailableError | QueryTimeoutError | SettingsError) or not isinstance(
+        error, CairnError
+    )
 
 
 def describe(error: BaseException) -> str:

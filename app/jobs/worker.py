@@ -49,8 +49,10 @@ class Worker:
         name: str | None = None,
         *,
         grace_seconds: float = 10.0,
+        able: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """`settings` is asked before each step. `name` must be unique among living workers. On a stop the current job
+        """`settings` is asked before each step. `able`: whether this process can do jobs of a kind now; others are left to who
+        can. `name` must be unique among living workers. On a stop the current job
         has `grace_seconds` to end by itself."""
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         self.last_progress = time.monotonic()
@@ -59,6 +61,7 @@ class Worker:
         self._handlers = handlers
         self._settings = settings
         self._grace_seconds = grace_seconds
+        self._able = able
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
@@ -116,7 +119,7 @@ class Worker:
 
     async def _take(self, lease: timedelta) -> tuple[Principal, Job] | None:
         async with self._database.connection() as connection:
-            return await jobs.claim(connection, self.name, list(self._handlers), lease)
+            return await jobs.claim(connection, self.name, list(filter(self._able, self._handlers)), lease)
 
     # --- one attempt --------------------------------------------------------------------------------------------------
 

@@ -30,6 +30,9 @@ NAME: Final = "all-MiniLM-L6-v2"
 MAX_TOKENS: Final = 256
 """What the model was published with (sentence_bert_config.json); longer inputs lose quality."""
 
+WEIGHTS_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of model.safetensors as it was published; no other weights are built."""
+
 Floats = NDArray[np.float32]
 Weights = dict[str, Floats]
 
@@ -164,11 +167,14 @@ def build(model_dir: Path, out_dir: Path, precision: str = "int8") -> Path:
     """
     weights_file = model_dir / "model.safetensors"
     config = json.loads((model_dir / "config.json").read_text())
+    digest = hashlib.sha256(weights_file.read_bytes()).hexdigest()
+    if digest != WEIGHTS_SHA256:
+        raise ValueError(f"{weights_file} has the SHA-256 {digest}, the published weights {WEIGHTS_SHA256}: not built")
     manifest = {
         "name": NAME,
         "dimensions": config["hidden_size"],
         "max_tokens": MAX_TOKENS,
-        "weights_sha256": hashlib.sha256(weights_file.read_bytes()).hexdigest(),
+        "weights_sha256": digest,
     }
     out_dir.mkdir(parents=True, exist_ok=True)
     model_name = f"model.{precision}.onnx"

@@ -81,13 +81,17 @@ async def work_until_ended(services: Services, job_id: UUID) -> Job:
     return job
 
 
-async def order_upkeep(services: Services) -> None:
-    """Enqueue what is to be done once a day: the plan of vector indexes, and recall checks of collections that are
-    too large for the exact scan."""
+async def order_plan(services: Services) -> None:
+    """Enqueue the plan of vector indexes, which is one for all tenants, where there is something to be done."""
+    async with services.database.transaction(services.principal) as connection:
+        if await vector_store.plan(connection, services.settings.current.vector):
+            await vector_indexes.enqueue_plan(connection, services.principal)
+
+
+async def order_checks(services: Services) -> None:
+    """Enqueue recall checks of the tenant's collections that are too large for the exact scan."""
     async with services.database.transaction(services.principal) as connection:
         settings = services.settings.current.vector
-        if await vector_store.plan(connection, settings):
-            await vector_indexes.enqueue_plan(connection, services.principal)
         for collection_id in await vector_store.list_unchecked(connection, services.principal, settings.exact_below):
             await vector_indexes.enqueue_check(connection, services.principal, collection_id)
 

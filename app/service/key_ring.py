@@ -26,8 +26,10 @@ from app.wiring import Services
 
 log = structlog.get_logger(__name__)
 
-KEPT_SECONDS: Final = 5.0
-"""How long a look-up is kept. A revocation ends that at once; a key that is changed by hand in SQL counts on for so long."""
+FRESH_SECONDS: Final = 5.0
+"""After so long a key is looked up again, beside the requests: none waits for it, also where the database is busy."""
+KEPT_SECONDS: Final = 30.0
+"""How long a look-up is kept where that does not come to an end. A revocation ends it at once."""
 KEPT_KEYS: Final = 10_000
 PROOF_SECONDS: Final = 1.0
 """Between two proofs that notifications come through."""
@@ -53,6 +55,7 @@ class TokenReader(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Kept:
     grant: Grant
+    fresh_until: float
     until: float
 
 
@@ -116,20 +119,27 @@ class KeyRing:
         now = asyncio.get_running_loop().time()
         kept = self._kept.get(key_hash)
         if kept is not None and now < kept.until and self.is_proven:
-            if kept.grant.ends_at is None or now < kept.grant.ends_at:
-                return kept.grant
-            raise UnauthenticatedError(INVALID)
+            if kept.grant.ends_at is not None and now >= kept.grant.ends_at:
+                raise UnauthenticatedError(INVALID)
+            if now >= kept.fresh_until:
+                self._ask(key_hash)
+            return kept.grant
+        return await asyncio.shield(self._ask(key_hash))
+
+    def _ask(self, key_hash: bytes) -> asyncio.Task[Grant]:
+        """A look-up: requests that come together ask together."""
         asked = self._asked.get(key_hash)
-        if asked is None:  # requests that come together ask together
+        if asked is None:
             asked = self._asked[key_hash] = asyncio.create_task(self._look_up(key_hash, self._generation))
             asked.add_done_callback(lambda task: self._answered(key_hash, task))
-        return await asyncio.shield(asked)
+        return asked
 
     def _answered(self, key_hash: bytes, task: asyncio.Task[Grant]) -> None:
         if self._asked.get(key_hash) is task:
             del self._asked[key_hash]
-        if not task.cancelled():
-            task.exception()  # whoever waited may have left: it is no error that nobody hears
+        # whoever waited may have left: it is no error that nobody hears
+        if not task.cancelled() and isinstance(task.exception(), UnauthenticatedError):
+            self._kept.pop(key_hash, None)
 
     async def _look_up(self, key_hash: bytes, generation: int) -> Grant:
         try:
@@ -148,7 +158,7 @@ class KeyRing:
         if generation == self._generation:  # else somebody may have revoked it while it was read
             if len(self._kept) >= KEPT_KEYS:
                 self._kept.clear()
-            self._kept[key_hash] = _Kept(grant, now + KEPT_SECONDS)
+            self._kept[key_hash] = _Kept(grant, now + FRESH_SECONDS, now + KEPT_SECONDS)
         return grant
 
     async def _find(self, key_hash: bytes) -> keys.LoadedKey | None:
@@ -211,7 +221,7 @@ class KeyRing:
             self._proven_until = asked_at + PROVEN_SECONDS
             if changed.is_set():
                 changed.clear()
-                await self._end_revoked()
+                await self._end_revoked(connection)
             with suppress(TimeoutError):
                 async with asyncio.timeout(PROOF_SECONDS):
                     await changed.wait()
@@ -222,12 +232,11 @@ class KeyRing:
         self._asked.clear()
         self._generation += 1
 
-    async def _end_revoked(self) -> None:
+    async def _end_revoked(self, connection: object) -> None:
         """End what is under way for keys that count no more. The database is asked: anybody there can notify."""
         if not self._watched:
             return
-        async with self._database.connection() as connection:
-            live = await keys.live(connection, tuple(self._watched))
+        live = await keys.live(connection, tuple(self._watched))
         for key_id in set(self._watched) - live:
             for end in tuple(self._watched.get(key_id, ())):
                 end()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
 from app.domain.job import QueueState
+from app.domain.principal import Principal
 from app.errors import CairnError
 from app.extensions import broken_extensions
 from app.ingest import box
@@ -16,9 +17,9 @@ from app.jobs.outcome import describe
 from app.providers.circuit import Circuit
 from app.service.audit import follow_settings
 from app.service.documents import end_abandoned
-from app.service.jobs import expire_jobs, order_upkeep
+from app.service.jobs import expire_jobs, order_checks, order_plan
 from app.service.restart import restart_warnings
-from app.service.runs import tidy_runs
+from app.service.runs import bury_runs, expire_runs
 from app.store import audit, idempotency, jobs, upkeep
 from app.wiring import Services
 
@@ -73,7 +74,7 @@ async def check_database(services: Services) -> DatabaseState:
     """Never raises."""
     started = time.monotonic()
     try:
-        async with asyncio.timeout(ANSWER_SECONDS), services.database.connection() as connection:
+        async with asyncio.timeout(ANSWER_SECONDS), services.probe.connection() as connection:
             queue = await jobs.queue_state(connection)
             scan = await upkeep.iterative_scan(connection)
             revision = await upkeep.schema_revision(connection)
@@ -118,9 +119,15 @@ async def do_upkeep(services: Services) -> Upkeep:
         await audit.expire(connection, services.settings.current.audit.retention_days)
         await idempotency.expire(connection, services.settings.current.api.idempotency_hours)
     expired = await expire_jobs(services)
-    await tidy_runs(services)
-    await end_abandoned(services)
-    await order_upkeep(services)
+    await expire_runs(services)
+    await order_plan(services)
+    async with services.database.connection() as connection:
+        tenants = await upkeep.tenant_ids(connection)
+    for tenant_id in tenants:
+        of_tenant = replace(services, principal=Principal(tenant_id, ""))
+        await bury_runs(of_tenant)
+        await end_abandoned(of_tenant)
+        await order_checks(of_tenant)
     return Upkeep(made, dropped, expired)
 
 

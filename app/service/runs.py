@@ -144,12 +144,16 @@ async def rate_run(services: Services, run_id: UUID, rating: int, comment: str |
 # --- upkeep ---------------------------------------------------------------------------------------------------------------
 
 
-async def tidy_runs(services: Services) -> int:
-    """End runs whose processes died, and delete what is older than the settings keep; how many runs were deleted."""
-    settings, total = services.settings.current, 0
+async def bury_runs(services: Services) -> None:
+    """End the tenant's runs whose processes died."""
     async with services.database.transaction(services.principal) as connection:
         await runs.bury(connection, services.principal)
         await traces.bury(connection, services.principal)
+
+
+async def expire_runs(services: Services) -> int:
+    """Delete runs of all tenants that are older than the settings keep; how many."""
+    settings, total = services.settings.current, 0
     while True:
         async with services.database.connection() as connection:
             gone = await runs.expire(

@@ -509,17 +509,19 @@ class LimitSettings(SettingsSection):
     """What keys and tenants may use that have no limits of their own; null: as much as they like. Without keys only those of
     tenants hold."""
 
-    requests_per_minute: int | None = Field(None, ge=0, description="Requests of a key in a minute of the clock.")
-    concurrent_runs: int | None = Field(None, ge=0, description="Questions of a key being answered at once.")
+    requests_per_minute: int | None = Field(
+        None, ge=0, le=10**9, description="Requests of a key in a minute of the clock."
+    )
+    concurrent_runs: int | None = Field(None, ge=0, le=10**9, description="Questions of a key being answered at once.")
     tokens_per_day: int | None = Field(
-        None, ge=0, description="Tokens of chat models that a key may use in a day (UTC), read and written."
+        None, ge=0, le=10**15, description="Tokens of chat models that a key may use in a day (UTC), read and written."
     )
     cost_per_day: float | None = Field(
         None, ge=0, description="What these may cost, by answer.prices; models without a price are not called then."
     )
-    documents: int | None = Field(None, ge=0, description="Indexed documents of a tenant.")
-    bytes: int | None = Field(None, ge=0, description="Bytes of their files, as they were sent.")
-    chunks: int | None = Field(None, ge=0, description="Chunks of them.")
+    documents: int | None = Field(None, ge=0, le=10**15, description="Indexed documents of a tenant.")
+    bytes: int | None = Field(None, ge=0, le=10**15, description="Bytes of their files, as they were sent.")
+    chunks: int | None = Field(None, ge=0, le=10**15, description="Chunks of them.")
 
     @property
     def holding(self) -> tuple[int | None, int | None, int | None]:
@@ -554,8 +556,35 @@ class AnalystSettings(SettingsSection):
     )
 
 
+class AdmissionSettings(SettingsSection):
+    """What this process does at once, and how many may wait for it; the next one is refused (503 with Retry-After)."""
+
+    searches: int = Field(8, ge=1, description="Searches at once.")
+    searches_waiting: int = Field(32, ge=0, description="Searches that wait for a place.")
+    answers: int = Field(16, ge=1, description="Questions being answered at once.")
+    answers_waiting: int = Field(32, ge=0, description="Questions that wait.")
+    uploads: int = Field(4, ge=1, description="Uploads being stored or indexed at once.")
+    uploads_waiting: int = Field(16, ge=0, description="Uploads that wait.")
+    requests: int = Field(64, ge=1, description="Other requests at once; a stream counts until it begins.")
+    requests_waiting: int = Field(128, ge=0, description="Other requests that wait.")
+    wait_seconds: float = Field(5, gt=0, description="Longest wait for a place, seconds; then it is refused.")
+
+
 class ApiSettings(SettingsSection):
-    max_body_bytes: int = Field(64_000_000, ge=1000, description="Largest request body, bytes (413 above).")
+    max_body_bytes: int = Field(
+        64_000_000, ge=1000, description="Largest body of an upload or of /index, bytes (413 above)."
+    )
+    max_small_body_bytes: int = Field(1_000_000, ge=1000, description="Largest body of any other request, bytes.")
+    max_json_tokens: int = Field(
+        200_000, ge=1000, description="Most names, values and brackets in a JSON body; texts count once (413 above)."
+    )
+    head_seconds: float = Field(
+        15, gt=0, description="A connection must send the head of its next request in this time, seconds (408)."
+    )
+    body_seconds: float = Field(
+        10, gt=0, description="So long may a body take, and a second more for each bodyRate (408)."
+    )
+    body_rate: int = Field(20_000, ge=1, description="Bytes per second that a slow client must manage on the mean.")
     max_query_chars: int = Field(
         4000, ge=10, description="Longest query or question, code points; a longer text is a document."
     )

@@ -18,13 +18,16 @@ from app.db.queries import load_queries
 from app.domain.document import Source
 from app.domain.ids import new_id
 from app.domain.job import Job, JobProgress, JobStatus, QueueState, Signal, Upload
-from app.domain.principal import Principal
+from app.domain.principal import Caller, KeyLimits, Principal
 from app.errors import ConflictError
 from app.language.text import normalise
 
 CHANNEL = "cairn_jobs"
 UNIQUE_VIOLATION = "23505"
 """SQLSTATE."""
+ORDERED_BY = "ordered_by"
+"""Name in the payload of a job."""
+_COUNTED = ("tokens_per_day", "cost_per_day")
 _NOW = timedelta(0)
 _SQL = load_queries("jobs")
 
@@ -50,16 +53,34 @@ async def enqueue(
 ) -> Job:
     """A new job that exists when the caller's transaction commits, not before `delay` has passed.
 
+    What it costs is counted on the key of the principal, if it has one.
     While an unfinished job has the same `dedupe_key`, that one is returned. Raises ConflictError in the improbable
     case that jobs with the key keep ending and starting while this one is being written.
     """
     for _ in range(5):
-        arguments = (new_id(), kind, dict(payload), dedupe_key, delay, max_attempts)
+        arguments = (new_id(), kind, {**payload, **_ordered_by(principal)}, dedupe_key, delay, max_attempts)
         row = await connection.fetchrow(_SQL["enqueue"], principal.tenant_id, *arguments)
         row = row or await connection.fetchrow(_SQL["unfinished"], principal.tenant_id, dedupe_key)
         if row is not None:
             return _job(row)
     raise ConflictError(f"other jobs keep taking the key {dedupe_key!r}; try again")
+
+
+def _ordered_by(principal: Principal) -> dict[str, Any]:
+    """The key that orders a job, and what it may spend in a day, as they stand in the payload; nothing without a key."""
+    caller = principal.caller
+    if caller.key_id is None:
+        return {}
+    limits = {name: getattr(caller.limits, name) for name in _COUNTED}
+    return {ORDERED_BY: {"id": caller.id, "name": caller.name, "key_id": str(caller.key_id), "limits": limits}}
+
+
+def _caller(job: Job) -> Caller:
+    """Who ordered it: a key with the limits that it had then, else nobody who is counted."""
+    found = job.payload.get(ORDERED_BY)
+    if found is None:
+        return Caller()
+    return Caller(found["id"], found["name"], key_id=UUID(found["key_id"]), limits=KeyLimits(**found["limits"]))
 
 
 async def get(connection: Any, principal: Principal, job_id: UUID) -> Job | None:
@@ -161,9 +182,11 @@ async def end_cancelled(connection: Any, principal: Principal, job: Job) -> bool
     return await _end(connection, principal, job, "cancelled")
 
 
-async def release(connection: Any, principal: Principal, job: Job) -> bool:
-    """Back into the queue as if it had not been claimed: its worker was asked to stop."""
-    return await _requeue(connection, principal, job, 1, _NOW, None)
+async def release(
+    connection: Any, principal: Principal, job: Job, *, delay: timedelta = _NOW, reason: str | None = None
+) -> bool:
+    """Back into the queue as if it had not been claimed: its worker was asked to stop, or cannot do it for a `reason`."""
+    return await _requeue(connection, principal, job, 1, delay, reason)
 
 
 async def _requeue(
@@ -177,7 +200,7 @@ async def _requeue(
 
 
 async def claim(connection: Any, worker: str, kinds: Sequence[str], lease: timedelta) -> tuple[Principal, Job] | None:
-    """The job that is now this worker's for the length of `lease`, with its tenant; None when nothing is due.
+    """The job that is now this worker's for the length of `lease`, with its tenant and who ordered it; None when nothing is due.
 
     One transaction, begun without a tenant: a claim that could not be read is not made, and costs no attempt.
     """
@@ -187,8 +210,9 @@ async def claim(connection: Any, worker: str, kinds: Sequence[str], lease: timed
             return None
         tenant_id = row["tenant_id"]
         await connection.execute(_SQL["enter_tenant"], str(tenant_id))
-        principal = Principal(tenant_id, await connection.fetchval(_SQL["tenant_name"], tenant_id))
-        return principal, _job(await connection.fetchrow(_SQL["get"], tenant_id, row["id"]))
+        name = await connection.fetchval(_SQL["tenant_name"], tenant_id)
+        job = _job(await connection.fetchrow(_SQL["get"], tenant_id, row["id"]))
+        return Principal(tenant_id, name, _caller(job)), job
 
 
 async def queue_state(connection: Any) -> QueueState:

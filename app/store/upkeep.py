@@ -24,6 +24,11 @@ async def schema_revision(connection: Any) -> str | None:
     return found
 
 
+async def tenant_ids(connection: Any) -> list[int]:
+    """Of all tenants."""
+    return [row["id"] for row in await connection.fetch(SQL["tenant_ids"])]
+
+
 async def ensure_partitions(connection: Any, days: int) -> int:
     """Daily partitions of traces from today to so many days ahead; how many were made."""
     return int(await connection.fetchval(SQL["ensure_trace_partitions"], days))

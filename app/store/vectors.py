@@ -65,6 +65,25 @@ async def reuse(
     return {bytes(row["content_hash"]): row["embedding"] for row in rows}
 
 
+async def keep_ahead(
+    connection: Any,
+    principal: Principal,
+    collection_id: UUID,
+    external_id: str,
+    model: EmbeddingModel,
+    made: Mapping[bytes, HalfVector],
+) -> None:
+    """Vectors of a document before it is published; `reuse` finds them."""
+    await connection.execute(
+        SQL["keep_ahead"], principal.tenant_id, collection_id, external_id, model.id, list(made), list(made.values())
+    )
+
+
+async def drop_ahead(connection: Any, principal: Principal, document_id: UUID) -> None:
+    """They are not needed any more: it is published."""
+    await connection.execute(SQL["drop_ahead"], principal.tenant_id, document_id)
+
+
 async def count_visible_chunks(
     connection: Any, collections: Sequence[UUID], filters: Mapping[str, Any], enough: int
 ) -> dict[UUID, int]:

@@ -1,19 +1,6 @@
 -- What analysts' logins could do to everybody else, and who ends it. Limits that a login has of its own (statement_timeout) can be
 -- lifted by its sessions; what stands here cannot.
 
-CREATE OR REPLACE FUNCTION rag.open_to_everybody() RETURNS SETOF regprocedure
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT oid::regprocedure FROM pg_proc
-    WHERE pronamespace = 'pg_catalog'::regnamespace
-      AND (proname ~ '^lo_' OR proname IN ('loread', 'lowrite')  -- large objects
-           OR proname = 'pg_logical_emit_message'                 -- writes the log of changes
-           OR proname ~ '^pg_(try_)?advisory_')                   -- fills the table of locks, which all share
-      AND has_function_privilege('public', oid, 'EXECUTE')
-    ORDER BY 1
-$$;
-COMMENT ON FUNCTION rag.open_to_everybody() IS
-    'For the owner: functions by which a login that may only read writes or locks; none where a superuser has migrated.';
-
 CREATE OR REPLACE FUNCTION rag.end_overdue_analysts(
     statement_seconds int, idle_seconds int, OUT ended int, OUT unwatched int
 )

@@ -44,6 +44,12 @@ $$;
 COMMENT ON FUNCTION rag.ensure_tenant(text) IS
     'Id of the tenant of that name, made if new. The owner of the tables may read a new tenant in schema analyst.';
 
+CREATE OR REPLACE FUNCTION rag.tenant_ids() RETURNS SETOF bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+    SELECT t.id FROM rag.tenants AS t ORDER BY t.id
+$$;
+COMMENT ON FUNCTION rag.tenant_ids() IS 'Ids of all tenants, for what is done for each of them once a day.';
+
 CREATE OR REPLACE FUNCTION rag.grant_analyst(role_name text, tenant text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE

@@ -18,3 +18,6 @@ SELECT rag.schema_revision()
 
 -- name: end_overdue_analysts
 SELECT ended, unwatched FROM rag.end_overdue_analysts($1, $2)
+
+-- name: tenant_ids
+SELECT id FROM rag.tenant_ids() AS id

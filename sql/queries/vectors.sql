@@ -10,7 +10,25 @@ SELECT id, name, dimensions FROM rag.embedding_models WHERE id = ANY ($1::smalli
 
 -- name: reuse
 SELECT DISTINCT ON (content_hash) content_hash, embedding
-FROM rag.embeddings WHERE tenant_id = $1 AND model_id = $2 AND content_hash = ANY ($3::bytea[])
+FROM (
+  SELECT content_hash, embedding FROM rag.embeddings
+  WHERE tenant_id = $1 AND model_id = $2 AND content_hash = ANY ($3::bytea[])
+  UNION ALL
+  SELECT content_hash, embedding FROM rag.embedded_ahead
+  WHERE tenant_id = $1 AND model_id = $2 AND content_hash = ANY ($3::bytea[])
+) AS known
+
+-- name: keep_ahead
+-- Until the document is published. A document that was deleted meanwhile keeps nothing.
+INSERT INTO rag.embedded_ahead (tenant_id, document_id, model_id, content_hash, embedding)
+SELECT $1, d.id, $4, made.content_hash, made.embedding
+FROM (
+  SELECT id FROM rag.documents WHERE tenant_id = $1 AND collection_id = $2 AND external_id = $3 FOR KEY SHARE
+) AS d, unnest($5::bytea[], $6::halfvec[]) AS made (content_hash, embedding)
+ON CONFLICT DO NOTHING
+
+-- name: drop_ahead
+DELETE FROM rag.embedded_ahead WHERE tenant_id = $1 AND document_id = $2
 
 -- name: visible
 -- Chunks of each collection that a filter leaves, counted no further than just above $3.

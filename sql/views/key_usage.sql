@@ -15,7 +15,7 @@ COMMENT ON VIEW analyst.key_usage IS 'What calls of chat models have cost, one r
 COMMENT ON COLUMN analyst.key_usage.tenant IS 'Name of the tenant.';
 COMMENT ON COLUMN analyst.key_usage.key_id IS 'The key, or who a token is of.';
 COMMENT ON COLUMN analyst.key_usage.key_name IS 'What it is called; null of callers with a token.';
-COMMENT ON COLUMN analyst.key_usage.day IS 'Day (UTC).';
+COMMENT ON COLUMN analyst.key_usage.day IS 'Day of the calls (UTC).';
 COMMENT ON COLUMN analyst.key_usage.calls IS 'Requests to chat models, repeats included.';
 COMMENT ON COLUMN analyst.key_usage.tokens IS 'Tokens read and written; of today with those that calls under way may use yet.';
 COMMENT ON COLUMN analyst.key_usage.cost IS 'What they cost, by answer.prices; calls of models without a price are not in it.';

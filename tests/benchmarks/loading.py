@@ -16,7 +16,7 @@ from pgvector import HalfVector
 from app.db.vector_indexes import ensure_model
 from app.ingest.pipeline import STORING
 from app.service.documents import ensure_collection
-from app.service.jobs import order_upkeep
+from app.service.jobs import order_plan
 from app.settings import SettingsStore, read_environment
 from app.store import documents
 from app.wiring import Services, open_services
@@ -102,7 +102,7 @@ def with_ready_vectors(services: Services, corpus: Corpus) -> Services:
 
 async def settled(services: Services) -> None:
     """What the worker of a serving process does after a load: the vector index that a large collection gets of its own."""
-    await order_upkeep(services)
+    await order_plan(services)
     await services.worker().run_until_idle()
 
 

@@ -17,6 +17,7 @@ from app.domain.document import Indexed
 from app.domain.ids import new_id
 from app.domain.passage import LEGS, SearchRequest, SearchResult
 from app.domain.question import Question
+from app.domain.trace import Spend
 from app.evals.datasets import load
 from app.evals.retrieval import Bench, evaluate
 from app.jobs import vector_indexes
@@ -394,6 +395,8 @@ async def test_the_example_queries_of_the_documentation_run(
     # the last example explains the last run
     await run_search(services, SearchRequest(query="stones", collections=("demo",), top_k=1))
     await services.traces.flush()
+    services.spending.book(services.principal, new_id(), None, Spend(("m",), 10, 5, calls=1))
+    await services.spending.flush()
     alice = await grant_login(owner, login, "analyst_alice", "one")
 
     assert len(examples()) >= 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -10,7 +11,10 @@ from uuid import UUID
 import pytest
 
 from app.domain.document import Indexed, Outcome, Rejected, Source
-from app.errors import NotFoundError
+from app.errors import NotFoundError, ProviderError
+from app.ingest.embed import GROUP_CHUNKS
+from app.ingest.pipeline import ingest
+from app.providers.protocols import Embedder, Vectors
 from app.service.documents import (
     delete_collection,
     delete_document,
@@ -72,8 +76,6 @@ async def test_equal_text_under_another_identity_costs_no_embedding(services: Se
     await index_texts(services, {"a": "granite cairn on the ridge"})
 
     target = services.target(services.principal, (await get_collection(services, "test")).id)
-    from app.ingest.pipeline import ingest
-
     outcome = (
         await ingest(
             services.database,
@@ -83,6 +85,43 @@ async def test_equal_text_under_another_identity_costs_no_embedding(services: Se
     )[0]
     assert not indexed(outcome).duplicate
     assert (await get_collection(services, "test")).document_count == 2
+
+
+class Counting:
+    """An embedding model that fails when it has embedded so many texts."""
+
+    def __init__(self, model: Embedder, most: int) -> None:
+        self._model, self._most = model, most
+        self.embedded = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if self.embedded + len(texts) > self._most:
+            raise ProviderError("the process was killed here")
+        self.embedded += len(texts)
+        return await self._model.embed(texts)
+
+
+async def test_what_was_embedded_of_a_large_document_is_not_embedded_again(services: Services) -> None:
+    """Its vectors are kept on the way, until it is published: an end in the middle costs one group."""
+    await index_texts(services, {"other": "chalk"})
+    target = services.target(services.principal, (await get_collection(services, "test")).id)
+    text = "\n\n".join(f"Stone {n} lies on ridge {n * 7} beside the cairn of {n * 13} walkers." for n in range(2500))
+    first, second = Counting(target.embedder, 3 * GROUP_CHUNKS), Counting(target.embedder, 100_000)
+    with pytest.raises(ProviderError):
+        await ingest(services.database, replace(target, embedder=first), [text_source("large", text)])
+    assert first.embedded == 3 * GROUP_CHUNKS
+    assert await _kept_ahead(services) == first.embedded
+    [done] = await ingest(services.database, replace(target, embedder=second), [text_source("large", text)])
+    assert indexed(done).chunk_count == first.embedded + second.embedded
+    assert await _kept_ahead(services) == 0
+
+
+async def _kept_ahead(services: Services) -> int:
+    async with services.database.transaction(services.principal) as connection:
+        return int(await connection.fetchval("SELECT count(*) FROM rag.embedded_ahead"))
 
 
 async def test_deletion_leaves_nothing_behind(services: Services) -> None:
@@ -210,8 +249,6 @@ async def test_tenants_do_not_share_anything(services: Services, other_tenant: S
 async def test_originals_are_kept_on_request(services: Services) -> None:
     settings = services.settings.current.model_copy(update={"ingest": IngestSettings(keep_original=True)})
     target = replace(services.target(services.principal, (await _empty_collection(services)).id), settings=settings)
-    from app.ingest.pipeline import ingest
-
     await ingest(services.database, target, [text_source("a", "original bytes")])
     async with services.database.transaction(services.principal) as connection:
         assert await connection.fetchval("SELECT content FROM rag.originals") == b"original bytes"

@@ -23,7 +23,7 @@ from app.domain.job import Job, JobProgress, Upload
 from app.domain.principal import Principal
 from app.errors import ConflictError, DatabaseUnavailableError, ParseError, ProviderError
 from app.jobs.context import Handler, JobCancelled, JobContext
-from app.jobs.outcome import MAX_RETRY_SECONDS, retry_delay
+from app.jobs.outcome import MAX_RETRY_SECONDS, NotHereError, retry_delay
 from app.jobs.worker import Worker
 from app.settings import JobsSettings
 from app.store import jobs
@@ -664,3 +664,28 @@ async def test_last_progress_moves_while_idle_and_while_busy(world: World) -> No
         await until(lambda: status_is(world, job, "running"))
         before = worker.last_progress
         await until(moved)
+
+
+# --- who can do it ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_job_is_left_to_a_worker_that_can_do_it(world: World) -> None:
+    async def work(context: JobContext) -> dict[str, Any]:
+        return {"by": context.job.worker}
+
+    job = await world.enqueue()
+    unable = Worker(world.database, {"work": work}, JobsSettings, "unable", able=lambda kind: kind != "work")
+    assert await unable.run_until_idle() == 0
+    assert (await world.get(job)).attempts == 0
+    assert await Worker(world.database, {"work": work}, JobsSettings, "able").run_until_idle() == 1
+    assert (await world.get(job)).result == {"by": "able"}
+
+
+async def test_a_job_that_turns_out_to_need_another_process_goes_back(world: World) -> None:
+    async def work(context: JobContext) -> dict[str, Any]:
+        raise NotHereError("no chat model here")
+
+    job = await world.enqueue()
+    assert await world.worker(work).run_until_idle() == 1
+    back = await world.get(job)
+    assert (back.status, back.attempts, back.worker, back.error) == ("queued", 0, None, "no chat model here")

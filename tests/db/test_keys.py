@@ -12,11 +12,14 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from app.domain.key import KEY_PATTERN, PREFIX, Grant, hash_secret, is_well_formed, new_secret
+from app.domain.key import KEY_PATTERN, PREFIX, Grant, hash_secret, is_well_formed, new_secret, strike_secrets
 from app.domain.principal import Caller, KeyLimits
 from app.errors import ForbiddenError, InputError, NotFoundError, UnauthenticatedError
+from app.service import key_ring
+from app.service.documents import create_collection
 from app.service.key_ring import KeyRing
 from app.service.keys import create_key, list_keys, of_tenant, revoke_key
+from app.service.operation import do_upkeep
 from app.wiring import Services
 from tests.waiting import until
 
@@ -202,6 +205,61 @@ async def test_what_is_under_way_ends_when_its_key_expires(services: Services) -
     ring, ended = KeyRing(services.database), asyncio.Event()
     with ring.watch(Grant(services.principal, asyncio.get_running_loop().time() + 0.05), ended.set):
         await until(ended.is_set)
+
+
+async def test_a_kept_look_up_is_refreshed_beside_the_requests(
+    services: Services, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change by hand in SQL, of which nobody is told, counts after a while; a request does not wait for the look-up."""
+    monkeypatch.setattr(key_ring, "FRESH_SECONDS", 0.0)
+    made, secret = await create_key(services, "x", ["read"])
+    async with listening(services) as ring:
+        await ring.authenticate(secret)
+        admin = await asyncpg.connect(database)
+        await admin.execute("UPDATE rag.api_keys SET scopes = '{ask}' WHERE id = $1", made.id)
+
+        async def changed() -> bool:
+            return (await ring.authenticate(secret)).principal.caller.scopes == {"ask"}
+
+        await until(changed)
+        await admin.execute("UPDATE rag.api_keys SET revoked_at = now() WHERE id = $1", made.id)
+        await admin.close()
+
+        async def refused() -> bool:
+            try:
+                await ring.authenticate(secret)
+            except UnauthenticatedError:
+                return True
+            return False
+
+        await until(refused)
+
+
+async def test_upkeep_is_done_for_every_tenant(services: Services) -> None:
+    """A document whose indexing was broken off is marked as failed, whosever it is."""
+    other = await of_tenant(services, "two")
+    await create_collection(other, "things")
+    async with services.database.transaction(other.principal) as connection:
+        await connection.execute(
+            "INSERT INTO rag.documents (tenant_id, id, collection_id, external_id, title, version, status, content_hash, "
+            "media_type, updated_at) SELECT tenant_id, gen_random_uuid(), id, 'x', 'x', 1, 'parsing', '', 'text/plain', "
+            "now() - interval '9 days' FROM rag.collections"
+        )
+    await do_upkeep(services)
+    async with services.database.transaction(other.principal) as connection:
+        assert await connection.fetchval("SELECT status FROM rag.documents") == "failed"
+
+
+def test_secrets_are_struck_out() -> None:
+    secret = new_secret()
+    token = f"{'eyJ' + 'a' * 20}.{'b' * 20}.{'c-_' * 9}"
+    for text in (secret, f"no collection {secret}.", f"/{secret}/x", secret[:30], token, f"Bearer {token}"):
+        struck = strike_secrets(text)
+        assert secret[:22] not in struck
+        assert "b" * 20 not in struck
+        assert "[struck out]" in struck
+    for text in ("cairn_app", "the cairn_worker of cairn_1f", "eyJ", "a.b.c", "keys"):
+        assert strike_secrets(text) == text
 
 
 async def test_watching_leaves_nothing_behind(services: Services) -> None:

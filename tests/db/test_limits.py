@@ -21,9 +21,11 @@ from app.domain.question import Question
 from app.domain.trace import Spend
 from app.domain.usage import Holding
 from app.errors import BudgetExceededError, ConflictError, NotFoundError, RateLimitedError, TenantFullError
+from app.ingest.enrichment import ENRICH
 from app.limits import runs as slots_module
 from app.service.ask import start
 from app.service.documents import delete_document, index_later, index_now
+from app.service.jobs import list_jobs
 from app.service.limits import get_usage, limit_tenant, list_tenant_usage
 from app.settings import Environment, SettingsStore
 from app.wiring import Services, open_services
@@ -312,6 +314,26 @@ async def test_usage_that_could_not_be_written_is_written_later(services: Servic
     assert found.key is not None
     assert (found.key.calls, found.key.tokens) == (1, 15)
     await connection.close()
+
+
+async def test_what_a_job_asks_a_model_counts_for_the_key_that_ordered_it(
+    chatty: Services, scripted: ScriptedServer
+) -> None:
+    change(chatty, "rag", contextual_enrichment_enabled=True)
+    paying, poor = as_key(chatty, new_id()), as_key(chatty, new_id(), tokens_per_day=20)
+    for caller, collection in ((paying, "one"), (poor, "two")):
+        await index_later(caller, collection, [text_source("a", f"Office {collection} has 30 rooms.", "Rooms")])
+        await chatty.worker().run_until_idle()
+    found = await get_usage(paying)
+    assert found.key is not None
+    assert found.key.calls > 0
+    assert found.key.tokens > 0
+    spent = (await get_usage(poor)).key
+    assert spent is not None
+    assert (spent.calls, spent.tokens) == (0, 0), "a call would have taken more than 20 tokens"
+    [last, *_] = [job for job in await list_jobs(chatty, limit=10) if job.kind == ENRICH]
+    assert last.status == "succeeded"
+    assert "the tokens of its key for today (20)" in str((last.result or {})["stopped"])
 
 
 # --- documents --------------------------------------------------------------------------------------------------------

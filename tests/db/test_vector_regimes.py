@@ -22,7 +22,7 @@ from app.errors import SettingsError
 from app.jobs import vector_indexes as handlers
 from app.retrieve.vector import RegimeGroup, ServedCollection, choose_regimes
 from app.service.documents import delete_collection, get_collection, get_recall, index_now, list_recall
-from app.service.jobs import order_upkeep
+from app.service.jobs import order_checks, order_plan
 from app.service.search import get_trace
 from app.settings import Settings, SettingsStore, VectorSettings, parse_settings
 from app.store import vector_indexes
@@ -345,7 +345,8 @@ async def test_a_recall_check_is_stored_and_shown(services: Services) -> None:
     """Compared with the exact scan, the vector itself left out; shown to analysts, the API and Prometheus."""
     small = scaled(services)
     await fill(small, "large", 120)
-    await order_upkeep(small)
+    await order_plan(small)
+    await order_checks(small)
     assert await small.worker().run_until_idle() >= 2
     collection = await get_collection(small, "large")
     check = await get_recall(small, collection)
@@ -358,7 +359,7 @@ async def test_a_recall_check_is_stored_and_shown(services: Services) -> None:
     await analyst.close()
     assert (row["collection"], row["recall"], row["k"]) == ("large", check.recall, 10)
     # checked today: nothing is ordered again
-    await order_upkeep(small)
+    await order_checks(small)
     async with small.database.transaction(small.principal) as connection:
         assert (
             await connection.fetchval(
@@ -406,5 +407,6 @@ async def test_a_recall_check_sees_what_a_broken_index_misses(services: Services
 async def test_small_collections_are_not_checked_daily(services: Services) -> None:
     small = scaled(services)
     await fill(small, "tiny", 20)
-    await order_upkeep(small)
+    await order_plan(small)
+    await order_checks(small)
     assert await small.worker().run_until_idle() == 0

@@ -104,6 +104,12 @@ def test_the_page_of_the_api_needs_nothing_that_its_policy_forbids(api: Api) -> 
     assert "openapi.json" in api.client.get("/docs/start.js").text
 
 
+def test_nothing_is_redirected(api: Api) -> None:
+    for path in ("/collections/", "/docs/", "//evil.example/collections"):
+        answer = api.client.get(api.url + path, follow_redirects=False)
+        assert (answer.status_code, answer.headers.get("location")) == (404, None)
+
+
 def test_two_hosts_in_one_request_are_refused(api: Api) -> None:
     with socket.create_connection(("127.0.0.1", api.port)) as plain:
         plain.sendall(b"GET /collections HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n")

@@ -63,7 +63,8 @@ def slow(pattern: re.Pattern[str]) -> str | None:
         def made(length: int, begin: str = begin, fragment: str = fragment) -> str:
             return begin + (fragment * (length // len(fragment) + 1))[:length] + "x"
 
-        if seconds(pattern, made(4 * N)) < BRIEF:
+        last = seconds(pattern, made(4 * N))
+        if last < BRIEF or (last < HOPELESS and last <= GROWTH * seconds(pattern, made(N))):
             continue
         spent = [min(seconds(pattern, made(length)) for _ in range(3)) for length in (N, 2 * N, 4 * N)]
         if spent[2] >= BRIEF and spent[2] > GROWTH * spent[0]:

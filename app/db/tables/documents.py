@@ -269,3 +269,19 @@ embeddings = Table(
     Index("embeddings_reuse_idx", "tenant_id", "model_id", "content_hash"),
     comment="Vectors of chunks, one per embedding model.",
 )
+
+
+embedded_ahead = Table(
+    "embedded_ahead",
+    metadata,
+    tenant_id(),
+    col("document_id", UUID, "The document that is being indexed; what was embedded of it goes with it."),
+    col("model_id", SmallInteger, "The embedding model (rag.embedding_models.id)."),
+    col("content_hash", LargeBinary, "SHA-256 of what was embedded."),
+    col("embedding", HALFVEC, "L2-normalised vector of the model's dimension."),
+    PrimaryKeyConstraint("tenant_id", "document_id", "model_id", "content_hash"),
+    document_key(),
+    ForeignKeyConstraint(["model_id"], ["rag.embedding_models.id"]),
+    Index("embedded_ahead_reuse_idx", "tenant_id", "model_id", "content_hash"),
+    comment="Vectors of large documents not yet published, so that none is made again after a crash.",
+)

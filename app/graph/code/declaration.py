@@ -19,17 +19,17 @@ Span = tuple[int, int]
 MOST_STATEMENTS: Final = 20
 _LONGEST: Final = 2000
 """Code points of a signature."""
-_DOUBLE: Final = r'"(?:[^"\\\n]|\\.){0,400}+"'
+_DOUBLE: Final = r'"(?:[^"\\\n]|\\.){0,200}+"'
 _C_LIKE: Final = rf"//[^\n]*|/\*.*?(?:\*/|\Z)|{_DOUBLE}"
 _HIDDEN: Final[Mapping[str, re.Pattern[str]]] = {
     "python": re.compile(
-        rf"#[^\n]*|\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|{_DOUBLE}|'(?:[^'\\\n]|\\.){{0,400}}+'", re.DOTALL
+        rf"#[^\n]*|\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|{_DOUBLE}|'(?:[^'\\\n]|\\.){{0,200}}+'", re.DOTALL
     ),
-    "javascript": re.compile(rf"{_C_LIKE}|'(?:[^'\\\n]|\\.){{0,400}}+'|`(?:[^`\\]|\\.)*+(?:`|\Z)", re.DOTALL),
+    "javascript": re.compile(rf"{_C_LIKE}|'(?:[^'\\\n]|\\.){{0,200}}+'|`(?:[^`\\]|\\.)*+(?:`|\Z)", re.DOTALL),
     "": re.compile(rf"{_C_LIKE}|'(?:[^'\\\n]|\\[^\n]{{1,8}})'|`[^`]*+(?:`|\Z)", re.DOTALL),
 }
 """Comments and strings, in which no bracket counts. What is not closed goes on to the end; a string on one line has at most
-400 characters, or none would end in linear time."""
+200 characters, or none would end in linear time."""
 _RAISES: Final[Mapping[str, re.Pattern[str]]] = {
     "python": re.compile(r"\braise\b"),
     "go": re.compile(r"\b(?:panic|errors\.New|fmt\.Errorf)\("),
