@@ -105,6 +105,26 @@ class UnsupportedTypeError(CairnError):
 # --- limits of keys and tenants -------------------------------------------------------------------------------------
 
 
+class OverloadedError(CairnError):
+    """The server does as much of this as it can, and enough are waiting. `retry_after` seconds later there may be room."""
+
+    status, code, title = 503, "overloaded", "Overloaded"
+
+    def __init__(self, kind: str, retry_after: int) -> None:
+        super().__init__(f"too many {kind} at once; try again in {retry_after} s", retry_after=retry_after)
+        self.headers["Retry-After"] = str(retry_after)
+
+
+class RequestTimeoutError(CairnError):
+    """A request did not arrive in time."""
+
+    status, code, title = 408, "request-timeout", "Request timeout"
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.headers["Connection"] = "close"
+
+
 class RateLimitedError(CairnError):
     """A limit of the key is used up: requests per minute, concurrent runs, or tokens or cost per day. `policy` says which;
     Retry-After and `retry_after` when some of it is there again."""

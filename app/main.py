@@ -44,8 +44,11 @@ from app.api import (
     traces,
     usage,
 )
+from app.api.admission import AdmissionMiddleware, RefuseWhenFull
 from app.api.authenticate import AuthenticateMiddleware, check_listen, describe_keys
+from app.api.bodies import BodiesMiddleware
 from app.api.browser import BrowserMiddleware
+from app.api.connections import punctual
 from app.api.middleware import RequestMiddleware
 from app.api.running import Running
 from app.ending import GuardedProcess
@@ -110,9 +113,12 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     )  # fmt: skip
     app.state.running = running
     # each goes around those before it: the last one is outermost
+    app.add_middleware(AdmissionMiddleware, running=running)
+    app.add_middleware(BodiesMiddleware, running=running)
     app.add_middleware(AuthenticateMiddleware, running=running, keys=environment.auth == "keys")
     app.add_middleware(BrowserMiddleware, running=running, keys=environment.auth == "keys")
     app.add_middleware(RequestMiddleware, running=running)
+    app.add_middleware(RefuseWhenFull, running=running)
     problems.install(app)
     for module in _ROUTERS:
         app.include_router(module.router)
@@ -145,6 +151,7 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
             app, environment.host, environment.port, lifespan="off", log_config=None, access_log=False,
             server_header=False, proxy_headers=False,  # api.trustProxy says whom to believe
             timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            http=punctual(lambda: settings.current.api.head_seconds),
         )  # fmt: skip
         log.info("serving", url=f"http://{environment.host}:{environment.port}", docs="/docs")
         server, loop = _Server(config), asyncio.get_running_loop()

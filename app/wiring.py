@@ -35,6 +35,7 @@ from app.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
 from app.jobs.enrich import enrich
 from app.jobs.worker import Worker
 from app.language import identify
+from app.limits.admission import Admission
 from app.limits.requests import RequestPermits
 from app.limits.runs import RunSlots
 from app.limits.spending import Spending
@@ -66,8 +67,9 @@ from app.store.traces import TraceWriter
 @dataclass(frozen=True)
 class Services:
     """Everything an edge needs. Take `settings.current` once per request. `started_with`: the settings that were in force at the
-    start, by which embedding models and the queue of traces were made (app/service/restart.py). `embedded`: the server that
-    this process keeps running; None where the database is somebody else's."""
+    start, by which embedding models and the queue of traces were made (app/service/restart.py).
+    `probe`: a connection of its own for readiness, which waits for no other. `embedded`: the server that this process keeps
+    running; None where the database is somebody else's."""
 
     environment: Environment
     settings: SettingsStore
@@ -82,6 +84,8 @@ class Services:
     runs: Runs
     permits: RequestPermits
     slots: RunSlots
+    admission: Admission
+    probe: Database
     spending: Spending
     started_with: Settings
     embedded: EmbeddedServer | None
@@ -207,6 +211,8 @@ async def open_services(
         await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
         database = await Database.open(app_dsn, max_size=pool_size)
         stack.push_async_callback(database.close)
+        probe = await Database.open(app_dsn, max_size=1)
+        stack.push_async_callback(probe.close)
         principal, model = await _identify(database, environment.tenant, name)
         traces = TraceWriter(database, started_with.trace.queue_size)
         stack.push_async_callback(traces.close)
@@ -239,6 +245,8 @@ async def open_services(
             runs,
             RequestPermits(database, lambda: settings.current.limits),
             slots,
+            Admission(lambda: settings.current.admission),
+            probe,
             spending,
             started_with,
             embedded,

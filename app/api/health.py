@@ -137,6 +137,8 @@ async def metrics(services: ServicesDep, running: RunningDep) -> Response:
     """In the text format. The queue is asked for at each scrape; `cairn_database_up` says whether it answered."""
     found, database, state = running.metrics, await check_database(services), describe_service(services)
     found.queue(database.queue)
+    for kind, gate in services.admission.gates.items():
+        found.admission(kind, gate.running, gate.waiting, gate.refused)
     found.recall({})  # names of collections: never those of another tenant, whatever fails
     with suppress(CairnError):
         found.recall(await list_recall(services, limit=100))

@@ -29,6 +29,14 @@ class Metrics:
             "cairn_http_request_seconds", "Time to the end of the response.", ["method", "route"],
             buckets=_BUCKETS, registry=self.registry,
         )  # fmt: skip
+        self._admission = {
+            name: Gauge(f"cairn_admission_{name}", meaning, ["kind"], registry=self.registry)
+            for name, meaning in (
+                ("running", "Places taken, by kind of work."),
+                ("waiting", "Requests in the queue for a place."),
+                ("refused", "Requests refused since the start because the queue was full or too slow."),
+            )
+        }
         self._stages = Histogram(
             "cairn_stage_seconds", "Time per stage of searches and answers.", ["stage"],
             buckets=_BUCKETS, registry=self.registry,
@@ -59,6 +67,10 @@ class Metrics:
         method = method if method in _METHODS else "other"
         self._requests.labels(method, route, status).inc()
         self._seconds.labels(method, route).observe(seconds)
+
+    def admission(self, kind: str, running: int, waiting: int, refused: int) -> None:
+        for name, value in (("running", running), ("waiting", waiting), ("refused", refused)):
+            self._admission[name].labels(kind).set(value)
 
     def stages(self, timings_ms: Mapping[str, float]) -> None:
         for stage, milliseconds in timings_ms.items():

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
-from typing import Any
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api import problems
-from app.api.browser import Refusal, secure
+from app.api.browser import secure
 from app.api.rate_limits import RESPONSE_HEADERS
 from app.api.running import Running
 from app.domain.ids import new_id
@@ -26,10 +23,8 @@ from app.domain.key import strike_secrets
 
 log = structlog.get_logger(__name__)
 
-MAX_IN_FLIGHT = 200
-"""Requests answered at once; more are refused at once, so that those admitted keep their pace."""
-DRAIN_SECONDS = 2.0
-"""How long the rest of a refused body is read and thrown away, so that the client gets to read the refusal."""
+MAX_SOCKETS = 200
+"""WebSockets that are open at once."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _UNCOUNTED = ("/health/", "/metrics")
 
@@ -61,14 +56,14 @@ class RequestMiddleware:
                 secure(message, scope["path"])
             await send(message)
 
-        if self.running.requests < MAX_IN_FLIGHT:
-            self.running.requests += 1
+        if self.running.sockets < MAX_SOCKETS:
+            self.running.sockets += 1
             try:
                 await self.app(scope, receive, secured)
             finally:
-                self.running.requests -= 1
+                self.running.sockets -= 1
             return
-        detail = f"{MAX_IN_FLIGHT} requests are being answered; try again"
+        detail = f"{MAX_SOCKETS} WebSockets are open; try again"
         if "websocket.http.response" in scope.get("extensions", {}):
             await problems.plain(scope, 503, detail, code="overloaded")(scope, receive, secured)
         else:
@@ -81,8 +76,6 @@ class _Exchange:
     def __init__(self, edge: RequestMiddleware, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
         self.edge, self.running, self.scope, self.headers = edge, edge.running, scope, headers
         self._receive, self._send = receive, send
-        self.limit = edge.running.settings.current.api.max_body_bytes
-        self.received = 0
         self.status = 0
 
     async def run(self) -> None:
@@ -91,7 +84,7 @@ class _Exchange:
         self.running.requests += counted
         self.running.metrics.in_flight.set(self.running.requests)
         try:
-            await self._answer()
+            await self.edge.app(self.scope, self._receive, self.send)
         except ClientDisconnect:
             pass
         except Exception:
@@ -108,43 +101,6 @@ class _Exchange:
     @property
     def _id(self) -> str:
         return problems.request_id_of(self.scope)
-
-    async def _answer(self) -> None:
-        refusal, extra = self._refusal()
-        if refusal is None:
-            await self.edge.app(self.scope, self.receive, self.send)
-            return
-        status, detail = refusal
-        response = problems.plain(self.scope, status, detail, **extra)
-        if status == 413:
-            await self._refuse_body(response.body, response.raw_headers)
-        else:
-            await response(self.scope, self._receive, self.send)
-
-    def _refusal(self) -> tuple[Refusal | None, Mapping[str, Any]]:
-        refusal = refuse_length(self.headers.get("content-length"), self.limit)
-        if refusal is None and self.running.requests > MAX_IN_FLIGHT:
-            return (503, f"{MAX_IN_FLIGHT} requests are being answered; try again"), {"code": "overloaded"}
-        return refusal, {}
-
-    async def _refuse_body(self, body: bytes | memoryview, headers: list[tuple[bytes, bytes]]) -> None:
-        # Closing a connection with unread data resets it, and the answer is lost on its way.
-        headers = [*headers, (b"connection", b"close")]
-        await self.send({"type": "http.response.start", "status": 413, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body, "more_body": True})
-        until = time.monotonic() + DRAIN_SECONDS
-        while time.monotonic() < until:
-            message = await self._receive()
-            if message["type"] == "http.disconnect" or not message.get("more_body"):
-                break
-        await self.send({"type": "http.response.body", "body": b""})
-
-    async def receive(self) -> Message:
-        message = await self._receive()
-        self.received += len(message.get("body", b""))
-        if self.received > self.limit:
-            raise HTTPException(413, too_large(self.limit), {"Connection": "close"})
-        return message
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -164,19 +120,3 @@ class _Exchange:
             "request", method=self.scope["method"], route=route, path=self.scope["path"][:300], status=status,
             ms=round(seconds * 1000, 1),
         )  # fmt: skip
-
-
-# --- what may be refused without reading a body: its length --------------------------------------------------------------
-
-
-def refuse_length(length: str | None, limit: int) -> Refusal | None:
-    """Content-Length over the limit, before a byte of the body is read."""
-    if length is None:
-        return None
-    if not (length.isascii() and length.isdigit()):
-        return 400, "Content-Length must be a number"
-    return (413, too_large(limit)) if len(length) > 18 or int(length) > limit else None
-
-
-def too_large(limit: int) -> str:
-    return f"the request body is larger than {limit:,} bytes (setting api.maxBodyBytes)"

@@ -98,3 +98,22 @@ def policy_of(method: str, path: str) -> RoutePolicy:
         return POLICIES[f"{method} {path}"]
     except KeyError:
         raise LookupError(f"{method} {path} has no policy; add it to app/api/policy.py") from None
+
+
+_PATTERNS: Final = tuple((tuple(route.split("/")), policy) for route, policy in POLICIES.items())
+
+
+def policy_for(method: str, path: str) -> RoutePolicy | None:
+    """Of the route that a path leads to, for layers in front of the routes; None where there is none. A template that names
+    the path beats one that leaves a part open."""
+    if exact := POLICIES.get(f"{method} {path}"):
+        return exact
+    parts = f"{method} {path}".split("/")
+    for template, policy in _PATTERNS:
+        if len(template) == len(parts) and all(map(_fits, template, parts)):
+            return policy
+    return None
+
+
+def _fits(template: str, part: str) -> bool:
+    return template.startswith("{") or template == part

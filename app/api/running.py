@@ -36,6 +36,7 @@ class Running:
     services: Services | None = None
     worker_progress: Callable[[], float] | None = None
     requests: int = 0
+    sockets: int = 0
     authenticator: Authenticator | None = None
 
 

@@ -5,18 +5,43 @@ All spans are half-open ranges of code points in the document's normalised text 
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 from uuid import UUID
 
 from app.domain.code import Outline
 from app.domain.graph import NO_GRAPH, DocumentGraph
+from app.errors import InputError
 
 Markup = Literal["markdown", "plain", "rows", "code"]
 Status = Literal["pending", "parsing", "embedding", "indexed", "failed"]
+
+
+MAX_METADATA_KEYS: Final = 1000
+MAX_METADATA_BYTES: Final = 64_000
+
+
+def check_metadata(metadata: Mapping[str, Any], what: str = "metadata") -> None:
+    """Of a document, or the filters of a search: they are compared and stored with each passage. Raises InputError."""
+    keys = 0
+    todo: list[Any] = [metadata]
+    while todo and keys <= MAX_METADATA_KEYS:
+        value = todo.pop()
+        keys += len(value)
+        todo += [
+            item
+            for item in (value.values() if isinstance(value, Mapping) else value)
+            if isinstance(item, Mapping | list)
+        ]
+    if keys > MAX_METADATA_KEYS:
+        raise InputError(f"{what} may have {MAX_METADATA_KEYS:,} keys and items, these have more")
+    size = len(json.dumps(metadata, ensure_ascii=False, default=str).encode("utf-8", "replace"))
+    if size > MAX_METADATA_BYTES:
+        raise InputError(f"{what} may have {MAX_METADATA_BYTES:,} bytes as JSON, these have {size:,}")
 
 
 @dataclass(frozen=True, slots=True)

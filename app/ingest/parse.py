@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from app.domain.document import LoadedDocument, PageStart, Source
 from app.errors import ParseError, ParserLimitError, TooLargeError
@@ -19,6 +21,17 @@ from app.settings import IngestSettings
 _LONGEST_NOTE: Final = 500
 _BYTES_PER_CHARACTER: Final = 4
 """At most, in UTF-8."""
+_places: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+
+def parser_places() -> asyncio.Semaphore:
+    """Places for parsing processes, as many as cores: of all uploads and jobs of this process together, since more would only
+    share the time and the memory. Who waits is not refused."""
+    loop = asyncio.get_running_loop()
+    if loop not in _places:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        _places[loop] = asyncio.Semaphore(cores)
+    return _places[loop]
 
 
 async def parse(source: Source, limits: IngestSettings) -> LoadedDocument:
@@ -48,22 +61,29 @@ async def _load(source: Source, limits: IngestSettings) -> LoadedDocument:
 async def _parse_apart(content: bytes, kind: FileKind, limits: IngestSettings) -> LoadedDocument:
     bounds = DocumentLimits(limits.max_pages, limits.max_text_chars, limits.max_unpacked_bytes, limits.parse_seconds)
     request = {"task": "load", "media_type": kind.media_type, "limits": bounds}
-    child = await ConfinedProcess.start(
-        memory_bytes=limits.parse_memory_bytes, cpu_seconds=limits.parse_seconds, programs=kind.loader.programs
-    )
+    async with parser_places():
+        child = await ConfinedProcess.start(
+            memory_bytes=limits.parse_memory_bytes, cpu_seconds=limits.parse_seconds, programs=kind.loader.programs
+        )
+        head, text = await _ask(child, request, content, limits)
+    try:
+        return _document(head, text.decode("utf-8"), kind, limits)
+    except (ValueError, TypeError, KeyError) as error:
+        raise ParseError(f"the parser gave a malformed answer ({type(error).__name__})") from None
+
+
+async def _ask(
+    child: ConfinedProcess, request: Mapping[str, Any], content: bytes, limits: IngestSettings
+) -> tuple[dict[str, Any], bytes]:
     async with child:
         try:
-            head, text = await child.ask(
+            return await child.ask(
                 request, content, longest=_BYTES_PER_CHARACTER * limits.max_text_chars, seconds=limits.parse_seconds
             )
         except TimeoutError:
             raise ParserLimitError(
                 f"reading the file took longer than {limits.parse_seconds} s (ingest.parseSeconds)"
             ) from None
-    try:
-        return _document(head, text.decode("utf-8"), kind, limits)
-    except (ValueError, TypeError, KeyError) as error:
-        raise ParseError(f"the parser gave a malformed answer ({type(error).__name__})") from None
 
 
 def _document(head: Mapping[str, Any], text: str, kind: FileKind, limits: IngestSettings) -> LoadedDocument:

@@ -10,6 +10,7 @@ from app.answering.finish import run_trace
 from app.answering.library import Library, Searcher
 from app.answering.run import answer
 from app.domain.answer import Answer
+from app.domain.document import check_metadata
 from app.domain.event import Event, Surface
 from app.domain.question import Question
 from app.domain.trace import RunTrace
@@ -45,10 +46,11 @@ async def start(
     does not exist is an empty one: edges that mean another check it first.
 
     `named`: the caller chose the run id. `settings`: of this run alone. `record` fills as it goes. `on_end` is told the
-    terminal event. Raises InputError for an unknown strategy, ConflictError where the id is in use, RateLimitedError,
-    StoppingError, DatabaseUnavailableError.
+    terminal event. Raises InputError for an unknown strategy or filters that are too large, ConflictError where the
+    id is in use, RateLimitedError, OverloadedError, StoppingError, DatabaseUnavailableError.
     """
     check_strategy(question.strategy)
+    check_metadata(question.filters or {}, "filters")
     if named:
         await check_free(services, question.run_id)
     chosen, filled, began = settings or services.settings.current, record or Record(question), datetime.now(UTC)
@@ -59,6 +61,7 @@ async def start(
         try:
             return await answer(question, deps_for(services, chosen), filled, report)
         finally:
+            leave_gate()
             await services.slots.release(slot)
 
     def trace(end: Event | None) -> RunTrace:
@@ -68,6 +71,7 @@ async def start(
         return sample_trace(made, chosen.trace.sample_rate)
 
     def leave_trace(end: Event) -> None:
+        leave_gate()
         services.slots.release_soon(slot)  # of a run that was cancelled before it did anything
         if chosen.trace.enabled:
             services.traces.record(trace(end))
@@ -80,10 +84,16 @@ async def start(
     traced = Tracing(trace(None), note) if chosen.trace.enabled else None
     slot = await services.slots.take(services.principal)
     try:
+        leave_gate = await services.admission.answer.enter()
+    except BaseException:
+        await services.slots.release(slot)
+        raise
+    try:
         return await services.runs.start(
             services.principal, question, work, leave_trace, surface=surface, resumable=resumable, traced=traced
         )
     except BaseException:
+        leave_gate()
         await services.slots.release(slot)
         raise
 

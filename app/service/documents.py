@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
-from app.domain.document import Collection, Document, Outcome, Source
+from app.domain.document import Collection, Document, Outcome, Source, check_metadata
 from app.domain.graph_view import Refreshed
 from app.domain.job import Job, RecallCheck
 from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
@@ -59,6 +59,7 @@ def check_source(source: Source, settings: Settings) -> Source:
             f"{source.name} has {len(source.content):,} bytes; at most {settings.ingest.max_file_bytes:,} are "
             "accepted (setting ingest.maxFileBytes)"
         )
+    check_metadata(source.metadata)
     return source
 
 

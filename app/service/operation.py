@@ -74,7 +74,7 @@ async def check_database(services: Services) -> DatabaseState:
     """Never raises."""
     started = time.monotonic()
     try:
-        async with asyncio.timeout(ANSWER_SECONDS), services.database.connection() as connection:
+        async with asyncio.timeout(ANSWER_SECONDS), services.probe.connection() as connection:
             queue = await jobs.queue_state(connection)
             scan = await upkeep.iterative_scan(connection)
             revision = await upkeep.schema_revision(connection)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 from uuid import UUID
 
+from app.domain.document import check_metadata
 from app.domain.ids import new_id
 from app.domain.passage import CacheStats, FusionForm, Leg, Mode, SearchRequest, SearchResult
 from app.domain.trace import RunTrace
@@ -56,14 +57,15 @@ def make_request(
     fusion: FusionForm | None = None,
 ) -> SearchRequest:
     """A search as a user asks for it, see SearchRequest; by what it searches when neither `mode` nor `legs` say so is up to
-    the settings. Raises InputError for an unusable query, an unknown mode or form of fusion, and where `mode` and `legs`
-    contradict each other."""
+    the settings. Raises InputError for an unusable query, filters that are too large, an unknown mode or form of fusion, and
+    where `mode` and `legs` contradict each other."""
     if not 1 <= top_k <= 200:
         raise InputError(f"top_k is 1 to 200, not {top_k}")
     if mode is not None and mode not in get_args(Mode):
         raise InputError(f"mode is one of {', '.join(get_args(Mode))}, not {str(mode)[:80]!r}")
     if fusion is not None and fusion not in get_args(FusionForm):
         raise InputError(f"fusion is one of {', '.join(get_args(FusionForm))}, not {str(fusion)[:80]!r}")
+    check_metadata(filters or {}, "filters")
     named: tuple[Leg, ...] = tuple(dict.fromkeys(legs))
     of_mode = legs_of(mode, settings) if mode else ()
     if named and of_mode and set(named) - {"graph"} != set(of_mode) - {"graph"}:

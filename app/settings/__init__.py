@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from app.settings.environment import Environment, OidcIssuer, default_home, read_environment
 from app.settings.sections import (
+    AdmissionSettings,
     AgenticSettings,
     AgentSettings,
     AnalystSettings,
@@ -49,6 +50,7 @@ from app.settings.sections import (
 from app.settings.store import Settings, SettingsStore, parse_settings
 
 __all__ = [
+    "AdmissionSettings",
     "AgentSettings",
     "AgenticSettings",
     "AnalystSettings",

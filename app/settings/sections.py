@@ -556,8 +556,35 @@ class AnalystSettings(SettingsSection):
     )
 
 
+class AdmissionSettings(SettingsSection):
+    """What this process does at once, and how many may wait for it; the next one is refused (503 with Retry-After)."""
+
+    searches: int = Field(8, ge=1, description="Searches at once.")
+    searches_waiting: int = Field(32, ge=0, description="Searches that wait for a place.")
+    answers: int = Field(16, ge=1, description="Questions being answered at once.")
+    answers_waiting: int = Field(32, ge=0, description="Questions that wait.")
+    uploads: int = Field(4, ge=1, description="Uploads being stored or indexed at once.")
+    uploads_waiting: int = Field(16, ge=0, description="Uploads that wait.")
+    requests: int = Field(64, ge=1, description="Other requests at once; a stream counts until it begins.")
+    requests_waiting: int = Field(128, ge=0, description="Other requests that wait.")
+    wait_seconds: float = Field(5, gt=0, description="Longest wait for a place, seconds; then it is refused.")
+
+
 class ApiSettings(SettingsSection):
-    max_body_bytes: int = Field(64_000_000, ge=1000, description="Largest request body, bytes (413 above).")
+    max_body_bytes: int = Field(
+        64_000_000, ge=1000, description="Largest body of an upload or of /index, bytes (413 above)."
+    )
+    max_small_body_bytes: int = Field(1_000_000, ge=1000, description="Largest body of any other request, bytes.")
+    max_json_tokens: int = Field(
+        200_000, ge=1000, description="Most names, values and brackets in a JSON body; texts count once (413 above)."
+    )
+    head_seconds: float = Field(
+        15, gt=0, description="A connection must send the head of its next request in this time, seconds (408)."
+    )
+    body_seconds: float = Field(
+        10, gt=0, description="So long may a body take, and a second more for each bodyRate (408)."
+    )
+    body_rate: int = Field(20_000, ge=1, description="Bytes per second that a slow client must manage on the mean.")
     max_query_chars: int = Field(
         4000, ge=10, description="Longest query or question, code points; a longer text is a document."
     )

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError, model_validator
 
 from app.errors import SettingsError
 from app.settings.sections import (
+    AdmissionSettings,
     AgentSettings,
     AnalystSettings,
     AnswerSettings,
@@ -74,6 +75,7 @@ class Settings(SettingsSection):
     audit: AuditSettings = AuditSettings()
     analysts: AnalystSettings = AnalystSettings()
     limits: LimitSettings = LimitSettings()
+    admission: AdmissionSettings = AdmissionSettings()
     api: ApiSettings = ApiSettings()
 
     @model_validator(mode="after")

@@ -18,10 +18,11 @@ from database_proxy import database_proxy
 from serving import REPO, Api, serving
 
 from app.api.authenticate import check_listen, is_loopback
-from app.api.middleware import host_name, refuse_length
+from app.api.bodies import check_length
+from app.api.browser import host_name
 from app.api.running import decode_cursor, encode_cursor
 from app.db.schema import SchemaSource
-from app.errors import InputError, SettingsError
+from app.errors import InputError, SettingsError, TooLargeError
 from app.settings import read_environment
 from tests.waiting import patience
 
@@ -68,12 +69,14 @@ def test_hosts_without_their_ports() -> None:
 
 
 def test_lengths() -> None:
-    assert refuse_length(None, 10) is None
-    assert refuse_length("10", 10) is None
-    assert refuse_length("11", 10) is not None
-    assert refuse_length("9" * 5000, 10) is not None
+    check_length(None, 10, False)
+    check_length("10", 10, False)
+    for large in ("11", "9" * 5000):
+        with pytest.raises(TooLargeError):
+            check_length(large, 10, False)
     for odd in ("-1", "x", "1e3", "٣", ""):
-        assert refuse_length(odd, 10) is not None
+        with pytest.raises(InputError):
+            check_length(odd, 10, False)
 
 
 @pytest.mark.parametrize("key", ["a", "ä/ö 🗿", "", "x" * 512])

@@ -1,0 +1,105 @@
+"""A place for each request before it is worked on, and a quick no where there is none (app/limits/admission.py).
+
+Two layers. The outer one refuses what would find its queue full, before anything else is done for it: refusing must cost next
+to nothing, or refusing many costs those that are served. The inner one, behind keys and bodies, waits for the place and holds it
+until the answer is on its way. Questions take their place where their run begins (app/service/ask.py), since a run may outlive
+its request. Health, metrics and what problems mean are always answered.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Final
+
+import structlog
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api import problems
+from app.api.browser import secure
+from app.api.policy import Kind, RoutePolicy, policy_for
+from app.api.running import Running
+from app.domain.ids import new_id
+from app.errors import OverloadedError
+
+log = structlog.get_logger(__name__)
+
+_LOG_SECONDS: Final = 1.0
+"""Refusals are counted in the metrics one by one, and logged together."""
+_ALWAYS: Final = ("/health/", "/metrics", "/problems/")
+
+
+class RefuseWhenFull:
+    """The outermost layer."""
+
+    def __init__(self, app: ASGIApp, running: Running) -> None:
+        self.app = app
+        self.running = running
+        self._refused = 0
+        self._logged = time.monotonic()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        services = self.running.services
+        if scope["type"] == "http" and services is not None and (policy := _counted(scope)) is not None:
+            gate = services.admission.gates[policy.kind]
+            if gate.is_full:
+                await self._refuse(scope, policy.kind, gate.refusal(), send)
+                return
+        await self.app(scope, receive, send)
+
+    async def _refuse(self, scope: Scope, kind: Kind, error: OverloadedError, send: Send) -> None:
+        request_id = str(new_id())
+        body = json.dumps(problems.body_of(error, instance=scope["path"], request_id=request_id)).encode()
+        headers = [
+            (b"content-type", problems.MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode()),
+            (b"retry-after", error.headers["Retry-After"].encode()), (b"x-request-id", request_id.encode()),
+        ]  # fmt: skip
+        start = {"type": "http.response.start", "status": error.status, "headers": headers}
+        secure(start, scope["path"])
+        await send(start)
+        await send({"type": "http.response.body", "body": body})
+        self._refused += 1
+        if time.monotonic() - self._logged > _LOG_SECONDS:
+            log.warning("requests.refused", refused=self._refused, kind=kind)
+            self._refused, self._logged = 0, time.monotonic()
+
+
+class AdmissionMiddleware:
+    """The innermost layer."""
+
+    def __init__(self, app: ASGIApp, running: Running) -> None:
+        self.app = app
+        self.running = running
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        services, policy = self.running.services, _counted(scope)
+        if scope["type"] != "http" or services is None or policy is None or policy.kind == "answer":
+            await self.app(scope, receive, send)
+            return
+        gate = services.admission.gates[policy.kind]
+        try:
+            release = await gate.enter()
+        except OverloadedError as error:
+            await problems.response_of(scope, error)(scope, receive, send)
+            return
+
+        async def passing(message: Message) -> None:
+            if message["type"] == "http.response.start" and _is_stream(message):
+                release()  # who follows something for long works on nothing
+            await send(message)
+
+        try:
+            await self.app(scope, receive, passing)
+        finally:
+            release()
+
+
+def _counted(scope: Scope) -> RoutePolicy | None:
+    if scope["type"] != "http" or scope["path"].startswith(_ALWAYS):
+        return None
+    return policy_for(scope["method"], scope["path"])
+
+
+def _is_stream(message: Message) -> bool:
+    return Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")

@@ -1,0 +1,98 @@
+"""A gate: places, a queue, and no place that gets lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from app.errors import OverloadedError
+from app.limits.admission import Admission, Gate
+from app.settings import AdmissionSettings
+from tests.waiting import hang_guard
+
+
+def make_gate(places: int = 2, room: int = 2, wait_seconds: float = 60) -> Gate:
+    return Gate("searches", lambda: (places, room), lambda: wait_seconds)
+
+
+async def test_places_are_given_in_the_order_of_coming_and_more_than_that_is_refused() -> None:
+    gate, order = make_gate(), []
+
+    async def come(number: int) -> Callable[[], None]:
+        release = await gate.enter()
+        order.append(number)
+        return release
+
+    first, second = await come(1), await come(2)
+    third, fourth = asyncio.create_task(come(3)), asyncio.create_task(come(4))
+    await asyncio.sleep(0)
+    assert (gate.running, gate.waiting, gate.is_full) == (2, 2, True)
+    with pytest.raises(OverloadedError) as refused:
+        await gate.enter()
+    assert int(refused.value.headers["Retry-After"]) >= 1
+    async with hang_guard():
+        second()
+        (await third)()
+        first()
+        (await fourth)()
+    assert order == [1, 2, 3, 4]
+    assert (gate.running, gate.waiting) == (0, 0)
+
+
+async def test_giving_back_twice_gives_back_once() -> None:
+    gate = make_gate(places=1)
+    release = await gate.enter()
+    release()
+    release()
+    assert gate.running == 0
+
+
+async def test_who_waits_too_long_is_refused_and_takes_no_place() -> None:
+    gate = make_gate(places=1, wait_seconds=0.01)
+    release = await gate.enter()
+    with pytest.raises(OverloadedError):
+        await gate.enter()
+    release()
+    assert (gate.running, gate.waiting) == (0, 0)
+
+
+async def test_who_leaves_the_queue_takes_no_place_even_in_the_moment_of_the_turn() -> None:
+    gate = make_gate(places=1)
+    release = await gate.enter()
+    left, turned = asyncio.create_task(gate.enter()), asyncio.create_task(gate.enter())
+    await asyncio.sleep(0)
+    left.cancel()
+    await asyncio.sleep(0)
+    assert gate.waiting == 1
+    release()  # the turn of the other one, which leaves before it notices
+    turned.cancel()
+    await asyncio.gather(left, turned, return_exceptions=True)
+    assert (gate.running, gate.waiting) == (0, 0)
+
+
+async def test_limits_of_the_moment_count() -> None:
+    settings = AdmissionSettings(searches=1, searches_waiting=0)
+    admission = Admission(lambda: settings)
+    await admission.search.enter()
+    assert admission.search.is_full
+    assert not admission.answer.is_full
+    settings = AdmissionSettings(searches=2, searches_waiting=0)
+    assert not admission.search.is_full
+
+
+@pytest.mark.parametrize(
+    ("kind", "places", "room"),
+    [
+        ("search", "searches", "searches_waiting"), ("answer", "answers", "answers_waiting"),
+        ("ingest", "uploads", "uploads_waiting"), ("light", "requests", "requests_waiting"),
+    ],
+)  # fmt: skip
+async def test_each_kind_has_its_own_settings(kind: str, places: str, room: str) -> None:
+    gate = Admission(lambda: AdmissionSettings(**{places: 1, room: 1, "wait_seconds": 0.01})).gates[kind]
+    async with gate.admitted():
+        assert not gate.is_full
+        with pytest.raises(OverloadedError):
+            await gate.enter()
+    assert gate.running == 0
