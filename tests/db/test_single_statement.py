@@ -148,7 +148,9 @@ async def test_other_searches_go_stepwise(services: Services, changes: dict[str,
     await create_collection(services, "more")
     request = replace(SearchRequest(query="granite cairn", collections=("test",), cache=False), **changes)
     sent, _ = await queries_of(services, request)
-    assert sent[0].startswith("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT set_config('role', 'cairn_app', true)")
+    assert sent[0].startswith(
+        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT set_config('role', 'cairn_app', true)"
+    )
     assert sent[-1] == "COMMIT"
     assert not any("SAVEPOINT" in statement for statement in sent)
 
