@@ -123,7 +123,11 @@ async def test_a_key_stands_for_its_tenant(services: Services) -> None:
     assert used.last_used_at is not None
 
 
-@pytest.mark.parametrize("credential", ["", "cairn_", "x.y.z", "ä" * 100, new_secret(), "cairn_" + "0" * 56])
+@pytest.mark.parametrize(
+    "credential",
+    ["", "cairn_", "x.y.z", "ä" * 100, new_secret(), "cairn_" + "0" * 56],
+    ids=["empty", "prefix", "token", "letters", "unknown", "checksum"],
+)
 async def test_what_is_no_key_is_refused(services: Services, credential: str) -> None:
     with pytest.raises(UnauthenticatedError) as refused:
         await KeyRing(services.database).authenticate(credential)
