@@ -4,7 +4,7 @@
 #   PYTHON=/path    which Python makes it (default: the first of python3.11, python3, python3.12 ... that is new enough)
 #   DOCS=/path      what `make demo` reads (default: this project)
 #   ARGS='...'      more arguments for pytest or cairn
-#   WORKERS=2       processes that share the tests, each with a PostgreSQL of its own; 0: none but pytest itself
+#   WORKERS=4       processes that share the tests, each with a PostgreSQL of its own; 0: none but pytest itself
 
 VENV ?= .venv
 CHECK_VENV ?= $(VENV)-check
@@ -12,7 +12,7 @@ PEERS_VENV ?= $(VENV)-peers
 LOCK_VENV ?= $(VENV)-lock
 DOCS ?=
 ARGS ?=
-WORKERS ?= 2
+WORKERS ?= 4
 
 PY := $(VENV)/bin/python
 TOOLS := $(CHECK_VENV)/bin

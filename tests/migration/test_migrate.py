@@ -85,6 +85,9 @@ async def test_jobs_of_a_kind_that_went_do_not_wait_for_ever(empty_database: str
     for path in (release.folder / "migrations" / "versions").glob("*.py"):
         if path.name >= "0008":
             path.unlink()
+    for path in release.folder.glob("sql/[fv]*/*.sql"):  # today's may name what that revision did not have
+        if path.stem not in ("tenants", "partitions", "analysts_watch"):
+            path.unlink()
     await migrate(empty_database, source=release.source)
     await fetch(empty_database, "INSERT INTO rag.tenants (id, name) VALUES (1, 'a'), (2, 'b')")
     await fetch(

@@ -71,7 +71,7 @@ def test_json_with_a_charset_is_json_and_uploads_are_multipart(api: Api) -> None
 
 @pytest.mark.parametrize(
     "body",
-    [b"{", b"", b"\xff\xfe\xfa", b'{"query": "\xe9"}', b'{"query": "x",}', b'{"a":' * 100_000, b"[" * 5000 + b"]" * 5000,
+    [b"{", b"", b"\xff\xfe\xfa", b'{"query": "\xe9"}', b'{"query": "x",}', b'{"a":' * 4000, b"[" * 5000 + b"]" * 5000,
      b'{"query": ' + b"9" * 5000 + b"}"],
     ids=["cut", "empty", "binary", "latin-1", "comma", "deep open", "deep", "5000 digits"],
 )  # fmt: skip
@@ -143,8 +143,9 @@ def test_file_over_the_limit(api: Api) -> None:
 
 
 def test_large_query_and_long_words(api: Api) -> None:
-    problem(search(api, query="stone " * 900_000), 422)
-    for query in ("s" * 10_000, "-" * 1000, "stone " * 3000, "🗿" * 5000, "ä" * 9999):
+    problem(search(api, query="stone " * 900_000), 413, "too-large")
+    problem(search(api, query="stone " * 150_000), 422)
+    for query in ("s" * 4000, "-" * 1000, "stone " * 666, "🗿" * 2000, "ä" * 3999):
         for mode in ("hybrid", "lexical", "vector"):
             assert search(api, query=query, mode=mode).status_code == 200, (query[:5], mode)
 

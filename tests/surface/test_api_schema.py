@@ -19,7 +19,7 @@ from serving import Api, serving
 from tests.waiting import patience
 
 HERE = Path(__file__).parent
-SECONDS = int(os.environ.get("CAIRN_SCHEMA_SECONDS", "20"))
+SECONDS = int(os.environ.get("CAIRN_SCHEMA_SECONDS", "8"))
 EXAMPLES = os.environ.get("CAIRN_SCHEMA_EXAMPLES", "3")
 SEED = os.environ.get("CAIRN_SCHEMA_SEED", "62")
 EVERYTHING_ON = {

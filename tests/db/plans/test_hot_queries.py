@@ -51,6 +51,9 @@ INSERT INTO rag.embeddings
 SELECT k.tenant_id, k.id, m.id, k.document_id, k.collection_id, '',
   (SELECT array_agg(random() - .5) FROM generate_series(1, 8) WHERE k.id IS NOT NULL)::halfvec
 FROM rag.chunks k, rag.embedding_models m;
+INSERT INTO rag.embedded_ahead (tenant_id, document_id, model_id, content_hash, embedding)
+SELECT e.tenant_id, e.document_id, e.model_id, decode(md5(e.chunk_id::text), 'hex'), e.embedding
+FROM rag.embeddings e LIMIT 5000;
 UPDATE rag.collections c SET chunk_count = (SELECT count(*) FROM rag.chunks k WHERE k.collection_id = c.id);
 ANALYZE;
 """
@@ -280,7 +283,7 @@ async def test_listing_documents_reads_one_page(connection: Any) -> None:
 
 async def test_reuse_of_vectors_looks_up_hashes(connection: Any) -> None:
     nodes = await plan(connection, VECTORS["reuse"], tenant(), 1, [b"a" * 32, b"b" * 32])
-    assert "embeddings_reuse_idx" in indexes(nodes)
+    assert {"embeddings_reuse_idx", "embedded_ahead_reuse_idx"} <= indexes(nodes)
     assert not scans(nodes)
 
 
