@@ -148,6 +148,7 @@ def replay(body: SpooledTemporaryFile[bytes], receive: Receive) -> Receive:
         nonlocal done
         if done:
             return await receive()
+        await asyncio.sleep(0)  # a form is parsed piece by piece; others have their turn between two
         piece = body.read(PIECE_BYTES)
         done = len(piece) < PIECE_BYTES
         return {"type": "http.request", "body": piece, "more_body": not done}

@@ -207,6 +207,29 @@ def test_json_of_many_keys_is_refused_before_it_is_parsed_and_blocks_nobody(api:
     assert slowest < max(spent, 1.0), "others were answered meanwhile"
 
 
+def test_many_mistakes_are_not_described_one_by_one(api: Api) -> None:
+    wrong = {"collection": "wrong", "documents": [{f"x{number}": 1} for number in range(1500)]}
+    locations = {error["location"] for error in api.client.post("/index", json=wrong).json()["errors"]}
+    assert locations == {"body.documents.0.text", "body.documents.0.x0"}
+    wide = {f"k{number}": 1 for number in range(4500)}
+    answer = api.client.post("/collections/wide/documents", files=[("files", ("a.txt", b"A stone."))],
+                             data={"metadata": json.dumps(wide | {f"l{number}": 1 for number in range(4500)})})  # fmt: skip
+    assert (answer.status_code, "at most 5,000" in answer.json()["detail"]) == (422, True), answer.text
+
+
+def test_the_field_metadata_is_bounded_before_it_is_parsed(api: Api) -> None:
+    files = [("files", ("a.txt", b"A stone."))]
+    answer = api.client.post("/collections/wide/documents", files=files, data={"metadata": "[" + "{}," * 200_000})
+    assert (answer.status_code, "the field metadata has 600,001 characters" in answer.json()["detail"]) == (422, True)
+
+
+def test_a_title_is_bounded(api: Api) -> None:
+    documents = [{"id": "a", "text": "A stone.", "title": "stone " * 400}, {"id": "b", "text": "A stone.", "title": "B"}]
+    answer = api.client.post("/index", json={"collection": "titles", "documents": documents}).json()
+    assert [item["id"] for item in answer["indexed"]] == ["b"]
+    assert "at most 2,000 characters" in answer["failed"][0]["error"]
+
+
 def test_a_long_text_full_of_quotes_is_no_large_json(api: Api) -> None:
     text = 'He said "stones", and \\ {"a": [1, 2]}.\n' * 1500
     answer = api.client.post("/index", json={"collection": "long", "documents": [{"id": "quotes", "text": text}]})

@@ -71,7 +71,7 @@ def test_json_with_a_charset_is_json_and_uploads_are_multipart(api: Api) -> None
 
 @pytest.mark.parametrize(
     "body",
-    [b"{", b"", b"\xff\xfe\xfa", b'{"query": "\xe9"}', b'{"query": "x",}', b'{"a":' * 100_000, b"[" * 5000 + b"]" * 5000,
+    [b"{", b"", b"\xff\xfe\xfa", b'{"query": "\xe9"}', b'{"query": "x",}', b'{"a":' * 4000, b"[" * 5000 + b"]" * 5000,
      b'{"query": ' + b"9" * 5000 + b"}"],
     ids=["cut", "empty", "binary", "latin-1", "comma", "deep open", "deep", "5000 digits"],
 )  # fmt: skip
