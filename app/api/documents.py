@@ -19,7 +19,16 @@ from app.api import problems
 from app.api.collections import CollectionName
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, JobOut, Metadata, cleaned, example, job_out
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
-from app.domain.document import MAX_METADATA_BYTES, Change, Document, Indexed, Rejected, Source, count_outcomes, upload_result
+from app.domain.document import (
+    MAX_METADATA_BYTES,
+    Change,
+    Document,
+    Indexed,
+    Rejected,
+    Source,
+    count_outcomes,
+    upload_result,
+)
 from app.errors import CairnError, InputError, TooLargeError
 from app.language.text import normalise
 from app.service import documents, jobs
@@ -203,7 +212,9 @@ def _metadata(field: str | None) -> Metadata:
     if not field:
         return {}
     if len(field) > MAX_METADATA_FIELD:
-        raise InputError(f"the field metadata has {len(field):,} characters, and at most {MAX_METADATA_FIELD:,} are allowed")
+        raise InputError(
+            f"the field metadata has {len(field):,} characters, and at most {MAX_METADATA_FIELD:,} are allowed"
+        )
     try:
         found = cleaned(json.loads(field))
     except (ValueError, RecursionError) as error:

@@ -29,7 +29,9 @@ def normalise(text: str) -> str:
     """
     text = text.removeprefix("\ufeff")
     for end in _LINE_ENDS:
-        text = text.replace(end, "\n")  # a pattern would take a second for the largest body, with the interpreter to itself
+        text = text.replace(
+            end, "\n"
+        )  # a pattern would take a second for the largest body, with the interpreter to itself
     return storable(text)
 
 

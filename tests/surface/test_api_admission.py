@@ -224,7 +224,10 @@ def test_the_field_metadata_is_bounded_before_it_is_parsed(api: Api) -> None:
 
 
 def test_a_title_is_bounded(api: Api) -> None:
-    documents = [{"id": "a", "text": "A stone.", "title": "stone " * 400}, {"id": "b", "text": "A stone.", "title": "B"}]
+    documents = [
+        {"id": "a", "text": "A stone.", "title": "stone " * 400},
+        {"id": "b", "text": "A stone.", "title": "B"},
+    ]
     answer = api.client.post("/index", json={"collection": "titles", "documents": documents}).json()
     assert [item["id"] for item in answer["indexed"]] == ["b"]
     assert "at most 2,000 characters" in answer["failed"][0]["error"]
