@@ -16,6 +16,7 @@ import pytest
 from scripted_server import ScriptedServer
 from serving import Api, serving
 
+from app.api.bodies import RECEIVING
 from tests.waiting import patience
 
 QUESTION = {"question": "What is a cairn?", "collection": "stones"}
@@ -151,6 +152,15 @@ def test_a_second_head_that_does_not_come_is_given_up(api: Api) -> None:
         answer = reply_of(connection)
     assert answer.startswith("HTTP/1.1 200 ")
     assert "HTTP/1.1 408 " in answer
+
+
+def test_more_stalled_bodies_than_are_received_at_once_lock_nobody_out(api: Api) -> None:
+    with ExitStack() as stack:
+        for _ in range(RECEIVING + 60):
+            stack.enter_context(connect(api)).sendall(head_of("/search", 100) + b"{")
+        statuses = {api.client.post("/search", json=SEARCH).status_code for _ in range(5)}
+        assert statuses == {200}
+    assert "request.bug" not in api.log
 
 
 def test_an_open_connection_may_be_silent_between_requests(api: Api) -> None:
