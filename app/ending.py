@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any, Self
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-KILL_SECONDS = 9.5
+KILL_SECONDS = 8.5
 """After the signal. What ends orderly does so before."""
 
 

@@ -73,7 +73,7 @@ PLAIN_SECONDS = 3.5
 WORKER_SECONDS = 3.0
 """For the worker's job to be handed back after that; then its lease decides."""
 KEEP_ALIVE_SECONDS = 15
-EXIT_SECONDS = 9.0
+EXIT_SECONDS = 8.0
 """After SIGTERM the process ends, whatever still computes: threads cannot be stopped, and everything durable is in
 PostgreSQL."""
 DAY_SECONDS = 24 * 3600.0

@@ -115,17 +115,23 @@ class BodiesMiddleware:
         try:
             async with asyncio.timeout(api.body_seconds) as deadline:
                 self._arriving[deadline] = time.monotonic()
-                if len(self._arriving) > RECEIVING:
-                    silent = min(self._arriving, key=lambda one: self._arriving[one])
-                    silent.reschedule(asyncio.get_running_loop().time())
                 try:
+                    if len(self._arriving) > RECEIVING:
+                        self._give_up_one()
                     yield deadline
                 finally:
-                    del self._arriving[deadline]
+                    self._arriving.pop(deadline, None)
         except TimeoutError:
             raise RequestTimeoutError(
                 f"the body did not arrive in time; send it within {api.body_seconds:g} s, or at {api.body_rate:,} bytes/s"
             ) from None
+
+    def _give_up_one(self) -> None:
+        """The most silent one, once: it ends only when its task has its turn."""
+        silent = min(self._arriving, key=lambda one: self._arriving[one])
+        del self._arriving[silent]
+        if not silent.expired():
+            silent.reschedule(asyncio.get_running_loop().time())
 
 
 def _loop_time(monotonic: float) -> float:
@@ -148,6 +154,7 @@ def replay(body: SpooledTemporaryFile[bytes], receive: Receive) -> Receive:
         nonlocal done
         if done:
             return await receive()
+        await asyncio.sleep(0)  # a form is parsed piece by piece; others have their turn between two
         piece = body.read(PIECE_BYTES)
         done = len(piece) < PIECE_BYTES
         return {"type": "http.request", "body": piece, "more_body": not done}

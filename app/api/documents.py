@@ -13,13 +13,22 @@ from uuid import UUID
 
 from fastapi import APIRouter, File, Form, Path, Query, Response, UploadFile
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from app.api import problems
 from app.api.collections import CollectionName
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, JobOut, Metadata, cleaned, example, job_out
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
-from app.domain.document import Change, Document, Indexed, Rejected, Source, count_outcomes, upload_result
+from app.domain.document import (
+    MAX_METADATA_BYTES,
+    Change,
+    Document,
+    Indexed,
+    Rejected,
+    Source,
+    count_outcomes,
+    upload_result,
+)
 from app.errors import CairnError, InputError, TooLargeError
 from app.language.text import normalise
 from app.service import documents, jobs
@@ -29,6 +38,9 @@ from app.settings import Settings
 router = APIRouter(tags=["documents"], route_class=TypedRoute)
 
 DocumentId = Annotated[UUID, Path(description="Id that Cairn gave to the document.", examples=[ID_EXAMPLE])]
+
+MAX_METADATA_FIELD = 4 * MAX_METADATA_BYTES
+"""Characters: escapes and white space are not counted as metadata, but read."""
 
 _UPLOADED = {
     "id": ID_EXAMPLE, "name": "guides/leave.md", "chunk_count": 4, "duplicate": False, "change": "added",
@@ -199,6 +211,10 @@ def _check_sizes(files: Sequence[UploadFile], settings: Settings) -> None:
 def _metadata(field: str | None) -> Metadata:
     if not field:
         return {}
+    if len(field) > MAX_METADATA_FIELD:
+        raise InputError(
+            f"the field metadata has {len(field):,} characters, and at most {MAX_METADATA_FIELD:,} are allowed"
+        )
     try:
         found = cleaned(json.loads(field))
     except (ValueError, RecursionError) as error:
@@ -329,7 +345,8 @@ class IndexBody(Body):
     )
 
     collection: str | None = Field(None, description="Created if need be; default: the setting rag.collectionName.")
-    documents: Annotated[list[IndexDocument], Field(min_length=1, max_length=MAX_DOCUMENTS)]
+    # the first document of a wrong shape is enough to say: describing 100,000 mistakes holds everybody up
+    documents: Annotated[list[IndexDocument], FailFast(), Field(min_length=1, max_length=MAX_DOCUMENTS)]
 
 
 class IndexedOut(BaseModel):

@@ -134,6 +134,8 @@ def job_out(job: Job) -> JobOut:
 
 MAX_DEPTH = 50
 """Deepest nesting of a JSON value; metadata and filters need two or three levels."""
+MAX_NAMES = 5000
+"""Of one JSON object. Each that a model does not know is a mistake to describe, and describing 60,000 takes seconds."""
 MAX_INTEGER_BITS = 1024
 """Integers beyond this (308 digits) are a mistake or an attack; PostgreSQL's numeric would take them."""
 
@@ -141,7 +143,8 @@ MAX_INTEGER_BITS = 1024
 def cleaned(value: Any, depth: int = 0) -> Any:
     """A JSON value with every string normalised, keys included.
 
-    Raises ValueError for NaN, infinities (also 1e400), huge integers and nesting deeper than MAX_DEPTH.
+    Raises ValueError for NaN, infinities (also 1e400), huge integers, objects of more than MAX_NAMES names and nesting deeper
+    than MAX_DEPTH.
     """
     if isinstance(value, str):
         return normalise(value)
@@ -152,6 +155,8 @@ def cleaned(value: Any, depth: int = 0) -> Any:
     if isinstance(value, dict | list) and depth >= MAX_DEPTH:
         raise ValueError(f"JSON is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, dict):
+        if len(value) > MAX_NAMES:
+            raise ValueError(f"a JSON object has {len(value):,} names, and at most {MAX_NAMES:,} are allowed")
         return {normalise(str(key)): cleaned(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
         return [cleaned(item, depth + 1) for item in value]

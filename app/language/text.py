@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-_LINE_ENDS = re.compile(r"\r\n?|\u2028|\u2029|\x0c")
+_LINE_ENDS: Final = ("\r\n", "\r", "\u2028", "\u2029", "\x0c")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "´": "'", "–": "-", "—": "-", "\u00a0": " "})
 _SOFT_HYPHEN = re.compile("\u00ad(?:[ \\t]*\\n[ \\t]*(?=[^\\W\\d_]))?")
@@ -27,7 +27,12 @@ def normalise(text: str) -> str:
 
     What the database stores is what every span counts in.
     """
-    return storable(_LINE_ENDS.sub("\n", text.removeprefix("\ufeff")))
+    text = text.removeprefix("\ufeff")
+    for end in _LINE_ENDS:
+        text = text.replace(
+            end, "\n"
+        )  # a pattern would take a second for the largest body, with the interpreter to itself
+    return storable(text)
 
 
 def tidy(text: str) -> str:
@@ -53,7 +58,12 @@ def plain_characters(text: str) -> str:
 
 def storable(text: str) -> str:
     """NUL and lone surrogates to U+FFFD: what JSON can hold, and neither PostgreSQL nor UTF-8 can."""
-    return _SURROGATES.sub("\ufffd", text.replace("\x00", "\ufffd"))
+    text = text.replace("\x00", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "\ufffd".join(_SURROGATES.split(text))
+    return text
 
 
 def fold(text: str) -> str:

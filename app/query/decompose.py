@@ -116,7 +116,8 @@ def _by_clause(text: str) -> list[str]:
     """ "When was it built and who designed it?": each clause asks by itself."""
     if not _ASKING.match(text):
         return []
-    matches = [match for match in _CLAUSE.finditer(text) if _opens_question(text[: match.start()], match)]
+    first: dict[str, int] = {}
+    matches = [match for match in _CLAUSE.finditer(text) if _opens_question(text, match, first)]
     if not any(match["and"] for match in matches):
         return []  # after a comma alone it is a relative clause
     found, start = [], 0
@@ -130,9 +131,14 @@ def _by_clause(text: str) -> list[str]:
     return [*(f"{part}?" for part in found), tail] if found and len(tail) >= MIN_CHARS and len(tail.split()) > 2 else []
 
 
-def _opens_question(head: str, match: re.Match[str]) -> bool:
-    """Not so where it goes on with a relative clause: "the singer who is known and who's third album"."""
-    return not re.search(rf"\s{re.escape(match['asks'])}\b", head, re.IGNORECASE)
+def _opens_question(text: str, match: re.Match[str], first: dict[str, int]) -> bool:
+    """Not so where it goes on with a relative clause: "the singer who is known and who's third album". `first`: where each
+    word that asks ends for the first time, looked for once."""
+    word = match["asks"].lower()
+    if word not in first:
+        found = re.search(rf"\s{re.escape(word)}\b", text, re.IGNORECASE)
+        first[word] = found.end() if found else len(text)
+    return first[word] > match.start()
 
 
 def _by_comparison(text: str) -> list[str]:

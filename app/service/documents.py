@@ -34,6 +34,8 @@ from app.wiring import Services
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 MAX_EXTERNAL_ID = 512
 """Characters; a longer one would not fit into the unique index."""
+MAX_TITLE = 2000
+"""Characters; a title stands with each passage."""
 
 
 def check_collection_name(name: str) -> str:
@@ -54,6 +56,8 @@ def check_source(source: Source, settings: Settings) -> Source:
         raise InputError(
             f"the document id {source.external_id[:200]!r} has a part '..', so it may be another one; resolve it"
         )
+    if len(source.title or "") > MAX_TITLE:
+        raise InputError(f"a title has at most {MAX_TITLE:,} characters, this one {len(source.title or ''):,}")
     if len(source.content) > settings.ingest.max_file_bytes:
         raise TooLargeError(
             f"{source.name} has {len(source.content):,} bytes; at most {settings.ingest.max_file_bytes:,} are "

@@ -16,6 +16,7 @@ import pytest
 from scripted_server import ScriptedServer
 from serving import Api, serving
 
+from app.api.bodies import RECEIVING
 from tests.waiting import patience
 
 QUESTION = {"question": "What is a cairn?", "collection": "stones"}
@@ -153,6 +154,15 @@ def test_a_second_head_that_does_not_come_is_given_up(api: Api) -> None:
     assert "HTTP/1.1 408 " in answer
 
 
+def test_more_stalled_bodies_than_are_received_at_once_lock_nobody_out(api: Api) -> None:
+    with ExitStack() as stack:
+        for _ in range(RECEIVING + 60):
+            stack.enter_context(connect(api)).sendall(head_of("/search", 100) + b"{")
+        statuses = {api.client.post("/search", json=SEARCH).status_code for _ in range(5)}
+        assert statuses == {200}
+    assert "request.bug" not in api.log
+
+
 def test_an_open_connection_may_be_silent_between_requests(api: Api) -> None:
     whole = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with connect(api) as connection:
@@ -205,6 +215,32 @@ def test_json_of_many_keys_is_refused_before_it_is_parsed_and_blocks_nobody(api:
     assert (answer.status_code, answer.json()["code"]) == (413, "too-large")
     assert "names, values and brackets" in answer.json()["detail"]
     assert slowest < max(spent, 1.0), "others were answered meanwhile"
+
+
+def test_many_mistakes_are_not_described_one_by_one(api: Api) -> None:
+    wrong = {"collection": "wrong", "documents": [{f"x{number}": 1} for number in range(1500)]}
+    locations = {error["location"] for error in api.client.post("/index", json=wrong).json()["errors"]}
+    assert locations == {"body.documents.0.text", "body.documents.0.x0"}
+    wide = {f"k{number}": 1 for number in range(4500)}
+    answer = api.client.post("/collections/wide/documents", files=[("files", ("a.txt", b"A stone."))],
+                             data={"metadata": json.dumps(wide | {f"l{number}": 1 for number in range(4500)})})  # fmt: skip
+    assert (answer.status_code, "at most 5,000" in answer.json()["detail"]) == (422, True), answer.text
+
+
+def test_the_field_metadata_is_bounded_before_it_is_parsed(api: Api) -> None:
+    files = [("files", ("a.txt", b"A stone."))]
+    answer = api.client.post("/collections/wide/documents", files=files, data={"metadata": "[" + "{}," * 200_000})
+    assert (answer.status_code, "the field metadata has 600,001 characters" in answer.json()["detail"]) == (422, True)
+
+
+def test_a_title_is_bounded(api: Api) -> None:
+    documents = [
+        {"id": "a", "text": "A stone.", "title": "stone " * 400},
+        {"id": "b", "text": "A stone.", "title": "B"},
+    ]
+    answer = api.client.post("/index", json={"collection": "titles", "documents": documents}).json()
+    assert [item["id"] for item in answer["indexed"]] == ["b"]
+    assert "at most 2,000 characters" in answer["failed"][0]["error"]
 
 
 def test_a_long_text_full_of_quotes_is_no_large_json(api: Api) -> None:
