@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
+from typing import Final
 from uuid import UUID
 
 from app.domain.key import ApiKey, new_secret
@@ -18,6 +20,8 @@ MAX_NAME = 200
 """Characters of the name of a key or a tenant."""
 LONGEST = timedelta(days=3660)
 """Ten years: a key that is to last longer does not expire."""
+MOST: Final = KeyLimits(1_000_000, 10_000, 10**15, 1e9)
+"""The largest limits of a key; what is to be more has none."""
 
 
 async def create_key(
@@ -33,11 +37,12 @@ async def create_key(
         raise ForbiddenError(min(missing))
     if expires_in is not None and not timedelta(0) < expires_in <= LONGEST:
         raise InputError(f"a key lasts up to {LONGEST.days:,} days; leave that out for one that does not expire")
+    limits = _checked_limits(limits or KeyLimits())
     secret = new_secret()
     async with services.database.transaction(services.principal) as connection:
         expires_at = await keys.from_now(connection, expires_in) if expires_in else None
         made = await keys.create(
-            connection, services.principal, secret, name, scopes, limits or KeyLimits(), expires_at
+            connection, services.principal, secret, name, scopes, limits, expires_at
         )
         detail = {"name": name, "scopes": sorted(scopes), "expires_at": expires_at.isoformat() if expires_at else None}
         await audit.record(connection, services.principal, "key.create", str(made.id), detail)
@@ -77,3 +82,12 @@ def _checked_name(name: str, of: str) -> str:
     if not 0 < len(name) <= MAX_NAME:
         raise InputError(f"the name of a {of} has 1 to {MAX_NAME} characters")
     return name
+
+
+def _checked_limits(limits: KeyLimits) -> KeyLimits:
+    least = KeyLimits(1, 1, 0, 0)
+    for name in KeyLimits.__dataclass_fields__:
+        given, low, high = (getattr(of, name) for of in (limits, least, MOST))
+        if given is not None and not (math.isfinite(given) and low <= given <= high):
+            raise InputError(f"{name} of a key is {low:,} to {high:,.0f}; leave it out for what the settings say")
+    return limits

@@ -1,0 +1,45 @@
+"""`cairn keys` as its users meet it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+from commands import Cairn, in_process
+
+
+@pytest.fixture
+def cairn(
+    database: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Cairn]:
+    """Runs commands in this process on a database of this test."""
+    monkeypatch.setenv("CAIRN_DATABASE_URL", database)
+    monkeypatch.setenv("CAIRN_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CAIRN_MODEL_DIR", str(model))
+    yield in_process(capfd)
+    structlog.reset_defaults()
+
+
+def test_a_key_is_made_listed_without_its_secret_and_revoked_within_its_tenant(cairn: Cairn) -> None:
+    made = cairn("keys", "create", "box", "--tenant", "acme", "--scope", "read", "--expires", "90d", "--json").json
+    assert made["scopes"] == ["read"] and made["tenant"] == "acme" and made["expires_at"]
+    listed = cairn("keys", "list", "--tenant", "acme")
+    assert made["id"] in listed.out and made["key"] not in listed.out
+    assert cairn("keys", "list", "--tenant", "other").out == "No keys.\n"
+    assert cairn("keys", "revoke", made["id"], "--tenant", "other").code != 0
+    assert cairn("keys", "revoke", made["id"], "--tenant", "acme").code == 0
+    assert cairn("keys", "list", "--tenant", "acme", "--json").json[0]["revoked_at"]
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--requests-per-minute=99999999999", "--concurrent-runs=99999999999", "--tokens-per-day=1" + "0" * 22,
+     "--cost-per-day=inf", "--cost-per-day=nan", "--requests-per-minute=-1"],
+)  # fmt: skip
+def test_limits_that_cannot_be_are_refused_in_one_line(cairn: Cairn, option: str) -> None:
+    done = cairn("keys", "create", "box", "--scope", "read", option)
+    assert done.code != 0
+    assert not done.out and "Traceback" not in done.err and done.err.count("\n") == 1
+    assert cairn("keys", "list").out == "No keys.\n"
