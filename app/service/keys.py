@@ -41,9 +41,7 @@ async def create_key(
     secret = new_secret()
     async with services.database.transaction(services.principal) as connection:
         expires_at = await keys.from_now(connection, expires_in) if expires_in else None
-        made = await keys.create(
-            connection, services.principal, secret, name, scopes, limits, expires_at
-        )
+        made = await keys.create(connection, services.principal, secret, name, scopes, limits, expires_at)
         detail = {"name": name, "scopes": sorted(scopes), "expires_at": expires_at.isoformat() if expires_at else None}
         await audit.record(connection, services.principal, "key.create", str(made.id), detail)
     return made, secret
