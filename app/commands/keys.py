@@ -85,7 +85,7 @@ async def _create(
     from app.service import keys as key_service
 
     async with services() as opened:
-        working = await key_service.of_tenant(opened, tenant)
+        working = await key_service.of_tenant(opened, tenant, create=True)
         made, secret = await key_service.create_key(working, name, scopes, limits=limits, expires_in=expires)
     if json:
         say_json({**_document(made), "tenant": working.principal.tenant, "key": secret})

@@ -21,7 +21,7 @@ from pgvector.asyncpg import register_vector
 
 from app.db.roles import APP_ROLE, verify_role
 from app.domain.principal import Principal
-from app.errors import CairnError, DatabaseUnavailableError, QueryTimeoutError, UnsafeRoleError
+from app.errors import CairnError, ConflictError, DatabaseUnavailableError, QueryTimeoutError, UnsafeRoleError
 
 log = structlog.get_logger(__name__)
 
@@ -62,6 +62,8 @@ def translate(error: BaseException) -> CairnError | None:
         return DatabaseUnavailableError("the database's disk is full: nothing can be stored until there is room on it")
     if isinstance(error, asyncpg.SerializationError | asyncpg.DeadlockDetectedError | asyncpg.LockNotAvailableError):
         return DatabaseUnavailableError("the database is busy with conflicting work; try again")
+    if isinstance(error, asyncpg.ForeignKeyViolationError):
+        return ConflictError("what this belongs to was deleted meanwhile; look at it and try again")
     if isinstance(error, CONNECTION_ERRORS):
         return DatabaseUnavailableError(f"no connection to the database ({type(error).__name__}); try again")
     return None

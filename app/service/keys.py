@@ -13,7 +13,7 @@ from app.domain.key import ApiKey, new_secret
 from app.domain.principal import ALL_SCOPES, KeyLimits, Principal, Scope
 from app.errors import ForbiddenError, InputError, NotFoundError
 from app.language.text import normalise
-from app.store import audit, keys
+from app.store import audit, keys, tenants
 from app.wiring import Services
 
 MAX_NAME = 200
@@ -65,13 +65,16 @@ async def revoke_key(services: Services, key_id: UUID) -> ApiKey:
     return revoked
 
 
-async def of_tenant(services: Services, tenant: str | None) -> Services:
-    """The same, working for another tenant, which is made if it is new. For who works on the database directly."""
+async def of_tenant(services: Services, tenant: str | None, *, create: bool = False) -> Services:
+    """The same, working for another tenant; `create`: made if it is new. For who works on the database directly. Raises
+    NotFoundError."""
     if tenant is None:
         return services
     name = _checked_name(tenant, "tenant")
     async with services.database.connection() as connection:
-        tenant_id = await keys.ensure_tenant(connection, name)
+        tenant_id = await (keys.ensure_tenant if create else tenants.find_id)(connection, name)
+    if tenant_id is None:
+        raise NotFoundError(f"there is no tenant {name}; `cairn tenants list` has those there are")
     return replace(services, principal=Principal(tenant_id, name, services.principal.caller))
 
 

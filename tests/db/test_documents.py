@@ -11,7 +11,8 @@ from uuid import UUID
 import pytest
 
 from app.domain.document import Indexed, Outcome, Rejected, Source
-from app.errors import NotFoundError, ProviderError
+from app.domain.ids import new_id
+from app.errors import ConflictError, NotFoundError, ProviderError
 from app.ingest.embed import GROUP_CHUNKS
 from app.ingest.pipeline import ingest
 from app.providers.protocols import Embedder, Vectors
@@ -162,6 +163,12 @@ async def test_deleting_a_collection_removes_its_rows_and_only_those(services: S
     assert [d.external_id for d in await list_documents(services, "kept")] == ["b"]
     with pytest.raises(NotFoundError):
         await find(services, "river", collection="gone")
+
+
+async def test_documents_of_a_collection_that_is_deleted_meanwhile_are_a_conflict(services: Services) -> None:
+    target = services.target(services.principal, new_id())
+    with pytest.raises(ConflictError, match="deleted meanwhile"):
+        await ingest(services.database, target, [text_source("a", "A stone.")])
 
 
 async def test_readers_see_the_old_or_the_new_version_never_both(services: Services) -> None:

@@ -28,7 +28,7 @@ from tests.documents import text_source
 
 pytestmark = pytest.mark.fault
 
-ROUNDS = int(os.environ.get("CAIRN_KILL_ROUNDS") or 3)
+ROUNDS = int(os.environ.get("CAIRN_KILL_ROUNDS") or 2)
 SEED = int(os.environ.get("CAIRN_KILL_SEED") or 1)
 SETTINGS = {
     "jobs": {"leaseSeconds": 3.0, "heartbeatSeconds": 0.3, "pollSeconds": 0.1, "retrySeconds": 0.1, "maxAttempts": 20},

@@ -30,7 +30,10 @@ def test_a_key_is_made_listed_without_its_secret_and_revoked_within_its_tenant(c
     listed = cairn("keys", "list", "--tenant", "acme")
     assert made["id"] in listed.out
     assert made["key"] not in listed.out
-    assert cairn("keys", "list", "--tenant", "other").out == "No keys.\n"
+    missing = cairn("keys", "list", "--tenant", "other")
+    assert (missing.code, missing.out) == (1, "")
+    assert "there is no tenant other" in missing.err
+    assert cairn("keys", "list").out == "No keys.\n", "of the tenant of the process"
     assert cairn("keys", "revoke", made["id"], "--tenant", "other").code != 0
     assert cairn("keys", "revoke", made["id"], "--tenant", "acme").code == 0
     assert cairn("keys", "list", "--tenant", "acme", "--json").json[0]["revoked_at"]
