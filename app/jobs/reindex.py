@@ -38,27 +38,38 @@ TargetFor = Callable[[JobContext, UUID], Target]
 def reindex(database: Database, target_for: TargetFor) -> Handler:
     """The handler of `reindex`. Payload: collection_id, force. Result: documents redone, unchanged and overtaken.
 
-    Documents that were written since the job was enqueued are done: by this job before a crash, or by an ingestion.
+    Documents that were written since the job was enqueued are done: by this job before a crash, or by an ingestion. Of the
+    latter, some were begun before and cut as the settings said then, so in the end they are compared once, whatever `force` says.
     """
 
     async def handle(context: JobContext) -> dict[str, Any]:
         collection_id, force = UUID(context.job.payload["collection_id"]), bool(context.job.payload["force"])
-        target, total, after = target_for(context, collection_id), None, FIRST
+        target, total, ordered = target_for(context, collection_id), None, context.job.created_at
         counts: Counter[str] = Counter(redone=0, unchanged=0, overtaken=0)
+        seen: set[UUID] = set()
+        before, since, after = ordered, None, FIRST
         while True:
             async with database.transaction(context.principal, readonly=True) as connection:
                 found = await collections.by_id(connection, context.principal, collection_id)
                 batch = await documents.list_stale(
                     connection, context.principal, collection_id,
-                    after=after, before=context.job.created_at, limit=BATCH_DOCUMENTS,
+                    after=after, before=before, since=since, limit=BATCH_DOCUMENTS,
                 )  # fmt: skip
             total = found.document_count if found else 0
-            if not batch:
+            if not batch and since:
                 break
+            if not batch:
+                before, since, after = None, ordered, FIRST
+                continue
             async with outline_reader(target.settings) as outlines:
                 for stored in batch:
-                    await context.progress(counts.total(), total, stored.external_id[:200])
-                    counts[await reindex_document(database, target, stored, outlines, force=force)] += 1
+                    if stored.id not in seen:
+                        await context.progress(counts.total(), total, stored.external_id[:200])
+                        again = force and not since
+                        done = await reindex_document(database, target, stored, outlines, force=again)
+                        counts[done] += 1
+                        if done != "overtaken":
+                            seen.add(stored.id)
             after = batch[-1].id
         if counts["redone"]:
             await reweight_if_drifted(database, context.principal, collection_id, target.settings)

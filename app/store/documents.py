@@ -290,10 +290,11 @@ async def hold(connection: Any, principal: Principal, documents: Collection[UUID
 
 
 async def list_stale(
-    connection: Any, principal: Principal, collection_id: UUID, *, after: UUID, before: datetime, limit: int
-) -> list[StoredDocument]:
-    """Indexed documents in order of id, after the given one, that were last written before an instant."""
-    rows = await connection.fetch(SQL["stale"], principal.tenant_id, collection_id, after, before, limit)
+    connection: Any, principal: Principal, collection_id: UUID, *, after: UUID, before: datetime | None, since: datetime | None,
+    limit: int,
+) -> list[StoredDocument]:  # fmt: skip
+    """Indexed documents in order of id, after the given one, that were last written before an instant, or since one."""
+    rows = await connection.fetch(SQL["stale"], principal.tenant_id, collection_id, after, before, since, limit)
     return [StoredDocument(**dict(row)) for row in rows]
 
 

@@ -90,11 +90,13 @@ ORDER BY d.external_id LIMIT $4
 SELECT version, text FROM rag.document_texts WHERE tenant_id = $1 AND document_id = $2
 
 -- name: stale
--- Indexed documents after $3, but those that were written since $4: what a reindexing has still to look at.
+-- Indexed documents after $3 that were last written before $4 and not before $5, where these are given: what a reindexing has
+-- still to look at.
 SELECT d.id, d.external_id, d.title, d.version, d.media_type, d.language, d.content_hash, d.enrichment
 FROM rag.documents d
-WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id > $3 AND d.status = 'indexed' AND d.updated_at < $4
-ORDER BY d.id LIMIT $5
+WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id > $3 AND d.status = 'indexed'
+  AND ($4::timestamptz IS NULL OR d.updated_at < $4) AND ($5::timestamptz IS NULL OR d.updated_at >= $5)
+ORDER BY d.id LIMIT $6
 
 -- name: indexed_passages
 SELECT char_start, char_end, page, headings, landmarks, token_count, search_terms, regconfig::text AS config

@@ -108,7 +108,7 @@ async def test_nobody_gives_a_scope_that_they_do_not_have(services: Services) ->
 
 
 async def test_a_key_stands_for_its_tenant(services: Services) -> None:
-    other = await of_tenant(services, "two")
+    other = await of_tenant(services, "two", create=True)
     made, secret = await create_key(other, "x", ["read", "ask"], limits=KeyLimits(requests_per_minute=7))
     async with listening(services) as ring:
         grant = await ring.authenticate(secret)
@@ -241,7 +241,7 @@ async def test_a_kept_look_up_is_refreshed_beside_the_requests(
 
 async def test_upkeep_is_done_for_every_tenant(services: Services) -> None:
     """A document whose indexing was broken off is marked as failed, whosever it is."""
-    other = await of_tenant(services, "two")
+    other = await of_tenant(services, "two", create=True)
     await create_collection(other, "things")
     async with services.database.transaction(other.principal) as connection:
         await connection.execute(

@@ -115,11 +115,24 @@ async def test_forced_all_are_redone_and_vectors_reused(services: Services) -> N
     assert job.result == {"redone": 5, "unchanged": 0, "overtaken": 0}
     assert (job.progress.done, job.progress.total) == (5, 5)
     assert len((await find(services, "note", legs=("vector",))).passages) == 5
-    # a second attempt of the same job has nothing left to do
+    # a second attempt of the same job compares, and has nothing left to do
     async with services.database.transaction(services.principal) as connection:
         await connection.execute("UPDATE rag.jobs SET status = 'queued', attempts = 0 WHERE id = $1", job.id)
     await services.worker().run_until_idle()
-    assert (await get_job(services, job.id)).result == {"redone": 0, "unchanged": 0, "overtaken": 0}
+    assert (await get_job(services, job.id)).result == {"redone": 0, "unchanged": 5, "overtaken": 0}
+
+
+async def test_what_was_begun_before_and_published_after_is_cut_anew_too(services: Services) -> None:
+    """An indexing under way when the settings changed publishes what the old ones said, after the job was ordered."""
+    await index_now(services, "test", [markdown("early.md")])
+    changed = with_settings(services, SMALLER)
+    job = await model_service.start_reindex(changed, "test", force=True)
+    await index_now(services, "test", [markdown("late.md")])
+    await index_now(changed, "test", [markdown("new.md")])
+    await changed.worker().run_until_idle()
+    assert (await get_job(services, job.id)).result == {"redone": 2, "unchanged": 1, "overtaken": 0}
+    rows = await pieces(services, "passages")
+    assert rows[: len(rows) // 3] == rows[len(rows) // 3 : 2 * len(rows) // 3] == rows[2 * len(rows) // 3 :]
 
 
 async def test_the_old_index_serves_until_each_swap(services: Services) -> None:

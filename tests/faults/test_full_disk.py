@@ -95,7 +95,8 @@ def test_a_full_disk_is_told_and_survived(served: ServedHome, small_disk: Path) 
         body = wait_until(told, 30)
         assert any("the disk is full" in problem for problem in body["problems"])
         refused = index(served, "refused", "There is no room for this.")
-        assert (refused.status_code, refused.json()["code"]) == (503, "database-unavailable")
+        assert refused.status_code == 503, refused.text
+        assert refused.json()["code"] == "database-unavailable", refused.text
         filler.unlink()
         wait_until(served.ready, 60, told=lambda: served.readiness())
         assert any("MB are free" in problem for problem in served.readiness()[1]["problems"]), (

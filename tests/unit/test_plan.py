@@ -96,9 +96,9 @@ def test_a_plan_without_a_model_searches_for_the_topics() -> None:
 
 def test_queries_of_a_plan_are_read_in_linear_time() -> None:
     def seconds(n: int) -> float:
-        began = time.perf_counter()
+        began = time.thread_time()
         queries_of(["search_docs: " + "'x" * n])
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     seconds(1000)
-    assert seconds(40_000) < 8 * max(seconds(10_000), 0.002)
+    assert min(seconds(40_000) for _ in range(5)) < 8 * max(seconds(10_000), 0.002)
