@@ -19,7 +19,7 @@ TOOLS := $(CHECK_VENV)/bin
 STAMPS := $(VENV)/.stamps
 SHARE := $(VENV)/share/cairn
 SCRATCH := $(VENV)/.scratch
-PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile
+PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 PIP := $(PY) -B -m pip --disable-pip-version-check install --quiet --no-compile --no-warn-script-location
 # Exact versions, and no file whose hash is not in the list; the lists are complete, so there is nothing to resolve. The
 # weights declare sentence-transformers and so torch; without dependencies they are 88 MB, of which 23 MB stay.

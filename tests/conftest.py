@@ -31,6 +31,15 @@ settings.register_profile("cairn", deadline=None)
 settings.load_profile("cairn")
 
 
+SLOWEST_FIRST = ("faults", "surface", "migration", "db", "contract", "unit")
+"""Folders by how long a file of theirs takes: processes that share the tests then end at about the same time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {name: place for place, name in enumerate(SLOWEST_FIRST)}
+    items.sort(key=lambda item: rank.get(item.path.relative_to(REPO / "tests").parts[0], len(rank)))
+
+
 # --- a closed world -------------------------------------------------------------------------------------------------
 
 

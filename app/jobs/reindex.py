@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -47,7 +48,9 @@ def reindex(database: Database, target_for: TargetFor) -> Handler:
         target, total, ordered = target_for(context, collection_id), None, context.job.created_at
         counts: Counter[str] = Counter(redone=0, unchanged=0, overtaken=0)
         seen: set[UUID] = set()
-        before, since, after = ordered, None, FIRST
+        before: datetime | None = ordered
+        since: datetime | None = None
+        after = FIRST
         while True:
             async with database.transaction(context.principal, readonly=True) as connection:
                 found = await collections.by_id(connection, context.principal, collection_id)

@@ -44,9 +44,7 @@ def make_keys(dsn: str, home: str) -> Keys:
     async def make() -> Keys:
         environment = read_environment({"CAIRN_DATABASE_URL": dsn, "CAIRN_HOME": home})
         async with open_services(environment, SettingsStore()) as services:
-            victim, other = [
-                await of_tenant(services, name, create=True) for name in ("victim", "other")
-            ]
+            victim, other = [await of_tenant(services, name, create=True) for name in ("victim", "other")]
             revoked, revoked_secret = await create_key(victim, "revoked", ALL_SCOPES)
             await revoke_key(victim, revoked.id)
             expired, expired_secret = await create_key(victim, "expired", ALL_SCOPES, expires_in=timedelta(hours=1))
