@@ -54,7 +54,8 @@ def deeds(secret: Path, victim: int, port: int, door: Path) -> dict[str, Callabl
             raise OSError(ctypes.get_errno(), "refused")
 
     def clone() -> None:
-        child = LIBC.syscall(56, 0x10000000 | 17, 0, 0, 0, 0)  # CLONE_NEWUSER
+        # the interpreter's lock is kept meanwhile: taken by another thread, the child would wait for it for ever
+        child = ctypes.PyDLL(None).syscall(56, 0x10000000 | 17, 0, 0, 0, 0)  # CLONE_NEWUSER
         if child == 0:
             os._exit(0)
         if child < 0:
@@ -68,12 +69,16 @@ def deeds(secret: Path, victim: int, port: int, door: Path) -> dict[str, Callabl
 
     def start_threads() -> None:
         done = threading.Event()
-        threads = [threading.Thread(target=done.wait) for _ in range(600)]
+        started: list[threading.Thread] = []
         try:
-            for thread in threads:
+            for _ in range(600):
+                thread = threading.Thread(target=done.wait)
                 thread.start()
+                started.append(thread)
         finally:
             done.set()
+            for thread in started:
+                thread.join()
 
     def open_files() -> None:
         opened = [os.dup(2) for _ in range(400)]
