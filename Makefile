@@ -9,6 +9,7 @@
 VENV ?= .venv
 CHECK_VENV ?= $(VENV)-check
 PEERS_VENV ?= $(VENV)-peers
+CLIENTS_VENV ?= $(VENV)-clients
 LOCK_VENV ?= $(VENV)-lock
 DOCS ?=
 ARGS ?=
@@ -51,7 +52,7 @@ demo: install ## read documents (DOCS=~/papers), ask questions, print cited answ
 serve: install ## start the API on http://127.0.0.1:8000
 	@$(VENV)/bin/cairn serve $(ARGS)
 
-test: install $(STAMPS)/test ## run all tests
+test: install $(STAMPS)/test $(CLIENTS_VENV)/.stamp ## run all tests
 	@$(PYTEST) $(ARGS)
 
 check: install $(STAMPS)/test $(CHECK_VENV)/.stamp ## format, lint, types, import contracts, known vulnerabilities, tests
@@ -59,14 +60,14 @@ check: install $(STAMPS)/test $(CHECK_VENV)/.stamp ## format, lint, types, impor
 	$(TOOLS)/ruff check .
 	$(TOOLS)/mypy
 	$(TOOLS)/lint-imports
-	$(TOOLS)/python scripts/audit_packages.py requirements/product.txt requirements/embedded.txt requirements/model.txt
+	$(TOOLS)/python scripts/audit_packages.py requirements/product.txt requirements/web.txt requirements/embedded.txt requirements/model.txt
 	$(PYTEST) $(ARGS)
 
 lock: $(LOCK_VENV)/.stamp ## renew requirements/*.txt: exact versions with hashes
 	@$(PY) scripts/lock_requirements.py $(LOCK_VENV)/bin/uv
 
 sbom: $(CHECK_VENV)/.stamp ## write sbom.json (CycloneDX): what the product is made of, with hashes
-	@cat requirements/product.txt requirements/embedded.txt requirements/model.txt | \
+	@cat requirements/product.txt requirements/web.txt requirements/embedded.txt requirements/model.txt | \
 	  $(TOOLS)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file sbom.json -
 	@echo "sbom.json has $$($(PY) -c "import json; print(len(json.load(open('sbom.json'))['components']))") components"
 
@@ -107,9 +108,10 @@ $(STAMPS)/venv:
 	@echo "$(CURDIR) $(abspath $(VENV))" > $(STAMPS)/place
 	@touch $@
 
-$(STAMPS)/product: pyproject.toml requirements/product.txt requirements/build.txt | $(STAMPS)/venv
+$(STAMPS)/product: pyproject.toml requirements/product.txt requirements/web.txt requirements/build.txt | $(STAMPS)/venv
 	@echo "Installing the product and its libraries"
 	@$(PIP) $(LOCKED) requirements/product.txt
+	@$(PIP) $(LOCKED) requirements/web.txt
 	@rm -rf $(SCRATCH)/build && $(PIP) --target $(SCRATCH)/build $(LOCKED) requirements/build.txt
 	@PYTHONPATH=$(abspath $(SCRATCH)/build) $(PIP) --no-deps --no-build-isolation --editable .
 	@rm -rf $(SCRATCH)/build && touch $@
@@ -150,6 +152,13 @@ $(LOCK_VENV)/.stamp: requirements/lock.txt | $(STAMPS)/venv
 
 # What the benchmarks compare with, kept apart: it wants other versions of the libraries that Cairn uses. The wheel of
 # PostgreSQL comes along for pgbench, which the product does without.
+# The libraries and tools that others ask Cairn with, as they install them: apart from ours.
+$(CLIENTS_VENV)/.stamp: requirements/clients.txt | $(STAMPS)/venv
+	@echo "Installing LangChain, LlamaIndex, llm and openai into $(CLIENTS_VENV)"
+	@$(PY) -m venv --clear "$(CLIENTS_VENV)"
+	@$(CLIENTS_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile $(LOCKED) requirements/clients.txt
+	@touch $@
+
 $(PEERS_VENV)/.stamp: Makefile | $(STAMPS)/venv
 	@echo "Installing langchain-postgres and llama-index into $(PEERS_VENV)"
 	@$(PY) -m venv --clear "$(PEERS_VENV)"

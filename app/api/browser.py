@@ -150,7 +150,14 @@ PAGE: Final = (
 )
 """Of a page: scripts, styles, requests and WebSockets of our own host; nothing from, and nothing to, another one. Styles may
 stand in the page, since what draws it sets them; scripts may not."""
-PAGES: Final[Mapping[str, str]] = {"/docs": PAGE}
+DRAWN: Final = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+"""Of the page that NiceGUI draws, which starts by a script in the page and compiles its templates there. Still nothing loads
+from, or goes to, another host; texts of users are shown as text or sanitized."""
+PAGES: Final[Mapping[str, str]] = {"/docs": PAGE, "/ui": DRAWN}
 """The policy of every path that is, or lies below, one of these. Everything else gets NOTHING."""
 
 _HEADERS: Final = {

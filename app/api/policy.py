@@ -89,6 +89,9 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "GET /audit": _ADMIN,
     "GET /metrics": _ADMIN,
     "GET /problems/{code}": RoutePolicy(None),
+    "POST /session": RoutePolicy(None),
+    "DELETE /session": RoutePolicy(None),
+    "POST /ui/_nicegui/client/{client}/upload/{id}": RoutePolicy("write", "ingest", large=True),
 }
 
 

@@ -556,6 +556,10 @@ class AnalystSettings(SettingsSection):
     )
 
 
+class PageSettings(SettingsSection):
+    enabled: bool = Field(True, description="Serve the page at /, where NiceGUI is installed; read at start.")
+
+
 class AdmissionSettings(SettingsSection):
     """What this process does at once, and how many may wait for it; the next one is refused (503 with Retry-After)."""
 

@@ -33,6 +33,7 @@ from app.settings.sections import (
     LexicalSettings,
     LimitSettings,
     MemorySettings,
+    PageSettings,
     PlannedSettings,
     ProviderSettings,
     RagSettings,
@@ -76,6 +77,7 @@ class Settings(SettingsSection):
     analysts: AnalystSettings = AnalystSettings()
     limits: LimitSettings = LimitSettings()
     admission: AdmissionSettings = AdmissionSettings()
+    page: PageSettings = PageSettings()
     api: ApiSettings = ApiSettings()
 
     @model_validator(mode="after")

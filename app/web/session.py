@@ -1,0 +1,49 @@
+"""Whom a page works for: the key is in a cookie that scripts cannot read, and is asked again at each use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from starlette.requests import HTTPConnection
+
+from app.api.authenticate import COOKIE
+from app.api.authorize import principal_of
+from app.api.running import Running
+from app.domain.principal import Principal, Scope
+from app.errors import ForbiddenError, UnauthenticatedError
+from app.wiring import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One open page. `credential`: its key; None where callers need none."""
+
+    running: Running
+    principal: Principal
+    credential: str | None
+
+    @classmethod
+    def of(cls, running: Running, request: HTTPConnection) -> Session:
+        """Raises UnauthenticatedError, and what else kept the caller from being known."""
+        principal = principal_of(request)
+        return cls(running, principal, request.cookies.get(COOKIE) if running.authenticator else None)
+
+    def may(self, scope: Scope) -> bool:
+        """For what is shown; what is done asks `services`."""
+        return scope in self.principal.caller.scopes
+
+    async def services(self, scope: Scope) -> Services:
+        """Everything a room needs, working for the caller, who must still have the scope. Raises UnauthenticatedError,
+        ForbiddenError, OverloadedError, DatabaseUnavailableError."""
+        services, principal = self.running.services, self.principal
+        assert services is not None, "the application was not started (no lifespan)"
+        if self.running.authenticator is not None:
+            if self.credential is None:
+                raise UnauthenticatedError("sign in with a key", presented=False)
+            principal = (await self.running.authenticator.authenticate(self.credential)).principal
+            if principal.tenant_id != self.principal.tenant_id:
+                raise UnauthenticatedError("the key of this page changed; load it again")
+        if scope not in principal.caller.scopes:
+            raise ForbiddenError(scope)
+        await services.permits.take(principal)
+        return replace(services, principal=principal)

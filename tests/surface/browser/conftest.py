@@ -1,0 +1,58 @@
+"""A real Chromium (Debian's, or what CAIRN_CHROMIUM names) on a real server. Screenshots go to CAIRN_SCREENSHOTS, if that is set."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+CHROMIUM = os.environ.get("CAIRN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium: the pages were not tested (apt install chromium, or set CAIRN_CHROMIUM)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(chromium: Browser) -> Iterator[Page]:
+    """A new tab of 1280 x 800, in English. What fails in it fails the test: errors of scripts, requests to other hosts."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, locale="en-US")
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
+    page.on("request", lambda request: _note_foreign(request.url, wrong))
+    page.on("console", lambda line: wrong.append(line.text) if "Content Security Policy" in line.text else None)
+    yield page
+    context.close()
+    assert not wrong, wrong
+
+
+def _note_foreign(url: str, wrong: list[str]) -> None:
+    if not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")):
+        wrong.append(f"asked another host: {url}")
+
+
+@pytest.fixture
+def shoot() -> Callable[[Page, str], None]:
+    """Keep a picture of the tab under a name, where somebody wants to look at them."""
+
+    def keep(page: Page, name: str) -> None:
+        if folder := os.environ.get("CAIRN_SCREENSHOTS"):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=str(Path(folder) / f"{name}.png"))
+
+    return keep
