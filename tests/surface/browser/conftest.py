@@ -1,4 +1,4 @@
-"""A real Chromium (Debian's, or what CAIRN_CHROMIUM names) on a real server. Screenshots go to CAIRN_SCREENSHOTS, if that is set."""
+"""A real Chromium (that of Debian, or what CAIRN_CHROMIUM names) on a real server. Screenshots go to CAIRN_SCREENSHOTS if it is set."""
 
 from __future__ import annotations
 
