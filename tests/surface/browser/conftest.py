@@ -1,4 +1,4 @@
-"""A real Chromium (that of Debian, or what CAIRN_CHROMIUM names) on a real server. Screenshots go to CAIRN_SCREENSHOTS if it is set."""
+"""A real Chromium (Debian's, or what CAIRN_CHROMIUM names) on a real server. CAIRN_SCREENSHOTS: where pictures go."""
 
 from __future__ import annotations
 
