@@ -1,4 +1,4 @@
-"""The Python of an environment that has the libraries of clients and none of the server's; `make test` makes it (CLIENTS_VENV)."""
+"""The Python that has the libraries of clients, and none of the server: `make test` makes its environment (CLIENTS_VENV)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cairn.client` and the retrievers over it against a real server: as a program uses them, and the programs of docs/clients.md."""
+"""`cairn.client` and the retrievers over it against a real server, and the programs of docs/clients.md as they stand."""
 
 from __future__ import annotations
 
