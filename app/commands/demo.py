@@ -164,7 +164,7 @@ def _say_goodbye(collections: Sequence[str]) -> None:
     say(
         f"""
 Go on:
-  make serve                                     then open http://127.0.0.1:8000/docs
+  make serve                                     then open http://127.0.0.1:8000 (the API: /docs)
   make demo DOCS=PATH                            the same with your own files
 {asks}
   .venv/bin/cairn ingest PATH                    then: .venv/bin/cairn ask "..."
