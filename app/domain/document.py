@@ -135,7 +135,8 @@ class PassageDraft:
 @dataclass(frozen=True, slots=True)
 class Document:
     """A stored document as the API lists it. Sizes are counts; times are ISO 8601 at the edge. `enrichment`: who wrote contexts
-    for its chunks, for how many, and why not for the others; None where it is embedded without."""
+    for its chunks, for how many, and why not for the others; None where it is embedded without. `has_file`: its file is kept as
+    it came."""
 
     id: UUID
     collection: str
@@ -154,6 +155,7 @@ class Document:
     created_at: Any
     updated_at: Any
     enrichment: Mapping[str, Any] | None = None
+    has_file: bool = False
 
 
 @dataclass(frozen=True, slots=True)

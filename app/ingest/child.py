@@ -1,4 +1,4 @@
-"""The process that reads what strangers wrote: files through large parsers, and the symbols of source code.
+"""The process that reads what strangers wrote: files through large parsers, the symbols of source code, pages as pictures.
 
 Run as `python -m app.ingest.child BOX`. It trusts nobody: before it reads anything it puts itself into a box (box.py), and it
 dies with its parent. Imports are lean (no pydantic), so that a start costs little.
@@ -88,9 +88,35 @@ def _outline_code(request: Mapping[str, Any], content: bytes) -> _HeadAndBody:
     return {}, json.dumps(fields).encode()
 
 
+def _draw_page(request: Mapping[str, Any], content: bytes) -> _HeadAndBody:
+    """page (from 1), width -> pages, width, height; the PNG, empty where there is no such page."""
+    from app.ingest.loaders.pdf import open_pdf
+    from app.ingest.loaders.pdf_picture import draw_page
+
+    document = open_pdf(content)
+    if request["page"] > len(document):
+        return {"pages": len(document), "width": 0, "height": 0}, b""
+    png, width, height = draw_page(document[request["page"] - 1], request["width"])
+    return {"pages": len(document), "width": width, "height": height}, png
+
+
+def _find_marks(request: Mapping[str, Any], content: bytes) -> _HeadAndBody:
+    """page (from 1), its text as it is stored, start and end in that -> rectangles as JSON; null where there is no such page."""
+    from app.ingest.loaders.pdf import open_pdf
+    from app.ingest.loaders.pdf_marks import find_marks
+
+    document = open_pdf(content)
+    if request["page"] > len(document):
+        return {}, b"null"
+    marks = find_marks(document[request["page"] - 1], request["text"], request["start"], request["end"])
+    return {}, json.dumps([astuple(mark) for mark in marks]).encode()
+
+
 _TASKS: Final[Mapping[str, Callable[[Mapping[str, Any], bytes], _HeadAndBody]]] = {
     "load": _load_document,
     "outline": _outline_code,
+    "draw": _draw_page,
+    "marks": _find_marks,
 }
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from app.ingest.parse import parse
 from app.ingest.prepare import prepare, source_hash
 from app.ingest.reweight import order_index_if_due, reweight_if_drifted
 from app.ingest.turns import Embedded, Turns
-from app.store import documents, lexical, limits, vectors
+from app.store import documents, lexical, limits, originals, vectors
 from app.store.session import Database
 
 # Failures of one document; every other CairnError stops the run.
@@ -174,6 +174,8 @@ async def _register(database: Database, target: Target, source: Source, digest: 
         if known.status == "indexed" and known.content_hash == digest:
             if known.metadata != source.metadata:
                 await documents.update_metadata(connection, target.collection_id, known.id, source.metadata)
+            if target.settings.ingest.keep_original and not known.has_file and not source.is_text:
+                await originals.keep(connection, target.principal, known.id, source.content)
             report(_duplicate(source, known))
             return True
         await limits.check_room(

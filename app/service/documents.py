@@ -203,16 +203,23 @@ async def end_abandoned(services: Services) -> int:
         )
 
 
-async def get_document(services: Services, collection: str, document_id: UUID) -> tuple[Document, str | None]:
-    """The document and its text (None while it is not indexed). Raises NotFoundError."""
+async def find_document(services: Services, collection: str, document_id: UUID) -> Document:
+    """Raises NotFoundError."""
     found = await get_collection(services, collection)
     async with services.database.transaction(services.principal, readonly=True) as connection:
         document = await documents.get(connection, services.principal, found.id, document_id)
-        text = await documents.text(connection, services.principal, document_id) if document else None
     if document and _looks_abandoned(document) and await end_abandoned(services):
-        return await get_document(services, collection, document_id)
+        return await find_document(services, collection, document_id)
     if document is None:
         raise NotFoundError(f"no document {document_id} in collection {collection}")
+    return document
+
+
+async def get_document(services: Services, collection: str, document_id: UUID) -> tuple[Document, str | None]:
+    """The document and its text (None while it is not indexed). Raises NotFoundError."""
+    document = await find_document(services, collection, document_id)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        text = await documents.text(connection, services.principal, document_id)
     return document, text[1] if text else None
 
 

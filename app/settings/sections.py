@@ -116,7 +116,10 @@ class ChunkingSettings(SettingsSection):
 
 
 class IngestSettings(SettingsSection):
-    keep_original: bool = Field(False, description="Keep the uploaded bytes after indexing.")
+    keep_original: bool = Field(
+        True,
+        description="Keep the files of documents: for downloads, and for pages as pictures. Texts are kept in any case.",
+    )
     max_file_bytes: int = Field(50_000_000, ge=1, description="Largest file accepted, bytes (413 above).")
     max_text_chars: int = Field(20_000_000, ge=1, description="Largest normalised text of one document, code points.")
     parse_memory_bytes: int = Field(1_500_000_000, ge=10**8, description="Address space of the parsing subprocess.")

@@ -65,6 +65,7 @@ class KnownDocument:
     chunk_count: int
     byte_size: int
     metadata: Mapping[str, Any]
+    has_file: bool
 
 
 async def register(
@@ -160,7 +161,7 @@ async def publish(
         dict(source.metadata),
         len(source.content),
         document.text,
-        source.content if keep_original else None,
+        source.content if keep_original and not source.is_text else None,
     )
     await code_calls.write_calls(connection, collection_id, known.id, document.graph.calls)
     return Indexed(

@@ -7,7 +7,8 @@ INSERT INTO rag.documents AS d (tenant_id, id, collection_id, external_id, title
   media_type, metadata, byte_size, origin)
 VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $11)
 ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET origin = coalesce(excluded.origin, d.origin)
-RETURNING id, version, status, content_hash, passage_count, chunk_count, byte_size, metadata
+RETURNING id, version, status, content_hash, passage_count, chunk_count, byte_size, metadata,
+  EXISTS (SELECT FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
 
 -- name: set_metadata
 SELECT rag.set_document_metadata($1, $2, $3)
@@ -73,14 +74,16 @@ SELECT rag.remove_document($1, $2)
 
 -- name: get
 SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
-  d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment
+  d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment,
+  EXISTS (SELECT FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id = $3
 
 -- name: page
 -- $5: words that the title contains, in any case; $6: the external id; null for all.
 SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
-  d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment
+  d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment,
+  EXISTS (SELECT FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.external_id > $3
   AND ($5::text IS NULL OR strpos(lower(d.title), lower($5)) > 0) AND ($6::text IS NULL OR d.external_id = $6)

@@ -25,7 +25,6 @@ from app.service.documents import (
     list_documents,
 )
 from app.service.search import get_trace
-from app.settings import IngestSettings
 from app.wiring import Services
 from tests.documents import find, index_texts, text_source, unreachable_embedder
 
@@ -251,17 +250,3 @@ async def test_tenants_do_not_share_anything(services: Services, other_tenant: S
     await services.traces.flush()
     with pytest.raises(NotFoundError):
         await get_trace(other_tenant, trace)
-
-
-async def test_originals_are_kept_on_request(services: Services) -> None:
-    settings = services.settings.current.model_copy(update={"ingest": IngestSettings(keep_original=True)})
-    target = replace(services.target(services.principal, (await _empty_collection(services)).id), settings=settings)
-    await ingest(services.database, target, [text_source("a", "original bytes")])
-    async with services.database.transaction(services.principal) as connection:
-        assert await connection.fetchval("SELECT content FROM rag.originals") == b"original bytes"
-
-
-async def _empty_collection(services: Services) -> Any:
-    from app.service.documents import ensure_collection
-
-    return await ensure_collection(services, "test")

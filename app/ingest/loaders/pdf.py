@@ -13,7 +13,7 @@ from app.domain.document import PageStart
 from app.errors import EncryptedDocumentError, ParseError, ParserLimitError
 from app.ingest.loaders.base import LoadedText, LoadLimits
 from app.ingest.loaders.pdf_headings import PlacedHeading, find_headings
-from app.ingest.loaders.pdf_layout import PlacedTable, read_rulings, read_words
+from app.ingest.loaders.pdf_layout import PlacedTable, read_characters, read_rulings, read_words
 from app.ingest.loaders.pdf_rtl import join_marks, restore_order
 from app.ingest.loaders.pdf_scans import read_scans
 from app.ingest.loaders.pdf_tables import find_tables, with_header_of
@@ -37,7 +37,7 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
 
     Raises EncryptedDocumentError, NoTextLayerError, EmptyDocumentError, ParserLimitError or ParseError.
     """
-    document = _open(content)
+    document = open_pdf(content)
     if len(document) > limits.max_pages:
         raise ParserLimitError(
             f"the PDF has {len(document)} pages, more than ingest.maxPages ({limits.max_pages}); split it"
@@ -48,7 +48,8 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     return LoadedText(text, title=_title(document), pages=pages, notes=notes)
 
 
-def _open(content: bytes) -> Any:
+def open_pdf(content: bytes) -> Any:
+    """Raises EncryptedDocumentError or ParseError."""
     try:
         return pdfium.PdfDocument(content)
     except pdfium.PdfiumError as error:
@@ -84,7 +85,7 @@ def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
 
 def _page_text(page: Any, layer: Any, before: PlacedTable | None) -> tuple[str, PlacedTable | None]:
     """The text of a page with its tables, and the one with which it ends; `before`: that of the page before."""
-    text = restore_order(layer, _characters(layer))
+    text = restore_order(layer, read_characters(layer))
     words = read_words(page, layer, text)
     tables = find_tables(words, read_rulings(page), before)
     if before and tables and _is_margin(text[: tables[0].start]):
@@ -92,16 +93,6 @@ def _page_text(page: Any, layer: Any, before: PlacedTable | None) -> tuple[str, 
     last = tables[-1] if tables and _is_margin(text[tables[-1].end :]) else None
     text = join_marks(_written(text, tables, find_headings(layer, text, words, tables)))
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"), last
-
-
-def _characters(layer: Any) -> str:
-    """The text with one character for each that PDFium counts, halves of surrogate pairs among them."""
-    text: str = layer.get_text_range()
-    count = layer.count_chars()
-    if len(text) == count:
-        return text
-    codes = (raw.FPDFText_GetUnicode(layer.raw, at) for at in range(count))
-    return "".join(map(chr, codes))
 
 
 def _is_margin(text: str) -> bool:

@@ -107,6 +107,16 @@ class _View:
         return min(a, c), min(b, d), max(a, c), max(b, d)
 
 
+def read_characters(layer: Any) -> str:
+    """The text with one character for each that PDFium counts, halves of surrogate pairs among them."""
+    text: str = layer.get_text_range()
+    count = layer.count_chars()
+    if len(text) == count:
+        return text
+    codes = (raw.FPDFText_GetUnicode(layer.raw, at) for at in range(count))
+    return "".join(map(chr, codes))
+
+
 def read_words(page: Any, layer: Any, text: str) -> list[PlacedWord]:
     """The words in the order in which the page draws them. `text`: a character for each of `layer`."""
     view = _View(page)
