@@ -21,7 +21,7 @@ from app.service.runs import check_free
 from app.settings import Settings
 from app.wiring import Services
 
-__all__ = ["Task", "ask", "check_strategy", "deps_for", "final", "held", "start"]
+__all__ = ["Task", "ask", "check_strategy", "deps_for", "final", "held", "start", "strategy_names"]
 
 
 def check_strategy(name: str) -> str:
