@@ -91,7 +91,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "GET /problems/{code}": RoutePolicy(None),
     "POST /session": RoutePolicy(None),
     "DELETE /session": RoutePolicy(None),
-    "POST /ui/_nicegui/client/{client}/upload/{id}": RoutePolicy("write", "ingest", large=True),
+    "POST /ui/collections/{name}/documents": _UPLOAD,
 }
 
 

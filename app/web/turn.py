@@ -11,8 +11,8 @@ from nicegui import ui
 
 from app.domain.event import Answered, Cancelled, Event, Failed, Progress, SourcesFound, Token
 from app.domain.question import SavedMessage, SourceRef
-from app.memory.sources import sources_of
 from app.service import runs
+from app.service.ask import sources_of
 from app.web.frame import Page, shown_errors
 from app.web.prose import show_answer
 from app.web.viewer import open_source
