@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 CHROMIUM = os.environ.get("CAIRN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 SCREENSHOTS = os.environ.get("CAIRN_SCREENSHOTS")  # now: tests begin without variables of CAIRN
-SCREENSHOTS = os.environ.get("CAIRN_SCREENSHOTS")  # read before the tests close the world outside
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
