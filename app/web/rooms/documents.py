@@ -182,7 +182,9 @@ class _Room:
                 "outline"
             )
             if document.status == "indexed":
-                icon_button("open_in_full", text("documents.open"), lambda: open_document(self.page, Place(document.id)))
+                icon_button(
+                    "open_in_full", text("documents.open"), lambda: open_document(self.page, Place(document.id))
+                )
             if self.page.session.may("write"):
                 icon_button("delete", text("documents.delete"), lambda: self._delete([document]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from uuid import UUID
 
 from nicegui import ui
@@ -189,7 +190,7 @@ class _Column:
             with ui.row().classes(f"w-full items-center gap-2 no-wrap {LINE}"):
                 ui.label(f"{rank}. {self._name(known, key)}").classes("grow text-sm min-w-0 break-words")
                 ui.label(fate).classes("text-xs opacity-70")
-                icon_button("help_outline", text("search.why"), lambda key=key: self._explain(key))
+                icon_button("help_outline", text("search.why"), partial(self._explain, key))
         if len(dropped) > DROPPED_SHOWN:
             ui.label(text("search.more_dropped", count=len(dropped) - DROPPED_SHOWN)).classes("text-sm opacity-70")
         if not dropped:
