@@ -4303,7 +4303,8 @@ CREATE TABLE rag.sessions (
     collection text,
     message_count integer DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_used_at timestamp with time zone DEFAULT now() NOT NULL
+    last_used_at timestamp with time zone DEFAULT now() NOT NULL,
+    title text
 );
 
 ALTER TABLE ONLY rag.sessions FORCE ROW LEVEL SECURITY;
@@ -4323,6 +4324,8 @@ COMMENT ON COLUMN rag.sessions.message_count IS 'Messages so far; gives each its
 COMMENT ON COLUMN rag.sessions.created_at IS 'When its first message was saved.';
 
 COMMENT ON COLUMN rag.sessions.last_used_at IS 'When its last message was saved.';
+
+COMMENT ON COLUMN rag.sessions.title IS 'What its user calls it; null: shown by what was said first.';
 
 CREATE VIEW analyst.conversations AS
  SELECT t.name AS tenant,
@@ -6884,6 +6887,8 @@ CREATE INDEX run_slots_key_idx ON rag.run_slots USING btree (tenant_id, key_id);
 CREATE INDEX runs_document_ids_idx ON ONLY rag.runs USING gin (document_ids);
 
 CREATE INDEX runs_session_idx ON ONLY rag.runs USING btree (tenant_id, session_id) WHERE (session_id IS NOT NULL);
+
+CREATE INDEX sessions_recent_idx ON rag.sessions USING btree (tenant_id, last_used_at, id);
 
 CREATE INDEX uploads_tenant_id_job_id_idx ON rag.uploads USING btree (tenant_id, job_id);
 
