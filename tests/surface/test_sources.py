@@ -27,9 +27,7 @@ from tests.waiting import patience, wait_until
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[ScriptedWeb]:
-    leave = (
-        "<html><head><title>Leave policy</title></head><body><p>Employees have 30 days of leave per year.</p></body></html>"
-    )
+    leave = "<html><head><title>Leave policy</title></head><body><p>Employees have 30 days of leave per year.</p></body></html>"
     pages: dict[str, str | bytes | Reply] = {
         "/leave": leave,
         "/moved": Reply(status=301, headers={"Location": "/leave"}),
