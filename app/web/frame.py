@@ -35,6 +35,11 @@ mark, .spot { background: #fde68a; color: inherit; } .body--dark mark { backgrou
 .question { background: #dbeafe; max-width: 85%; } .body--dark .question { background: #1e3a5f; }
 .ask { min-height: calc(100vh - 6rem); } .ask .middle { flex-grow: 1; }
 .form { background: #fff; } .body--dark .form { background: var(--q-dark-page); }
+.conversation:hover, .conversation:focus-within { background: rgba(127, 127, 127, .15); }
+.conversation button { opacity: 0; } .conversation:hover button, .conversation:focus-within button { opacity: 1; }
+@media (hover: none) { .conversation button { opacity: 1; } }
+.source { border-color: rgba(127, 127, 127, .35); }
+.answer > :first-child { margin-top: 0; } .body--dark .answer a { color: #93c5fd; }
 .answer pre { overflow-x: auto; } .answer table { display: block; overflow-x: auto; } .answer a { font-weight: 600; }
 .preview { display: -webkit-box; -webkit-line-clamp: 3; -webkit-box-orient: vertical; overflow: hidden; white-space: normal; }
 """
