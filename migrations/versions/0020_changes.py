@@ -7,8 +7,8 @@ published and removed by the functions of this release leave their rows whoever 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0019"
-down_revision = "0018"
+revision = "0020"
+down_revision = "0019"
 branch_labels = None
 depends_on = None
 BREAKING = False
