@@ -169,9 +169,9 @@ class Turn:
         words = self.page.text
         label = words("ask.open_source", number=source.n, title=source.title or source.filename)
         with (
-            ui.button(on_click=lambda: self._open(source))
+            ui.button(on_click=lambda: self._open(source), color=None)
             .props("flat no-caps align=left padding=xs")
-            .classes("source w-full text-left rounded") as card
+            .classes("source w-full rounded") as card
         ):
             card.props["aria-label"] = label
             with ui.column().classes("w-full gap-0 min-w-0 items-start text-left font-normal"):
