@@ -35,6 +35,9 @@ mark, .spot { background: #fde68a; color: inherit; } .body--dark mark { backgrou
 .question { background: #dbeafe; max-width: 85%; } .body--dark .question { background: #1e3a5f; }
 .ask { min-height: calc(100vh - 6rem); } .ask .middle { flex-grow: 1; }
 .form { background: #fff; } .body--dark .form { background: var(--q-dark-page); }
+.turn { scroll-margin-top: 4rem; }
+@media (min-width: 1024px) { .conversations { position: sticky; top: 4rem; max-height: calc(100vh - 5rem); overflow-y: auto;
+  flex-wrap: nowrap; } }
 .conversation:hover, .conversation:focus-within { background: rgba(127, 127, 127, .15); }
 .conversation button { opacity: 0; } .conversation:hover button, .conversation:focus-within button { opacity: 1; }
 @media (hover: none) { .conversation button { opacity: 1; } }

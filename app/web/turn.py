@@ -125,7 +125,7 @@ class Turn:
         with self.left:
             with ui.element("div").classes("w-full").props("aria-live=polite"):
                 show_answer(text, sources, self._open)
-            for remark in remarks:
+            for remark in (one for one in remarks if one not in text):
                 ui.label(remark).classes("text-sm opacity-80 break-words")
             with ui.row().classes("items-center gap-1"):
                 self._show_verdict(notes)

@@ -35,7 +35,7 @@ document.addEventListener('keydown', (event) => {
   const within = event.target.closest('input, textarea, [contenteditable], [role=dialog]');
   if (event.key === '/' && !within) { event.preventDefault(); document.querySelector('.ask textarea')?.focus(); }
 });"""
-_TO_END: Final = "window.scrollTo({top: document.body.scrollHeight, behavior: 'smooth'})"
+_TO_LAST: Final = "[...document.querySelectorAll('.turn')].pop()?.scrollIntoView({block: 'start', behavior: 'smooth'})"
 
 
 async def show(page: Page) -> None:
@@ -167,7 +167,7 @@ class _Room:
                         )
                 elif turn is not None:
                     turn.show_saved(message)
-        ui.run_javascript(_TO_END)
+        ui.run_javascript(_TO_LAST)
 
     def _show_earlier(self) -> None:
         self.shown *= 4
@@ -202,7 +202,7 @@ class _Room:
         with self.turns:
             turn = Turn(self.page, task.question.text)
         turn.begin()
-        ui.run_javascript(_TO_END)
+        ui.run_javascript(_TO_LAST)
         reading = background_tasks.create(self._read(task, turn), name=f"page of run {task.id}")
         ui.context.client.on_delete(reading.cancel)
 
@@ -218,6 +218,7 @@ class _Room:
             self.send.set_visibility(True)
             self.stop.set_visibility(False)
             keep_address({"collection": self.collection, "conversation": self.session_id})
+            ui.run_javascript(_TO_LAST)
             with shown_errors():
                 await self.list.refresh()
 
