@@ -130,6 +130,22 @@ def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="What cair
 
 
 @app.command()
+def sql(
+    statement: Annotated[
+        str | None, typer.Argument(metavar="STATEMENT", help="Run it, print the result and end.")
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the result as CSV.")] = False,
+    url: Annotated[bool, typer.Option("--url", help="Print the address for other tools instead.")] = False,
+) -> int:
+    """Read everything in SQL: psql, as an analyst who may read schema analyst and nothing else."""
+    from app.commands.sql import sql as run
+
+    if csv and statement is None:
+        raise typer.BadParameter("--csv goes with a statement")
+    return run(statement, csv, url)
+
+
+@app.command()
 def ingest(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with all below them.")],
     collection: Collection = None,

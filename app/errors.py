@@ -302,5 +302,11 @@ class BackupError(CairnError):
     code, title = "backup-failed", "Backup failed"
 
 
+class ProgramMissingError(CairnError):
+    """A program of PostgreSQL that is not installed here."""
+
+    code, title = "program-missing", "A program is missing"
+
+
 class EmbeddedServerError(CairnError):
     code, title = "embedded-server", "Embedded PostgreSQL failed"

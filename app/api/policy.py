@@ -57,6 +57,10 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "GET /runs/{run_id}/events": _READ,
     "WS /ws/runs/{run_id}": _READ,
     "POST /feedback": RoutePolicy("ask"),
+    "GET /chat/sessions": _READ,
+    "GET /chat/sessions/{session_id}": _READ,
+    "PATCH /chat/sessions/{session_id}": RoutePolicy("ask"),
+    "DELETE /chat/sessions/{session_id}": RoutePolicy("ask"),
     "GET /chat/history/{session_id}": _READ,
     "DELETE /chat/history/{session_id}": RoutePolicy("ask"),
     "POST /chat/{chat_id}/documents": _UPLOAD,
@@ -93,7 +97,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /mcp": RoutePolicy("any", "own"),  # its tools ask for their scopes: app/mcp/toolbox.py
     "POST /session": RoutePolicy(None),
     "DELETE /session": RoutePolicy(None),
-    "POST /ui/_nicegui/client/{client}/upload/{id}": RoutePolicy("write", "ingest", large=True),
+    "POST /ui/collections/{name}/documents": _UPLOAD,
 }
 
 

@@ -546,7 +546,7 @@ class AuditSettings(SettingsSection):
         365,
         ge=30,
         le=36_500,
-        description="Events of the audit log older than this are deleted; the database keeps 30 days.",
+        description="Events of the audit log and changes of documents older than this are deleted; the database keeps 30 days.",
     )
 
 
