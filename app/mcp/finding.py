@@ -21,13 +21,13 @@ from app.mcp.shapes import (
     EntityRef,
     FoundPassage,
     FoundPassages,
-    GraphFound,
     ListedCollection,
     RelationInfo,
+    RelationsFound,
     RerankingImpact,
     SearchMeasure,
 )
-from app.mcp.tooling import Arguments, InCollection, ToolAnswer, ToolWork, choose_collection
+from app.mcp.tooling import InCollection, ToolAnswer, ToolInput, ToolWork, choose_collection
 from app.service import graph as graph_service
 from app.service.documents import get_document, list_collections, list_documents
 from app.service.evaluation import measure_queries
@@ -80,7 +80,7 @@ def _passages(found: FoundPassages) -> str:
 # --- collections and documents ----------------------------------------------------------------------------------------
 
 
-class CollectionsWanted(Arguments):
+class CollectionsWanted(ToolInput):
     cursor: str | None = Field(None, description="`next_cursor` of the page before.")
 
 
@@ -163,7 +163,7 @@ async def explore_graph(work: ToolWork, wanted: GraphWanted) -> ToolAnswer:
         work.services, wanted.entity, collection, hops=wanted.hops, limit=PAGE // 2
     )
     centre, *others = found.places
-    result = GraphFound(
+    result = RelationsFound(
         collection=collection,
         entity=_entity(centre.entity),
         related=[_entity(one.entity) for one in others],
@@ -179,7 +179,7 @@ async def explore_graph(work: ToolWork, wanted: GraphWanted) -> ToolAnswer:
 async def _ways(services: Services, collection: str, wanted: GraphWanted, target: str) -> ToolAnswer:
     found = await graph_service.get_paths(services, wanted.entity, target, collection, hops=wanted.hops)
     ways = [[RelationInfo.of(one) for one in way.relations] for way in found.ways]
-    result = GraphFound(
+    result = RelationsFound(
         collection=collection, entity=_entity(found.source), related=[_entity(found.target)], relations=[], ways=ways,
         truncated=False,
     )  # fmt: skip

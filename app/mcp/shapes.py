@@ -157,7 +157,7 @@ class RelationInfo(BaseModel):
         )  # fmt: skip
 
 
-class GraphFound(BaseModel):
+class RelationsFound(BaseModel):
     """What surrounds an entity, or the ways between two: then each way is its relations in order."""
 
     collection: str

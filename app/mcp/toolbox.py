@@ -61,7 +61,7 @@ TOOLS: Final = {
             "explore_graph", "Explore the knowledge graph",
             "What the documents relate a person, organisation, place, term or symbol of code to, with the sentence that proves "
             "each relation; or the ways between two.",
-            "read", "search", finding.GraphWanted, shapes.GraphFound, finding.explore_graph,
+            "read", "search", finding.GraphWanted, shapes.RelationsFound, finding.explore_graph,
         ),
         McpTool(
             "optimize_search", "Measure searching",

@@ -22,7 +22,7 @@ Report = Callable[[float, str], Awaitable[None]]
 NAMES_TOLD = 20
 
 
-class Arguments(BaseModel):
+class ToolInput(BaseModel):
     """Base of what tools take: cleaned before it is validated, and nothing unknown in it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -33,7 +33,7 @@ class Arguments(BaseModel):
         return cleaned(data)
 
 
-class InCollection(Arguments):
+class InCollection(ToolInput):
     collection: str | None = Field(
         None, description="Name of the collection; default: the configured one, or the only one there is."
     )
@@ -64,7 +64,7 @@ class McpTool:
     description: str
     scope: Scope
     kind: Kind
-    takes: type[Arguments]
+    takes: type[ToolInput]
     gives: type[BaseModel]
     work: Callable[[ToolWork, Any], Awaitable[ToolAnswer]]
     repeatable: bool = True

@@ -18,7 +18,7 @@ from app.domain.job import Job
 from app.errors import InputError
 from app.mcp.addresses import document_uri
 from app.mcp.shapes import ChosenDocument, CustomIndex, IndexedDocument, JobInfo
-from app.mcp.tooling import Arguments, InCollection, ToolAnswer, ToolWork, choose_collection
+from app.mcp.tooling import InCollection, ToolAnswer, ToolInput, ToolWork, choose_collection
 from app.service.documents import check_collection_name, check_source, index_now
 from app.service.jobs import get_job
 from app.service.models import start_reindex
@@ -29,7 +29,7 @@ LOOK_SECONDS = 0.3
 MAX_WAIT_SECONDS = 60
 
 
-class NewDocument(Arguments):
+class NewDocument(ToolInput):
     text: str = Field(min_length=1, description="The whole text; Markdown headings become sections.")
     title: str | None = Field(None, description="Stands with each passage.")
     id: str | None = Field(
@@ -98,7 +98,7 @@ async def make_custom_index(work: ToolWork, wanted: IndexWanted) -> ToolAnswer:
     return ToolAnswer(result, "\n".join([head, *(f"{one.external_id} ({one.score:.2f})" for one in chosen)]))
 
 
-class JobWanted(Arguments):
+class JobWanted(ToolInput):
     job_id: UUID
     wait_seconds: float = Field(0, ge=0, le=MAX_WAIT_SECONDS, description="Wait so long for its end.")
 
