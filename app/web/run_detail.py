@@ -132,8 +132,10 @@ class RunDetail:
         facts = [
             text("runs.answered", value=answer.get("answered")),
             text("runs.confidence", value=_number(answer.get("confidence"))),
-            text("runs.grounded", value=answer.get("grounded"), score=_number(answer.get("groundedness_score"))),
         ]
+        if answer.get("grounded") is not None:
+            score = _number(answer.get("groundedness_score"))
+            facts.append(text("runs.grounded", value=str(answer["grounded"]).lower(), score=score))
         ui.label(" · ".join(facts)).classes("text-sm opacity-80")
         for lacking in answer.get("insufficiencies", ()):
             ui.label(str(lacking)).classes("text-sm break-words")
