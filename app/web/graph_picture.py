@@ -36,7 +36,7 @@ def draw_graph(
         {
             "source": str(one.source.id), "target": str(one.target.id), "value": one.kind,
             "lineStyle": {"width": 1 + 3 * min(1.0, one.weight)},
-            "label": {"show": len(relations) <= 15, "formatter": one.kind, "fontSize": 10, "color": _GREY},
+            "label": {"show": one.kind != "co_occurs" and len(relations) <= 15, "formatter": one.kind, "fontSize": 10, "color": _GREY},
         }
         for one in relations
     ]  # fmt: skip
