@@ -72,7 +72,8 @@ async def _fetch(opened: Services, collection: str, urls: Sequence[str], as_json
             note(f"failed: {one['name']}: {one['error']}")
         for one in job.result["uploaded"]:
             say(f"{one['change']}: {one['name']}")
-        say(f'Ask about them: cairn ask "..." --collection {collection}')
+        if job.result["uploaded"]:
+            say(f'Ask about them: cairn ask "..." --collection {collection}')
     return 1 if job.result["failed"] else 0
 
 
