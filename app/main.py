@@ -42,6 +42,7 @@ from app.api import (
     runs,
     search,
     traces,
+    urls,
     usage,
 )
 from app.api.admission import AdmissionMiddleware, RefuseWhenFull
@@ -88,7 +89,7 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
+    collections, documents, urls, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
     audit, keys, usage, health, docs_page,
 )  # fmt: skip
 

@@ -40,6 +40,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "DELETE /collections/{name}/documents/{document_id}": _WRITE,
     "POST /collections/{name}/enrich": RoutePolicy("write", creates=True),
     "POST /collections/{name}/models": RoutePolicy("admin", creates=True),
+    "POST /collections/{name}/urls": RoutePolicy("write", creates=True),
     "POST /collections/{name}/reindex": RoutePolicy("write", creates=True),
     "POST /index": _UPLOAD,
     "GET /models": _READ,

@@ -339,8 +339,8 @@ def test_request_ids_are_taken_over_or_made(api: Api) -> None:
     assert made.json()["request_id"] == made.headers["x-request-id"]
 
 
-def test_root_points_to_the_documentation(api: Api) -> None:
-    assert api.client.get("/").json()["docs"] == "/docs"
+def test_root_is_the_page_and_the_documentation_is_at_docs(api: Api) -> None:
+    assert api.client.get("/").headers["location"] == "/ui/"
     assert "text/html" in api.client.get("/docs").headers["content-type"]
 
 

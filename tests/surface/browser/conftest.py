@@ -18,7 +18,7 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright keeps an event loop in the thread: no other module may meet it
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("there is no Chromium: the pages were not tested (apt install chromium, or set CAIRN_CHROMIUM)")
