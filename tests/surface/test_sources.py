@@ -57,12 +57,12 @@ def test_pages_are_fetched_by_a_job_and_can_be_asked(api: Api, web: ScriptedWeb)
     urls = [f"{here}/leave#top", f"{here}/leave", f"{here}/moved", f"{here}/nothing", f"{here}/inside"]
     accepted = api.client.post("/collections/web/urls", json={"urls": urls, "metadata": {"team": "people"}})
     assert accepted.status_code == 202, accepted.text
-    status_url = accepted.json()["status_url"]
-    assert accepted.headers["location"] == status_url
+    path = accepted.headers["location"]
+    assert path == f"/jobs/{accepted.json()['id']}"
 
-    api.await_until(lambda: api.client.get(status_url).json()["status"] == "succeeded", 30)
+    api.await_until(lambda: api.client.get(path).json()["status"] == "succeeded", 30)
 
-    job = api.client.get(status_url).json()
+    job = api.client.get(path).json()
     assert (job["kind"], job["collection"]) == ("fetch_urls", "web")
     assert job["progress"] == {"done": 4, "total": 4, "message": "done"}
     result = job["result"]
