@@ -100,8 +100,13 @@ class Settings(SettingsSection):
 
 def changed_keys(before: Settings, after: Settings) -> list[str]:
     """Names (`retrieve.rrfK`) of what differs, without their values."""
-    old, new = (dict(_flatten(one.model_dump(by_alias=True, mode="json"))) for one in (before, after))
+    old, new = flatten_settings(before), flatten_settings(after)
     return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+
+
+def flatten_settings(settings: Settings) -> dict[str, Any]:
+    """Every setting by its name (`retrieve.rrfK`)."""
+    return dict(_flatten(settings.model_dump(by_alias=True, mode="json")))
 
 
 def _flatten(values: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -23,6 +23,7 @@ def draw_graph(
     """`centre` stands out. Clicks tell the id of an entity, or a relation."""
     kinds = sorted({one.kind for one in entities})
     most = max((one.passage_count for one in entities), default=1) or 1
+    few = len(relations) <= 15
     nodes = [
         {
             "name": str(one.id), "value": one.name, "category": kinds.index(one.kind),
@@ -36,7 +37,7 @@ def draw_graph(
         {
             "source": str(one.source.id), "target": str(one.target.id), "value": one.kind,
             "lineStyle": {"width": 1 + 3 * min(1.0, one.weight)},
-            "label": {"show": one.kind != "co_occurs" and len(relations) <= 15, "formatter": one.kind, "fontSize": 10, "color": _GREY},
+            "label": {"show": few and one.kind != "co_occurs", "formatter": one.kind, "fontSize": 10, "color": _GREY},
         }
         for one in relations
     ]  # fmt: skip
