@@ -13,8 +13,8 @@ from app.wiring import Services
 
 @dataclass(frozen=True, slots=True)
 class SettingsState:
-    """`values` by name, `changed` those that differ from what is shipped. `problem`: why the present file was refused; `notes`: what
-    it asks for in vain, and what waits for a restart. `path` None: there is no file."""
+    """`values` by name, `changed` those that differ from what is shipped. `problem`: why the present file was refused; `notes`:
+    what it asks for in vain, and what waits for a restart. `path` None: there is no file."""
 
     revision: str
     path: str | None
