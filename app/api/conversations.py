@@ -16,7 +16,6 @@ from app.api.chat_frames import ChatSource, chat_source
 from app.api.documents import (
     UPLOADED_FAILED,
     AcceptedOut,
-    DocumentId,
     DocumentPage,
     FailedUpload,
     document_page,
@@ -188,7 +187,11 @@ async def list_documents(
 
 
 @router.delete("/chat/{chat_id}/documents/{doc_id}", status_code=204, summary="Remove a file from a chat")
-async def delete_document(chat_id: ChatId, doc_id: DocumentId, services: ServicesDep) -> None:
+async def delete_document(
+    chat_id: ChatId,
+    doc_id: Annotated[UUID, Path(description="Id that Cairn gave to the file.", examples=[ID_EXAMPLE])],
+    services: ServicesDep,
+) -> None:
     """With everything derived from it, and what messages of any conversation quote from it."""
     collection = conversation_service.chat_collection(chat_id)
     try:
