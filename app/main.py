@@ -45,6 +45,7 @@ from app.api import (
     runs,
     search,
     traces,
+    urls,
     usage,
 )
 from app.api.admission import AdmissionMiddleware, RefuseWhenFull
@@ -91,8 +92,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, document_edits, originals, embedding_models, search, query, qa, agent, runs, conversations,
-    chat, graph, jobs, traces, audit, keys, usage, health, docs_page,
+    collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
+    conversations, chat, graph, jobs, traces, audit, keys, usage, health, docs_page,
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, File, Form, Path, Query, Response, UploadFile
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import problems
 from app.api.chat import ChatId
@@ -21,13 +21,14 @@ from app.api.documents import (
     document_page,
     received,
 )
-from app.api.models import ID_EXAMPLE, example
+from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.domain.document import Indexed, Rejected
-from app.domain.question import SavedMessage
+from app.domain.question import Conversation, SavedMessage
 from app.errors import InputError, NotFoundError
 from app.service import conversations as conversation_service
 from app.service import documents
+from app.service.conversations import MAX_TITLE
 
 router = APIRouter(tags=["chat"], route_class=TypedRoute)
 
@@ -39,6 +40,36 @@ _MESSAGES = [
     {"id": ID_EXAMPLE, "role": "assistant", "content": "Employees have 30 days of leave per year [1].",
      "timestamp": "2026-11-21T10:00:00Z", "run_id": ID_EXAMPLE, "metadata": {"confidence": 0.92, "sources": []}},
 ]  # fmt: skip
+
+
+_CONVERSATION = {
+    "session_id": "alice-1", "title": "Leave", "collection": COLLECTION_EXAMPLE, "message_count": 4,
+    "created_at": "2026-11-21T10:00:00Z", "last_used_at": "2026-11-21T10:05:00Z",
+}  # fmt: skip
+
+
+class ConversationOut(BaseModel):
+    model_config = example(_CONVERSATION)
+
+    session_id: str
+    title: str = Field(description="As it was given, else how the first message begins.")
+    collection: str | None = Field(description="That was asked last; it may be gone by now.")
+    message_count: int = Field(description="Of both sides.")
+    created_at: datetime
+    last_used_at: datetime
+
+
+class ConversationPage(BaseModel):
+    model_config = example({"items": [_CONVERSATION], "next_cursor": None})
+
+    items: list[ConversationOut]
+    next_cursor: str | None = Field(description="For the next page; null on the last one.")
+
+
+class ConversationChange(Body):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"title": "Leave"}]})
+
+    title: str = Field(max_length=MAX_TITLE, description="An empty one: it is shown by what was said first again.")
 
 
 class MessageOut(BaseModel):
@@ -61,6 +92,60 @@ class HistoryOut(BaseModel):
     session_id: str
     messages: list[MessageOut]
     next_cursor: str | None = Field(description="For the next page; null on the last one.")
+
+
+@router.get("/chat/sessions", summary="List conversations")
+async def list_conversations(
+    services: ServicesDep,
+    q: Annotated[
+        str | None,
+        Query(max_length=MAX_TITLE, description="Only those with this text in their title or a message, in any case."),
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> ConversationPage:
+    """Of the tenant, whichever key began them; the one used last first."""
+    found = await conversation_service.list_conversations(
+        services, text=q, before=_used_before(cursor), limit=limit + 1
+    )
+    last = found[limit - 1] if len(found) > limit else None
+    more = encode_cursor(f"{last.last_used_at.isoformat()} {last.session_id}") if last else None
+    return ConversationPage(items=[_conversation_out(one) for one in found[:limit]], next_cursor=more)
+
+
+@router.get("/chat/sessions/{session_id}", summary="Look at a conversation")
+async def get_conversation(session_id: SessionId, services: ServicesDep) -> ConversationOut:
+    """What was said is at `/chat/history/{session_id}`."""
+    return _conversation_out(await conversation_service.get_conversation(services, session_id))
+
+
+@router.patch("/chat/sessions/{session_id}", summary="Rename a conversation")
+async def rename_conversation(
+    session_id: SessionId, body: ConversationChange, services: ServicesDep
+) -> ConversationOut:
+    return _conversation_out(await conversation_service.rename_conversation(services, session_id, body.title))
+
+
+@router.delete("/chat/sessions/{session_id}", status_code=204, summary="Delete a conversation")
+async def delete_conversation(session_id: SessionId, services: ServicesDep) -> None:
+    """Its messages, and the text of its questions and answers in traces and in the retrieval cache. What is being answered
+    meanwhile begins it anew. One that does not exist is deleted already."""
+    await conversation_service.delete_history(services, session_id)
+
+
+def _conversation_out(found: Conversation) -> ConversationOut:
+    return ConversationOut(**{name: getattr(found, name) for name in ConversationOut.model_fields})
+
+
+def _used_before(cursor: str | None) -> tuple[datetime, str] | None:
+    moment, _, session_id = decode_cursor(cursor).partition(" ")
+    try:
+        used = datetime.fromisoformat(moment) if moment else None
+    except ValueError:
+        used = None
+    if cursor and (used is None or used.tzinfo is None):
+        raise InputError("the cursor is not one that this list gave out; start again without it")
+    return (used, session_id) if used else None
 
 
 @router.get("/chat/history/{session_id}", summary="Read a conversation")
@@ -101,10 +186,9 @@ def message_out(message: SavedMessage) -> MessageOut:
     )
 
 
-@router.delete("/chat/history/{session_id}", status_code=204, summary="Delete a conversation")
+@router.delete("/chat/history/{session_id}", status_code=204, summary="Delete what was said in a conversation")
 async def delete_history(session_id: SessionId, services: ServicesDep) -> None:
-    """Its messages, and the text of its questions and answers in traces and in the retrieval cache. What is being answered
-    meanwhile begins it anew. One that does not exist is deleted already."""
+    """The same as `DELETE /chat/sessions/{session_id}`."""
     await conversation_service.delete_history(services, session_id)
 
 

@@ -50,6 +50,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "GET /collections/{name}/documents/{document_id}/pages/{page}/marks": _TAGGED,
     "POST /collections/{name}/enrich": RoutePolicy("write", creates=True),
     "POST /collections/{name}/models": RoutePolicy("admin", creates=True),
+    "POST /collections/{name}/urls": RoutePolicy("write", creates=True),
     "POST /collections/{name}/reindex": RoutePolicy("write", creates=True),
     "POST /index": _UPLOAD,
     "GET /models": _READ,
@@ -66,6 +67,10 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "GET /runs/{run_id}/events": _READ,
     "WS /ws/runs/{run_id}": _READ,
     "POST /feedback": RoutePolicy("ask"),
+    "GET /chat/sessions": _READ,
+    "GET /chat/sessions/{session_id}": _READ,
+    "PATCH /chat/sessions/{session_id}": RoutePolicy("ask"),
+    "DELETE /chat/sessions/{session_id}": RoutePolicy("ask"),
     "GET /chat/history/{session_id}": _READ,
     "DELETE /chat/history/{session_id}": RoutePolicy("ask"),
     "POST /chat/{chat_id}/documents": _UPLOAD,
@@ -101,7 +106,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "GET /problems/{code}": RoutePolicy(None),
     "POST /session": RoutePolicy(None),
     "DELETE /session": RoutePolicy(None),
-    "POST /ui/_nicegui/client/{client}/upload/{id}": RoutePolicy("write", "ingest", large=True),
+    "POST /ui/collections/{name}/documents": _UPLOAD,
 }
 
 

@@ -68,6 +68,19 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation as lists show it. `title`: what its user calls it, else how the first message begins. `collection`: that
+    was asked last."""
+
+    session_id: str
+    title: str
+    collection: str | None
+    message_count: int
+    created_at: datetime
+    last_used_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class SavedMessage:
     """A message as history shows it, at `position` (from 1) of its conversation."""
 

@@ -53,6 +53,16 @@ class RunTrace:
     session_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class StageVerdict:
+    """What a stage of a search made of a passage, in plain words; its rank (from 1) and score there, where it has any."""
+
+    stage: str
+    verdict: str
+    rank: int | None
+    score: float | None
+
+
 # --- What calls of models cost, in tokens, money and time ---
 
 Prices = Mapping[str, tuple[float, float]]

@@ -15,13 +15,14 @@ from app.domain.event import Event, Surface
 from app.domain.question import Question
 from app.domain.trace import RunTrace
 from app.errors import InputError
+from app.memory.sources import sources_of
 from app.retrieve.trace import sample_trace
 from app.runs.task import OnEnd, Task, Tracing, final, held
 from app.service.runs import check_free
 from app.settings import Settings
 from app.wiring import Services
 
-__all__ = ["Task", "ask", "check_strategy", "deps_for", "final", "held", "start"]
+__all__ = ["Task", "ask", "check_strategy", "deps_for", "final", "held", "sources_of", "start", "strategy_names"]
 
 
 def check_strategy(name: str) -> str:

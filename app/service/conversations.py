@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
+from typing import Final
 
 from app.domain.ids import new_id
-from app.domain.question import SavedMessage
-from app.errors import InputError
+from app.domain.question import Conversation, SavedMessage
+from app.errors import InputError, NotFoundError
 from app.language.text import normalise
 from app.store import audit, memory
 from app.wiring import Services
@@ -14,8 +16,10 @@ from app.wiring import Services
 CHAT_ID = re.compile(r"[A-Za-z0-9._-]{1,123}")
 """What makes `chat_{id}` a collection name."""
 SESSION_ID = re.compile(r"[^/\n]{1,128}")
-RESERVED = frozenset({"history", "stream"})
-"""Chat ids that would be other routes: /chat/history/..., /chat/stream."""
+MAX_TITLE: Final = 200
+"""Characters of the title of a conversation, and of what is looked for in them."""
+RESERVED = frozenset({"history", "sessions", "stream"})
+"""Chat ids that would be other routes: /chat/history/..., /chat/sessions/..., /chat/stream."""
 
 
 def new_session() -> str:
@@ -57,6 +61,45 @@ def session_collection(session_id: str) -> str:
             "has letters, digits, '.', '_' and '-' only, 128 of them with 'chat_'"
         )
     return f"chat_{session_id}"
+
+
+async def list_conversations(
+    services: Services, *, text: str | None = None, before: tuple[datetime, str] | None = None, limit: int = 50
+) -> list[Conversation]:
+    """Of the tenant, the one used last first. `text`: only those with it in their title or a message, in any case. `before`:
+    `last_used_at` and `session_id` of the last one of the page before. Raises InputError."""
+    wanted = _one_line(text or "", "the text to look for") or None
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await memory.list_(connection, services.principal, text=wanted, before=before, limit=limit)
+
+
+async def get_conversation(services: Services, session_id: str) -> Conversation:
+    """Raises InputError, NotFoundError."""
+    session_id = check_session_id(session_id)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await memory.get(connection, services.principal, session_id)
+    return _known(found, session_id)
+
+
+async def rename_conversation(services: Services, session_id: str, title: str) -> Conversation:
+    """Give it a title; an empty one: it is shown by what was said first again. Raises InputError, NotFoundError."""
+    session_id, title = check_session_id(session_id), _one_line(title, "the title")
+    async with services.database.transaction(services.principal) as connection:
+        await memory.rename(connection, services.principal, session_id, title or None)
+        return _known(await memory.get(connection, services.principal, session_id), session_id)
+
+
+def _known(found: Conversation | None, session_id: str) -> Conversation:
+    if found is None:
+        raise NotFoundError(f"no conversation {session_id}; see GET /chat/sessions")
+    return found
+
+
+def _one_line(text: str, what: str) -> str:
+    text = " ".join(normalise(text).split())
+    if len(text) > MAX_TITLE:
+        raise InputError(f"{what} has {len(text):,} characters, and at most {MAX_TITLE} are allowed")
+    return text
 
 
 async def get_history(services: Services, session_id: str, *, after: int = 0, limit: int = 50) -> list[SavedMessage]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from datetime import datetime
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from app.db.queries import load_queries
 from app.domain.ids import new_id
 from app.domain.principal import Principal
-from app.domain.question import SavedMessage, SourceRef, Turn
+from app.domain.question import Conversation, SavedMessage, SourceRef, Turn
 from app.store import documents
 
 SQL = load_queries("memory")
 
+TITLE_CHARS: Final = 80
+"""Of the first message, where a conversation has no title of its own."""
 _IDS = ("document_id", "passage_id", "chunk_id")
 
 
@@ -66,9 +69,39 @@ async def page(connection: Any, principal: Principal, session_id: str, *, after:
     return [SavedMessage(row["position"], _turn(row, row["changed"]), _notes(row["metadata"])) for row in rows]
 
 
+async def list_(
+    connection: Any,
+    principal: Principal,
+    *,
+    text: str | None,
+    before: tuple[datetime, str] | None,
+    limit: int,
+) -> list[Conversation]:
+    """The one used last first. `text`: only those with it in their title or a message. `before`: when the last one of the page
+    before was used, and its id."""
+    moment, last = before or (None, None)
+    rows = await connection.fetch(SQL["list"], principal.tenant_id, text, moment, last, limit, TITLE_CHARS)
+    return [_conversation(row) for row in rows]
+
+
+async def get(connection: Any, principal: Principal, session_id: str) -> Conversation | None:
+    """None when unknown."""
+    row = await connection.fetchrow(SQL["get"], principal.tenant_id, session_id, TITLE_CHARS)
+    return _conversation(row) if row else None
+
+
+async def rename(connection: Any, principal: Principal, session_id: str, title: str | None) -> None:
+    """Call it something; None: by what was said first."""
+    await connection.execute(SQL["rename"], principal.tenant_id, session_id, title)
+
+
 async def forget(connection: Any, session_id: str) -> bool:
     """Remove a conversation with all text of it, in traces and in the retrieval cache too; False when unknown."""
     return bool(await connection.fetchval(SQL["forget"], session_id))
+
+
+def _conversation(row: Any) -> Conversation:
+    return Conversation(**{**row, "title": " ".join(row["title"].split())})
 
 
 def _documents(message: NewMessage) -> list[UUID]:

@@ -16,6 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from app.api.authenticate import COOKIE, PAGE
 from app.api.running import Running, TypedRoute
 from app.errors import UnauthenticatedError
+from app.web import uploads
 
 MONTH: Final = 30 * 24 * 3600
 
@@ -38,6 +39,7 @@ def install(app: FastAPI, running: Running) -> None:
     from app.web.pages import add_pages
 
     app.include_router(router)
+    app.include_router(uploads.router)
     app.add_api_route("/", _to_page, methods=["GET", "HEAD"], include_in_schema=False)
     add_pages(running)
     ui.run_with(

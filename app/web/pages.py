@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from app.api.running import Running
 from app.errors import CairnError
-from app.web.frame import ROOMS, Page, framed, shown_errors
+from app.web.frame import ROOMS, Page, framed, remembered_dark, set_language, shown_errors
 from app.web.rooms import ask, documents, graph, operation, runs, search
 from app.web.session import Session
 from app.web.texts import Texts, choose_language, texts_in
@@ -46,6 +46,8 @@ def _page_of(running: Running, room: str) -> Callable[[Request], Awaitable[None]
 
 
 def _sign_in(text: Texts) -> None:
+    set_language(text)
+    remembered_dark()
     ui.page_title(f"{text('sign_in.title')} · {text('frame.title')}")
     with ui.card().classes("mx-auto mt-16 w-96 max-w-full"):
         ui.label(text("sign_in.title")).classes("text-xl")

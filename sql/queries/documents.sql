@@ -79,6 +79,10 @@ SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, 
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id = $3
 
+-- name: collection_of
+SELECT c.name FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
+WHERE d.tenant_id = $1 AND d.id = $2
+
 -- name: page
 -- Documents that meet everything that is given (null: any): $3 ids, $4 external ids, $5 what title or external id contain, $6
 -- states, $7 media type, $8 what the metadata contain, $9 since when they changed. $10: by what they are sorted, $11: downwards;

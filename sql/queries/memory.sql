@@ -31,3 +31,25 @@ FROM rag.messages m WHERE m.tenant_id = $1 AND m.session_id = $2 AND m.position 
 
 -- name: forget
 SELECT rag.forget_session($1)
+
+-- name: list
+-- Conversations, the one used last first. $2: words that stand in a title or a message, in any case; null for all. $3, $4: time
+-- and id of the last one of the page before. The title is what the user calls it, else how the first message begins.
+SELECT s.id AS session_id, coalesce(s.title, left(m.content, $6::integer), '') AS title, s.collection, s.message_count, s.created_at,
+  s.last_used_at
+FROM rag.sessions s LEFT JOIN rag.messages m ON m.tenant_id = s.tenant_id AND m.session_id = s.id AND m.position = 1
+WHERE s.tenant_id = $1
+  AND ($2::text IS NULL OR strpos(lower(s.title), lower($2)) > 0 OR EXISTS (
+    SELECT FROM rag.messages said
+    WHERE said.tenant_id = $1 AND said.session_id = s.id AND strpos(lower(said.content), lower($2)) > 0))
+  AND ($3::timestamptz IS NULL OR (s.last_used_at, s.id) < ($3, $4::text))
+ORDER BY s.last_used_at DESC, s.id DESC LIMIT $5
+
+-- name: get
+SELECT s.id AS session_id, coalesce(s.title, left(m.content, $3::integer), '') AS title, s.collection, s.message_count, s.created_at,
+  s.last_used_at
+FROM rag.sessions s LEFT JOIN rag.messages m ON m.tenant_id = s.tenant_id AND m.session_id = s.id AND m.position = 1
+WHERE s.tenant_id = $1 AND s.id = $2
+
+-- name: rename
+UPDATE rag.sessions SET title = $3 WHERE tenant_id = $1 AND id = $2

@@ -50,6 +50,9 @@ WHERE tenant_id = $1 AND outcome = 'running' AND (plan ->> 'alive_until')::float
 SELECT leg, passage_ids, chunk_ids, scores, shares, fates
 FROM rag.run_legs WHERE tenant_id = $1 AND run_id = $2 ORDER BY leg
 
+-- name: explain
+SELECT stage, verdict, rank, score FROM rag.explain_passage($1, $2)
+
 -- name: forget_stale
 -- Runs just written whose answers cite a document that is gone lose their text; ids stay, so that the run can still be
 -- counted. Those that were written before it went are blanked with it.

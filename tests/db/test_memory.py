@@ -16,12 +16,18 @@ from app.domain.document import Source
 from app.domain.event import Answered, Failed
 from app.domain.ids import new_id
 from app.domain.question import Question
-from app.errors import ProviderError
+from app.errors import InputError, NotFoundError, ProviderError
 from app.memory.recall import recall, widest, window
 from app.memory.save import save_end, save_exchange
 from app.runs.task import held
 from app.service.ask import start
-from app.service.conversations import delete_history, get_history
+from app.service.conversations import (
+    delete_history,
+    get_conversation,
+    get_history,
+    list_conversations,
+    rename_conversation,
+)
 from app.service.documents import delete_collection, delete_document, index_now, list_documents
 from app.service.search import get_trace
 from app.settings import MemorySettings
@@ -146,6 +152,40 @@ async def test_a_session_of_another_tenant_is_another_session(services: Services
     assert not await delete_history(other_tenant, "nobody")
     assert await delete_history(other_tenant, "s1")
     assert len(await get_history(services, "s1")) == 2
+
+
+async def test_conversations_are_listed_searched_and_renamed(services: Services, other_tenant: Services) -> None:
+    await index(services)
+    for session, text in [
+        ("s1", "How much leave is there?"),
+        ("s2", "When do unused\n days expire?"),
+        ("s3", "x" * 300),
+    ]:
+        await talk(services, text, session)
+    first, second, third = found = await list_conversations(services)
+    assert [one.session_id for one in found] == ["s3", "s2", "s1"]
+    assert [one.title for one in found] == ["x" * 80, "When do unused days expire?", "How much leave is there?"]
+    assert {(one.collection, one.message_count) for one in found} == {("handbook", 2)}
+    before = (first.last_used_at, first.session_id)
+    assert await list_conversations(services, before=before, limit=1) == [second]
+
+    renamed = await rename_conversation(services, "s1", " Holidays \n of 100% ")
+    assert renamed == replace(third, title="Holidays of 100%")
+    assert [one.session_id for one in await list_conversations(services, text="HOLIDAYS OF 100%")] == ["s1"]
+    assert [one.session_id for one in await list_conversations(services, text="expire?")] == ["s2"]
+    assert await list_conversations(services, text="_") == []
+    await talk(services, "And in March?", "s1")
+    assert [one.session_id for one in await list_conversations(services)] == ["s1", "s3", "s2"]
+    assert (await rename_conversation(services, "s1", "  ")).title == "How much leave is there?"
+
+    assert await list_conversations(other_tenant) == []
+    for missing in [get_conversation(other_tenant, "s1"), rename_conversation(other_tenant, "s1", "mine")]:
+        with pytest.raises(NotFoundError):
+            await missing
+    with pytest.raises(InputError, match="the title has 201 characters"):
+        await rename_conversation(services, "s1", "x" * 201)
+    await delete_history(services, "s1")
+    assert [one.session_id for one in await list_conversations(services)] == ["s3", "s2"]
 
 
 async def test_a_question_without_a_session_is_not_remembered(services: Services, owner: Any) -> None:

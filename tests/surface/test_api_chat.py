@@ -259,6 +259,34 @@ def test_history_pages(stones: Api) -> None:
     assert [*pages[0], *pages[1]] == whole
 
 
+def test_conversations_are_listed_searched_renamed_and_deleted(stones: Api) -> None:
+    client = stones.client
+    sessions = [send(stones, message=f"{ASK} {n}", collection_name="stones")["session_id"] for n in range(3)]
+    newest = client.get("/chat/sessions?limit=2").json()
+    assert [one["session_id"] for one in newest["items"]] == sessions[:0:-1]
+    assert newest["items"][0].keys() == {
+        "session_id",
+        "title",
+        "collection",
+        "message_count",
+        "created_at",
+        "last_used_at",
+    }
+    older = client.get("/chat/sessions", params={"limit": 1, "cursor": newest["next_cursor"]}).json()
+    assert older["items"][0]["session_id"] == sessions[0]
+    path = f"/chat/sessions/{sessions[0]}"
+    renamed = client.patch(path, json={"title": "Trail marks"}).json()
+    assert renamed["title"] == "Trail marks"
+    assert client.get(path).json() == renamed
+    assert client.get("/chat/sessions?q=trail+MARKS").json() == {"items": [renamed], "next_cursor": None}
+    assert client.delete(path).status_code == client.delete(path).status_code == 204
+    assert problem(client.get(path), 404)["detail"].endswith("see GET /chat/sessions")
+    problem(client.patch(path, json={"title": "again"}), 404)
+    problem(client.patch(path, json={"title": "x" * 201}), 422)
+    problem(client.get("/chat/sessions?cursor=eHh4"), 422)
+    assert client.put(path).headers["allow"] == "DELETE, GET, PATCH"
+
+
 def test_deleting_a_history_deletes_it_in_traces_too(stones: Api) -> None:
     session = str(uuid4())
     run = stream(stones, session_id=session, message="What is a qwertzcairn?")[-1].data["run_id"]
@@ -355,7 +383,7 @@ def test_bad_messages_are_problems(stones: Api, path: str, body: dict[str, Any])
 def test_bad_chats_sessions_and_cursors_are_problems(stones: Api) -> None:
     client = stones.client
     files = [("files", ("a.md", b"text"))]
-    for chat_id in ("history", "stream", "a b"):
+    for chat_id in ("history", "sessions", "stream", "a b"):
         problem(client.post(f"/chat/{chat_id}/documents", files=files), 422)
         problem(client.delete(f"/chat/{chat_id}/documents/{uuid4()}"), 422)
     problem(client.get("/chat/stream/documents"), 422)

@@ -37,10 +37,12 @@ sessions = Table(
     tenant_id(),
     col("id", Text, "Session id as the client gave it, or a UUID made for it."),
     col("collection", Text, "Name of the collection that was asked last; it may be gone by now.", nullable=True),
+    col("title", Text, "What its user calls it; null: shown by what was said first.", nullable=True),
     count("message_count", "Messages so far; gives each its position."),
     moment("created_at", "When its first message was saved.", server_default=NOW),
     moment("last_used_at", "When its last message was saved.", server_default=NOW),
     PrimaryKeyConstraint("tenant_id", "id"),
+    Index("sessions_recent_idx", "tenant_id", "last_used_at", "id"),
     comment="Conversations; their row is the one lock between writers of one conversation.",
 )
 

@@ -11,13 +11,14 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 CHROMIUM = os.environ.get("CAIRN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+SCREENSHOTS = os.environ.get("CAIRN_SCREENSHOTS")  # now: tests begin without variables of CAIRN
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright keeps an event loop in the thread: no other module may meet it
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("there is no Chromium: the pages were not tested (apt install chromium, or set CAIRN_CHROMIUM)")
@@ -51,8 +52,8 @@ def shoot() -> Callable[[Page, str], None]:
     """Keep a picture of the tab under a name, where somebody wants to look at them."""
 
     def keep(page: Page, name: str) -> None:
-        if folder := os.environ.get("CAIRN_SCREENSHOTS"):
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=str(Path(folder) / f"{name}.png"))
+        if SCREENSHOTS:
+            Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=str(Path(SCREENSHOTS) / f"{name}.png"))
 
     return keep

@@ -1,0 +1,44 @@
+"""A client of the HTTP API: what `import cairn.client` gives (docs/clients.md), with blocking and with async methods.
+
+    with Client("http://127.0.0.1:8000", key="cairn_...") as cairn:
+        answer = cairn.ask("How many days of leave?", collection="handbook")
+
+Answers, passages, events and errors are of the library's types (docs/library.md). Needs httpx2, and nothing of the server.
+"""
+
+from __future__ import annotations
+
+from app.client.calls import FoundPassages, Ingested, IngestedDocument
+from app.client.http import AsyncClient, Client
+from app.client.problems import UnreachableError
+from app.domain.answer import Answer, Citation
+from app.domain.document import Document
+from app.domain.event import Answered, Cancelled, Event, Progress, RunStarted, SourcesFound, Token
+from app.domain.passage import Passage
+from app.errors import CairnError, ConflictError, InputError, NotFoundError, RateLimitedError, UnauthenticatedError
+
+__all__ = [
+    "Answer",
+    "Answered",
+    "AsyncClient",
+    "CairnError",
+    "Cancelled",
+    "Citation",
+    "Client",
+    "ConflictError",
+    "Document",
+    "Event",
+    "FoundPassages",
+    "Ingested",
+    "IngestedDocument",
+    "InputError",
+    "NotFoundError",
+    "Passage",
+    "Progress",
+    "RateLimitedError",
+    "RunStarted",
+    "SourcesFound",
+    "Token",
+    "UnauthenticatedError",
+    "UnreachableError",
+]

@@ -1,0 +1,61 @@
+"""The room of documents: files and folders go in, what fails says why, and what is not wanted any more goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from serving import Api
+
+from tests.waiting import patience
+
+Shoot = Callable[[Page, str], None]
+
+
+def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path) -> None:
+    tab.goto(f"{api.url}/ui/documents?collection=library")
+    expect(tab.get_by_text("No collection yet")).to_be_visible()
+    shoot(tab, "documents-empty")
+    folder = tmp_path / "handbook"
+    (folder / "people").mkdir(parents=True)
+    (folder / "people" / "leave.md").write_text("# Leave\n\nEmployees have 30 days of leave per year.\n")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 no more of it")
+    (folder / ".secret").write_text("hidden files stay where they are")
+    tab.get_by_label("Choose a folder").set_input_files(folder)
+    status = tab.get_by_role("status")
+    expect(status.get_by_text("1 added, 0 replaced, 0 unchanged, 1 failed")).to_be_visible(timeout=patience(30) * 1000)
+    expect(status.get_by_text("broken.pdf:")).to_be_visible()
+    rows = tab.get_by_role("listitem")
+    expect(rows).to_have_count(2)
+    expect(rows.filter(has_text="handbook/people/leave.md").get_by_text("Indexed")).to_be_visible()
+    shoot(tab, "documents")
+    tab.get_by_text("Jobs", exact=True).click()
+    expect(tab.get_by_text("index_uploads library")).to_be_visible()
+    _look_narrow_and_dark(tab, shoot)
+    rows.filter(has_text="leave.md").get_by_label("Delete").click()
+    tab.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(rows).to_have_count(1)
+    listed = api.client.get("/collections/library/documents").json()["items"]
+    assert [one["external_id"] for one in listed] == ["handbook/broken.pdf"]
+
+
+def _look_narrow_and_dark(tab: Page, shoot: Shoot) -> None:
+    tab.set_viewport_size({"width": 400, "height": 800})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "nothing has to be scrolled sideways"
+    tab.get_by_label("Dark or light").click()
+    shoot(tab, "documents-narrow-dark")
+    tab.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_files_can_be_dropped(api: Api, tab: Page) -> None:
+    tab.goto(f"{api.url}/ui/documents?collection=dropped")
+    expect(tab.get_by_text("Drop files or folders here")).to_be_visible()
+    dropped = tab.evaluate_handle(
+        "() => { const data = new DataTransfer(); data.items.add(new File(['The lift is closed on Mondays.'], 'lift.txt'));"
+        " return data; }"
+    )
+    tab.locator("[data-url]").dispatch_event("drop", {"dataTransfer": dropped})
+    expect(tab.get_by_role("listitem").filter(has_text="lift.txt").get_by_text("Indexed")).to_be_visible(
+        timeout=patience(30) * 1000
+    )
