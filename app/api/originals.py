@@ -169,7 +169,7 @@ async def find_marks(
     page: PageNumber,
     services: ServicesDep,
     start: Position,
-    end: Position,
+    end: Annotated[int, Query(ge=1, le=_LARGEST, description="One past the last of them.", examples=[18])],
 ) -> MarksOut:
     """Rectangles around the words of a span of the document's text, such as `start` and `end` of a citation, to be laid over the
     page's picture."""
