@@ -88,6 +88,14 @@ def serve(
 
 
 @app.command()
+def mcp() -> int:
+    """Serve the Model Context Protocol over stdin and stdout, for a client that starts it."""
+    from app.commands.mcp import serve_stdio
+
+    return serve_stdio()
+
+
+@app.command()
 def worker() -> int:
     """Run jobs (indexing of uploads) until stopped."""
     from app.commands import operate
