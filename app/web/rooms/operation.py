@@ -27,9 +27,10 @@ async def show(page: Page) -> None:
     offered = {name: part for name, part in PARTS.items() if page.session.may(part.scope)}
     wanted = read_address("part")
     first = wanted if wanted in offered else next(iter(offered))
-    with ui.tabs(value=first).props("no-caps outside-arrows mobile-arrows align=left").classes("w-full") as tabs:
+    with ui.tabs().props("no-caps outside-arrows mobile-arrows align=left").classes("w-full") as tabs:
         for name, part in offered.items():
             ui.tab(name, label=page.text(f"operation.{name}"), icon=part.icon)
+    tabs.set_value(first)
     if len(offered) < len(PARTS):
         ui.label(page.text("operation.some_left_out")).classes("text-sm opacity-70")
     stage = ui.column().classes("w-full gap-3").props("role=tabpanel")
@@ -136,7 +137,7 @@ async def _show_models(page: Page, services: Services) -> None:
         _fact(collection.name, text(f"operation.{way}", chunks=f"{collection.chunk_count:,}"))
     recalls = await documents.list_recall(services, RECALLS_SHOWN)
     for name, recall in recalls.items():
-        _fact(text("operation.recall", collection=name), f"{recall:.3f}", bad=recall < vector.recall_target)
+        _fact(text("operation.recall", collection=name), f"{recall:.3f}", bad=recall < vector.min_recall)
 
 
 # --- settings -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,94 @@
+"""The room of quality and operation: what a reload refused, a key made and revoked, evaluation runs compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from serving import REPO, Api
+
+from tests.waiting import patience
+
+Shoot = Callable[[Page, str], None]
+
+
+def test_health_and_what_a_reload_refused(api: Api, tab: Page, shoot: Shoot) -> None:
+    tab.goto(f"{api.url}/ui/operation")
+    expect(tab.get_by_text("Database answers in")).to_be_visible()
+    expect(tab.get_by_text("in this process", exact=True)).to_be_visible()
+    shoot(tab, "operation")
+    before = api.settings_file.read_text()
+    api.write_settings(json.dumps({"cache": {"capacity": "many"}}))
+    api.await_until(lambda: api.client.get("/health/ready").json()["settings"]["problem"])
+    tab.get_by_role("tab", name="Settings").click()
+    expect(tab.get_by_role("alert")).to_contain_text("cache.capacity")
+    tab.get_by_label("Name contains").fill("rrf")
+    expect(tab.get_by_text("retrieve.rrfK")).to_be_visible()
+    shoot(tab, "operation-settings")
+    api.write_settings(before)
+    tab.set_viewport_size({"width": 400, "height": 800})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "nothing has to be scrolled sideways"
+    shoot(tab, "operation-narrow")
+
+
+def test_a_key_is_made_and_revoked(api: Api, tab: Page, shoot: Shoot) -> None:
+    tab.goto(f"{api.url}/ui/operation?part=keys")
+    tab.get_by_label("Name of the key").fill("reader of the page")
+    tab.get_by_role("button", name="Create").click()
+    secret = tab.locator("[data-secret]")
+    expect(secret).to_be_visible()
+    assert len(secret.inner_text()) > 20
+    tab.get_by_role("button", name="Dismiss").click()
+    key = tab.get_by_role("listitem").filter(has_text="reader of the page")
+    expect(key).to_contain_text("ask, read")
+    shoot(tab, "operation-keys")
+    key.get_by_label("Revoke").click()
+    tab.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    expect(key).to_contain_text("revoked")
+
+
+def test_cache_and_models(api: Api, tab: Page) -> None:
+    api.index("handbook", leave="Employees have 30 days of leave per year.")
+    tab.goto(f"{api.url}/ui/operation?part=models")
+    expect(tab.get_by_text("384 dimensions")).to_be_visible()
+    expect(tab.get_by_text("chunks · scanned exactly")).to_be_visible()
+    tab.get_by_role("tab", name="Cache").click()
+    tab.get_by_role("button", name="Empty the cache").click()
+    tab.get_by_role("dialog").get_by_role("button", name="Empty the cache").click()
+    expect(tab.get_by_text("Removed: 0")).to_be_visible(timeout=patience(5) * 1000)
+
+
+def _evaluate(api: Api, folder: Path, model: Path) -> None:
+    """By words and by vectors, as `cairn eval` does."""
+    folder.mkdir()
+    texts = {"rope": "Wash ropes in cold water without soap.", "tent": "Pitch the tent with its narrow end to the wind."}
+    corpus = [{"_id": key, "title": key, "text": text} for key, text in texts.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
+    (folder / "queries.jsonl").write_text(json.dumps({"_id": "q1", "text": "how do I clean a rope"}))
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\trope\t1\n")
+    environment = {
+        **os.environ, "CAIRN_DATABASE_URL": api.dsn, "CAIRN_HOME": str(api.folder), "CAIRN_MODEL_DIR": str(model),
+        "PYTHONPATH": str(REPO),
+    }  # fmt: skip
+    command = [sys.executable, "-m", "app.cli", "eval", "retrieval", str(folder), "--mode", "all"]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=patience(60))
+    assert done.returncode == 0, done.stderr
+
+
+def test_evaluations_are_compared(api: Api, tab: Page, shoot: Shoot, tmp_path: Path, model: Path) -> None:
+    tab.goto(f"{api.url}/ui/operation?part=quality")
+    expect(tab.get_by_text("No evaluation runs yet")).to_be_visible()
+    _evaluate(api, tmp_path / "ropes", model)
+    tab.reload()
+    boxes = tab.get_by_role("listitem").get_by_role("checkbox")
+    expect(boxes.first).to_be_visible()
+    assert boxes.count() > 1
+    boxes.last.click()
+    expect(tab.get_by_text("better,").first).to_be_visible()
+    expect(tab.locator("canvas")).to_be_visible()
+    shoot(tab, "operation-quality")
