@@ -26,6 +26,7 @@ from app.api import (
     chat,
     collections,
     conversations,
+    dify,
     docs_page,
     documents,
     embedding_models,
@@ -50,6 +51,8 @@ from app.api.bodies import BodiesMiddleware
 from app.api.browser import BrowserMiddleware
 from app.api.connections import punctual
 from app.api.middleware import RequestMiddleware
+from app.api.openai import completions, embeddings, responses
+from app.api.openai import models as openai_models
 from app.api.running import Running
 from app.ending import GuardedProcess
 from app.errors import CairnError
@@ -89,7 +92,7 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 
 _ROUTERS = (
     collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
-    audit, keys, usage, health, docs_page,
+    audit, keys, usage, openai_models, completions, responses, embeddings, dify, health, docs_page,
 )  # fmt: skip
 
 
