@@ -88,6 +88,14 @@ def serve(
 
 
 @app.command()
+def mcp() -> int:
+    """Serve the Model Context Protocol over stdin and stdout, for a client that starts it."""
+    from app.commands.mcp import serve_stdio
+
+    return serve_stdio()
+
+
+@app.command()
 def worker() -> int:
     """Run jobs (indexing of uploads) until stopped."""
     from app.commands import operate
@@ -122,8 +130,26 @@ def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="What cair
 
 
 @app.command()
+def sql(
+    statement: Annotated[
+        str | None, typer.Argument(metavar="STATEMENT", help="Run it, print the result and end.")
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the result as CSV.")] = False,
+    url: Annotated[bool, typer.Option("--url", help="Print the address for other tools instead.")] = False,
+) -> int:
+    """Read everything in SQL: psql, as an analyst who may read schema analyst and nothing else."""
+    from app.commands.sql import sql as run
+
+    if csv and statement is None:
+        raise typer.BadParameter("--csv goes with a statement")
+    return run(statement, csv, url)
+
+
+@app.command()
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with all below them.")],
+    sources: Annotated[
+        list[str], typer.Argument(metavar="PATH|URL...", help="Files, folders with all below them, addresses of pages.")
+    ],
     collection: Collection = None,
     json: Json = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every file.")] = False,
@@ -137,10 +163,25 @@ def ingest(
         bool, typer.Option("--prune", help="Remove documents whose files are gone from these paths.")
     ] = False,
 ) -> int:
-    """Index documents: PDF, Word, HTML, Markdown, text, source code. Unchanged ones cost nothing."""
+    """Index documents: PDF, Word, HTML, Markdown, text, source code. Unchanged ones cost nothing. Pages come from hosts of the
+    setting urls.allowedHosts only."""
     from app.commands.ingest import ingest as run
 
-    return _run(run(paths, collection, json, verbose, prefix=prefix, replace=replace, prune=prune))
+    return _run(run(sources, collection, json, verbose, prefix=prefix, replace=replace, prune=prune))
+
+
+@app.command()
+def watch(
+    folder: Annotated[Path, typer.Argument(metavar="PATH", help="A folder.")],
+    collection: Collection = None,
+    prefix: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the ids of these documents begin with.")
+    ] = None,
+) -> int:
+    """Keep a collection as a folder is: what is added, changed and removed there, until stopped."""
+    from app.commands import watch as command
+
+    return command.watch(folder, collection, prefix)
 
 
 @app.command()

@@ -109,6 +109,18 @@ class UnsupportedTypeError(CairnError):
     status, code, title = 415, "unsupported-type", "Unsupported type"
 
 
+class AddressRefusedError(InputError):
+    """Nothing is fetched from this address: its host is not in `urls.allowedHosts`, or it lies in a private network."""
+
+    code, title = "address-refused", "Address refused"
+
+
+class FetchError(CairnError):
+    """A page could not be fetched from its host."""
+
+    status, code, title = 502, "fetch-failed", "Page not fetched"
+
+
 # --- limits of keys and tenants -------------------------------------------------------------------------------------
 
 
@@ -307,6 +319,12 @@ class BackupError(CairnError):
     """A backup that could not be made or restored."""
 
     code, title = "backup-failed", "Backup failed"
+
+
+class ProgramMissingError(CairnError):
+    """A program of PostgreSQL that is not installed here."""
+
+    code, title = "program-missing", "A program is missing"
 
 
 class EmbeddedServerError(CairnError):

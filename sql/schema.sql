@@ -892,6 +892,7 @@ BEGIN
     IF keep_days IS NULL OR keep_days < 30 THEN
         RAISE EXCEPTION 'the audit log is kept for 30 days at least, not %', keep_days USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    DELETE FROM rag.document_changes WHERE changed_at < now() - make_interval(days => keep_days);
     DELETE FROM rag.audit_events WHERE occurred_at < now() - make_interval(days => keep_days);
     GET DIAGNOSTICS gone = ROW_COUNT;
     RETURN gone;
@@ -900,7 +901,7 @@ $$;
 
 ALTER FUNCTION rag.expire_audit(keep_days integer) OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.expire_audit(keep_days integer) IS 'Deletes events of the audit log that are older than so many days (30 at least), of all tenants; how many.';
+COMMENT ON FUNCTION rag.expire_audit(keep_days integer) IS 'Deletes events of the audit log, and changes of documents, that are older than so many days (30 at least), of all tenants; how many events.';
 
 CREATE FUNCTION rag.expire_idempotency_keys(keep_hours integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2196,6 +2197,20 @@ ALTER FUNCTION rag.missing_words(query text, config regconfig, seed integer, key
 
 COMMENT ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) IS 'Words of a query that a passage does not hold, as they were written.';
 
+CREATE FUNCTION rag.note_change(kind text, document uuid) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $_$
+  INSERT INTO document_changes (tenant_id, kind, collection, document_id, version, passage_count, byte_size)
+  SELECT d.tenant_id, $1, c.name, d.id, d.version, d.passage_count, d.byte_size
+  FROM documents d JOIN collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
+  WHERE d.tenant_id = current_tenant() AND d.id = $2 AND d.version > 0
+$_$;
+
+ALTER FUNCTION rag.note_change(kind text, document uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.note_change(kind text, document uuid) IS 'Records that a document was added, replaced or is about to be deleted; nothing of one that was never indexed.';
+
 CREATE FUNCTION rag.open_to_everybody() RETURNS SETOF regprocedure
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2314,6 +2329,7 @@ BEGIN
     WHERE l.tenant_id = tenant AND l.document_id = document AND l.average_length <> s.average_length));
   PERFORM forget_cached(collection);
   DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = collection;
+  PERFORM note_change(CASE WHEN published = 1 THEN 'added' ELSE 'replaced' END, document);
   RETURN published;
 END
 $_$;
@@ -2439,6 +2455,7 @@ BEGIN
       passage_count = c.passage_count - old.passage_count, chunk_count = c.chunk_count - old.chunk_count,
       byte_count = c.byte_count - CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END
   WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM note_change('deleted', document);
   PERFORM settle_document(document, collection, '{}');
   PERFORM forget_document(document);
   PERFORM forget_cached(collection);
@@ -3666,6 +3683,85 @@ COMMENT ON COLUMN analyst.cache.created_at IS 'When it was stored; it answers fo
 
 COMMENT ON COLUMN analyst.cache.used_at IS 'When it last answered, to 30 s; the order of eviction.';
 
+CREATE TABLE rag.document_changes (
+    tenant_id bigint NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    kind text NOT NULL,
+    collection text NOT NULL,
+    document_id uuid NOT NULL,
+    version integer NOT NULL,
+    passage_count integer DEFAULT 0 NOT NULL,
+    byte_size bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT document_changes_kind_check CHECK ((kind = ANY (ARRAY['added'::text, 'replaced'::text, 'deleted'::text])))
+);
+
+ALTER TABLE ONLY rag.document_changes FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.document_changes OWNER TO owner;
+
+COMMENT ON TABLE rag.document_changes IS 'Additions, replacements and deletions of documents, kept as long as the audit log; without names.';
+
+COMMENT ON COLUMN rag.document_changes.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.document_changes.id IS 'Change id.';
+
+COMMENT ON COLUMN rag.document_changes.changed_at IS 'When.';
+
+COMMENT ON COLUMN rag.document_changes.kind IS 'added, replaced (other content) or deleted.';
+
+COMMENT ON COLUMN rag.document_changes.collection IS 'Name of the collection; it may be gone by now.';
+
+COMMENT ON COLUMN rag.document_changes.document_id IS 'The document; it may be gone, and its name with it.';
+
+COMMENT ON COLUMN rag.document_changes.version IS 'Version after the change; of a deletion the last one.';
+
+COMMENT ON COLUMN rag.document_changes.passage_count IS 'Passages of that version.';
+
+COMMENT ON COLUMN rag.document_changes.byte_size IS 'Size of its original, bytes.';
+
+CREATE VIEW analyst.changes AS
+ SELECT t.name AS tenant,
+    h.changed_at,
+    h.kind,
+    h.collection,
+    d.external_id,
+    d.title,
+    h.version,
+    h.passage_count,
+    h.byte_size,
+    h.document_id,
+    h.id AS change_id
+   FROM ((rag.document_changes h
+     JOIN rag.tenants t ON ((t.id = h.tenant_id)))
+     LEFT JOIN rag.documents d ON (((d.tenant_id = h.tenant_id) AND (d.id = h.document_id))));
+
+ALTER VIEW analyst.changes OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.changes IS 'Additions, replacements and deletions of documents, one row each, kept for audit.retentionDays days; analyst.audit tells who deleted.';
+
+COMMENT ON COLUMN analyst.changes.tenant IS 'Name of the tenant that owns the document.';
+
+COMMENT ON COLUMN analyst.changes.changed_at IS 'When, by the clock of the database.';
+
+COMMENT ON COLUMN analyst.changes.kind IS 'added (first indexed), replaced (other content) or deleted (also with its collection).';
+
+COMMENT ON COLUMN analyst.changes.collection IS 'Name of the collection.';
+
+COMMENT ON COLUMN analyst.changes.external_id IS 'The caller''s identity of the document; null when it was deleted since: its name goes with it.';
+
+COMMENT ON COLUMN analyst.changes.title IS 'Its title today; null when it was deleted since.';
+
+COMMENT ON COLUMN analyst.changes.version IS 'Version after the change; of a deletion the last one.';
+
+COMMENT ON COLUMN analyst.changes.passage_count IS 'Passages of that version.';
+
+COMMENT ON COLUMN analyst.changes.byte_size IS 'Size of its file or text as it was handed over, in bytes.';
+
+COMMENT ON COLUMN analyst.changes.document_id IS 'Id of the document (analyst.documents, as long as it is there).';
+
+COMMENT ON COLUMN analyst.changes.change_id IS 'Id of the change.';
+
 CREATE TABLE rag.chunks (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -3761,6 +3857,171 @@ COMMENT ON COLUMN analyst.chunks.token_count IS 'Length in tokens of token_count
 COMMENT ON COLUMN analyst.chunks.token_counter IS 'Which tokenizer counted; estimate-v1 means that none was at hand.';
 
 COMMENT ON COLUMN analyst.chunks.content IS 'The text of the chunk.';
+
+CREATE TABLE rag.document_texts (
+    tenant_id bigint NOT NULL,
+    document_id uuid NOT NULL,
+    version integer NOT NULL,
+    text text NOT NULL
+);
+
+ALTER TABLE ONLY rag.document_texts FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.document_texts OWNER TO owner;
+
+COMMENT ON TABLE rag.document_texts IS 'Normalised text of each indexed document.';
+
+COMMENT ON COLUMN rag.document_texts.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.document_texts.document_id IS 'The document.';
+
+COMMENT ON COLUMN rag.document_texts.version IS 'Version of the document that this text is.';
+
+COMMENT ON COLUMN rag.document_texts.text IS 'Normalised text; every span counts code points in it.';
+
+CREATE VIEW analyst.citations AS
+ SELECT t.name AS tenant,
+    r.id AS run_id,
+    r.started_at,
+    ((cited.it ->> 'n'::text))::integer AS n,
+    c.name AS collection,
+    d.external_id,
+    d.title,
+    ((cited.it ->> 'page'::text))::integer AS page,
+        CASE
+            WHEN (x.version = ((cited.it ->> 'version'::text))::integer) THEN substr(x.text, (((cited.it ->> 'start'::text))::integer + 1), (((cited.it ->> 'end'::text))::integer - ((cited.it ->> 'start'::text))::integer))
+            ELSE NULL::text
+        END AS quote,
+    ((cited.it ->> 'start'::text))::integer AS char_start,
+    ((cited.it ->> 'end'::text))::integer AS char_end,
+    ((cited.it ->> 'version'::text))::integer AS version,
+    (d.version > ((cited.it ->> 'version'::text))::integer) AS source_changed,
+        CASE
+            WHEN (cited.it ? 'url'::text) THEN NULL::boolean
+            ELSE (d.id IS NULL)
+        END AS source_deleted,
+    (cited.it ->> 'url'::text) AS url,
+    ((cited.it ->> 'document_id'::text))::uuid AS document_id,
+    ((cited.it ->> 'passage_id'::text))::uuid AS passage_id
+   FROM (((((rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+     CROSS JOIN LATERAL jsonb_array_elements((r.answer -> 'citations'::text)) cited(it))
+     LEFT JOIN rag.documents d ON (((d.tenant_id = r.tenant_id) AND (d.id = ((cited.it ->> 'document_id'::text))::uuid))))
+     LEFT JOIN rag.collections c ON (((c.tenant_id = d.tenant_id) AND (c.id = d.collection_id))))
+     LEFT JOIN rag.document_texts x ON (((x.tenant_id = d.tenant_id) AND (x.document_id = d.id))));
+
+ALTER VIEW analyst.citations OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.citations IS 'Citations of answers, one row each, with the words that are quoted; the answer is in analyst.retrieval_runs.';
+
+COMMENT ON COLUMN analyst.citations.tenant IS 'Name of the tenant that asked.';
+
+COMMENT ON COLUMN analyst.citations.run_id IS 'The run that answered (analyst.retrieval_runs).';
+
+COMMENT ON COLUMN analyst.citations.started_at IS 'When the run began. Partitions are days (UTC): a condition on this column makes queries fast.';
+
+COMMENT ON COLUMN analyst.citations.n IS 'Number of the citation, [n] in the answer.';
+
+COMMENT ON COLUMN analyst.citations.collection IS 'Name of the collection of the document; null when it was deleted since, and for a web page.';
+
+COMMENT ON COLUMN analyst.citations.external_id IS 'The caller''s identity of the document; null when it was deleted since, and for a web page.';
+
+COMMENT ON COLUMN analyst.citations.title IS 'Title of the document; null when it was deleted since, and for a web page.';
+
+COMMENT ON COLUMN analyst.citations.page IS 'Page of the first quoted character; null where there are no pages.';
+
+COMMENT ON COLUMN analyst.citations.quote IS 'The words that are quoted; null when the document has other content by now, or is gone.';
+
+COMMENT ON COLUMN analyst.citations.char_start IS 'First character of the quote in the document''s text, counted from 0 in Unicode code points.';
+
+COMMENT ON COLUMN analyst.citations.char_end IS 'One past its last character.';
+
+COMMENT ON COLUMN analyst.citations.version IS 'Version of the document that was quoted.';
+
+COMMENT ON COLUMN analyst.citations.source_changed IS 'Whether the document has other content by now; null when it is gone.';
+
+COMMENT ON COLUMN analyst.citations.source_deleted IS 'Whether the document was deleted since; null for a web page.';
+
+COMMENT ON COLUMN analyst.citations.url IS 'Address of a web page that is quoted; null for a document.';
+
+COMMENT ON COLUMN analyst.citations.document_id IS 'The document (analyst.documents).';
+
+COMMENT ON COLUMN analyst.citations.passage_id IS 'The passage that the quote stands in (analyst.passages); it has another id once the document is indexed anew.';
+
+CREATE TABLE rag.embedding_models (
+    id smallint NOT NULL,
+    name text NOT NULL,
+    dimensions integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE rag.embedding_models OWNER TO owner;
+
+COMMENT ON TABLE rag.embedding_models IS 'Embedding models that have vectors here; each has its own HNSW index on rag.embeddings.';
+
+COMMENT ON COLUMN rag.embedding_models.id IS 'Key used by rag.embeddings.';
+
+COMMENT ON COLUMN rag.embedding_models.name IS 'Name as in the setting rag.embeddingModel, with its precision.';
+
+COMMENT ON COLUMN rag.embedding_models.dimensions IS 'Length of the vectors.';
+
+COMMENT ON COLUMN rag.embedding_models.created_at IS 'When the model was first used.';
+
+CREATE VIEW analyst.collections AS
+ SELECT t.name AS tenant,
+    c.name AS collection,
+    c.document_count,
+    states.failed AS failed_count,
+    states.waiting AS waiting_count,
+    c.passage_count,
+    c.chunk_count,
+    c.byte_count,
+    m.name AS embedding_model,
+    (c.calibration IS NOT NULL) AS calibrated,
+    c.epoch,
+    c.created_at,
+    states.updated_at,
+    c.id AS collection_id
+   FROM (((rag.collections c
+     JOIN rag.tenants t ON ((t.id = c.tenant_id)))
+     LEFT JOIN rag.embedding_models m ON ((m.id = c.model_id)))
+     CROSS JOIN LATERAL ( SELECT count(*) FILTER (WHERE (d.status = 'failed'::text)) AS failed,
+            count(*) FILTER (WHERE (d.status <> ALL (ARRAY['failed'::text, 'indexed'::text]))) AS waiting,
+            max(d.updated_at) AS updated_at
+           FROM rag.documents d
+          WHERE ((d.tenant_id = c.tenant_id) AND (d.collection_id = c.id))) states);
+
+ALTER VIEW analyst.collections OWNER TO cairn_views;
+
+COMMENT ON VIEW analyst.collections IS 'Collections with their size, state and model, one row each.';
+
+COMMENT ON COLUMN analyst.collections.tenant IS 'Name of the tenant that owns the collection.';
+
+COMMENT ON COLUMN analyst.collections.collection IS 'Name of the collection.';
+
+COMMENT ON COLUMN analyst.collections.document_count IS 'Number of indexed documents.';
+
+COMMENT ON COLUMN analyst.collections.failed_count IS 'Documents that could not be indexed; analyst.documents has the reasons.';
+
+COMMENT ON COLUMN analyst.collections.waiting_count IS 'Documents that are being indexed, or wait for it.';
+
+COMMENT ON COLUMN analyst.collections.passage_count IS 'Passages of indexed documents.';
+
+COMMENT ON COLUMN analyst.collections.chunk_count IS 'Chunks of indexed documents.';
+
+COMMENT ON COLUMN analyst.collections.byte_count IS 'Bytes of the files of indexed documents.';
+
+COMMENT ON COLUMN analyst.collections.embedding_model IS 'Model whose vectors serve it, with their precision; null before the first document.';
+
+COMMENT ON COLUMN analyst.collections.calibrated IS 'Whether its confidence was calibrated with judged questions (cairn eval calibrate).';
+
+COMMENT ON COLUMN analyst.collections.epoch IS 'Grows with every change of its content; analyst.retrieval_runs.epochs has what a run read.';
+
+COMMENT ON COLUMN analyst.collections.created_at IS 'When it was created.';
+
+COMMENT ON COLUMN analyst.collections.updated_at IS 'When a document of it last changed; null without documents.';
+
+COMMENT ON COLUMN analyst.collections.collection_id IS 'Id of the collection.';
 
 CREATE TABLE rag.communities (
     tenant_id bigint NOT NULL,
@@ -4921,24 +5182,101 @@ COMMENT ON COLUMN analyst.passages.text_search_config IS 'PostgreSQL text search
 
 COMMENT ON COLUMN analyst.passages.content IS 'The text of the passage.';
 
-CREATE TABLE rag.embedding_models (
-    id smallint NOT NULL,
-    name text NOT NULL,
-    dimensions integer NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
+CREATE VIEW analyst.quotations AS
+ SELECT t.name AS tenant,
+    r.id AS run_id,
+    r.started_at,
+    ((r.plan ->> 'found'::text))::boolean AS shown,
+    (r.answer ->> 'answered'::text) AS answered,
+    ((r.answer ->> 'confidence'::text))::double precision AS confidence,
+    (r.answer #>> '{selection,kind}'::text[]) AS kind,
+    ((r.answer #>> '{selection,score}'::text[]))::double precision AS score,
+    ((r.answer #>> '{selection,margin}'::text[]))::double precision AS margin,
+    ((r.answer #>> '{selection,cosine}'::text[]))::double precision AS cosine,
+    ((r.answer #>> '{selection,rank}'::text[]))::double precision AS rank,
+    ((r.answer #>> '{selection,retrieval}'::text[]))::double precision AS retrieval,
+    ((r.answer #>> '{selection,matched}'::text[]))::boolean AS matched,
+    ((r.answer #>> '{selection,idf_direct}'::text[]))::double precision AS idf_direct,
+    ((r.answer #>> '{selection,idf_around}'::text[]))::double precision AS idf_around,
+    ((r.answer #>> '{selection,topic_direct}'::text[]))::double precision AS topic_direct,
+    ((r.answer #>> '{selection,topic_around}'::text[]))::double precision AS topic_around,
+    ((r.answer #>> '{selection,adjacent}'::text[]))::double precision AS adjacent,
+    ((r.answer #>> '{selection,numbers}'::text[]))::double precision AS numbers,
+    ((r.answer #>> '{selection,names}'::text[]))::double precision AS names,
+    ((r.answer #>> '{selection,fits}'::text[]))::boolean AS fits,
+    ((r.answer #>> '{selection,label}'::text[]))::double precision AS label,
+    ((r.answer #>> '{selection,anywhere}'::text[]))::double precision AS anywhere,
+    ((r.answer #>> '{selection,lead}'::text[]))::double precision AS lead,
+    ((r.answer #>> '{selection,missing}'::text[]))::integer AS missing,
+    ((r.answer #>> '{selection,question_words}'::text[]))::integer AS question_words,
+    ((r.answer #>> '{selection,english}'::text[]))::boolean AS english,
+    ((r.answer #>> '{citations,0,document_id}'::text[]))::uuid AS document_id,
+    ((r.answer #>> '{citations,0,passage_id}'::text[]))::uuid AS passage_id
+   FROM (rag.runs r
+     JOIN rag.tenants t ON ((t.id = r.tenant_id)))
+  WHERE (r.answer ? 'selection'::text);
 
-ALTER TABLE rag.embedding_models OWNER TO owner;
+ALTER VIEW analyst.quotations OWNER TO cairn_views;
 
-COMMENT ON TABLE rag.embedding_models IS 'Embedding models that have vectors here; each has its own HNSW index on rag.embeddings.';
+COMMENT ON VIEW analyst.quotations IS 'Scores of the extractor: what spoke for the first quotation of an answer that no model wrote, also of one that was withheld, one row each.';
 
-COMMENT ON COLUMN rag.embedding_models.id IS 'Key used by rag.embeddings.';
+COMMENT ON COLUMN analyst.quotations.tenant IS 'Name of the tenant that asked.';
 
-COMMENT ON COLUMN rag.embedding_models.name IS 'Name as in the setting rag.embeddingModel, with its precision.';
+COMMENT ON COLUMN analyst.quotations.run_id IS 'The run that answered (analyst.retrieval_runs has question and answer).';
 
-COMMENT ON COLUMN rag.embedding_models.dimensions IS 'Length of the vectors.';
+COMMENT ON COLUMN analyst.quotations.started_at IS 'When the run began. Partitions are days (UTC): a condition on this column makes queries fast.';
 
-COMMENT ON COLUMN rag.embedding_models.created_at IS 'When the model was first used.';
+COMMENT ON COLUMN analyst.quotations.shown IS 'Whether it was given as an answer, or withheld because it probably is none.';
+
+COMMENT ON COLUMN analyst.quotations.answered IS 'yes, unsure (a guess that is shown as one) or no (withheld).';
+
+COMMENT ON COLUMN analyst.quotations.confidence IS 'Probability that it answers, 0 to 1, after the calibration of the collection.';
+
+COMMENT ON COLUMN analyst.quotations.kind IS 'Kind of text the quotation is: prose, item (of a list), row (of a table), code, heading.';
+
+COMMENT ON COLUMN analyst.quotations.score IS 'What the selection gave the quotation, in log odds; compare within one run only.';
+
+COMMENT ON COLUMN analyst.quotations.margin IS 'By how much more than the best of what says something else; 0 where there was nothing else.';
+
+COMMENT ON COLUMN analyst.quotations.cosine IS 'Cosine of question and quotation; null where it was not embedded.';
+
+COMMENT ON COLUMN analyst.quotations.rank IS 'Reciprocal place of its passage in the search: 1 for the first.';
+
+COMMENT ON COLUMN analyst.quotations.retrieval IS 'Score of its passage as a share of the best one''s.';
+
+COMMENT ON COLUMN analyst.quotations.matched IS 'Whether it stands in the chunk that is nearest to the question.';
+
+COMMENT ON COLUMN analyst.quotations.idf_direct IS 'Share of the question''s words that stand in it, weighed by rarity, 0 to 1.';
+
+COMMENT ON COLUMN analyst.quotations.idf_around IS 'The same in it, its headings, its neighbours and its passage, the farther the less.';
+
+COMMENT ON COLUMN analyst.quotations.topic_direct IS 'Share of the question''s words that stand in it, names and numbers counted double, 0 to 1.';
+
+COMMENT ON COLUMN analyst.quotations.topic_around IS 'The same in it and around it, the farther the less.';
+
+COMMENT ON COLUMN analyst.quotations.adjacent IS 'Of pairs of words that stand together in the question, the share that does so in it.';
+
+COMMENT ON COLUMN analyst.quotations.numbers IS 'Share of the question''s numbers that it has; 1 where there are none.';
+
+COMMENT ON COLUMN analyst.quotations.names IS 'Share of the question''s names that it has; 1 where there are none.';
+
+COMMENT ON COLUMN analyst.quotations.fits IS 'Whether it holds what is asked for (a number, a time, a name, a reason); null: nothing in particular.';
+
+COMMENT ON COLUMN analyst.quotations.label IS 'Of a table''s row, share of its label''s words that the question has.';
+
+COMMENT ON COLUMN analyst.quotations.anywhere IS 'Share of the question''s words, weighed by rarity, that stand in any passage that was read.';
+
+COMMENT ON COLUMN analyst.quotations.lead IS 'By how much the passage that holds most of them is ahead of the third.';
+
+COMMENT ON COLUMN analyst.quotations.missing IS 'Names and numbers of the question that stand in no passage that was read.';
+
+COMMENT ON COLUMN analyst.quotations.question_words IS 'Words of content in the question.';
+
+COMMENT ON COLUMN analyst.quotations.english IS 'Whether the question was taken for English, which the embedding model knows best.';
+
+COMMENT ON COLUMN analyst.quotations.document_id IS 'The document that is quoted first (analyst.documents); null where it was withheld.';
+
+COMMENT ON COLUMN analyst.quotations.passage_id IS 'The passage that it stands in (analyst.passages); null where it was withheld.';
 
 CREATE TABLE rag.recall_checks (
     tenant_id bigint NOT NULL,
@@ -5254,7 +5592,9 @@ CREATE VIEW analyst.retrieval_runs AS
     r.settings_revision,
     r.epochs,
     r.session_id,
-    changed.source_changed
+    changed.source_changed,
+    ((r.plan ->> 'found'::text))::boolean AS found,
+    (r.answer ->> 'answered'::text) AS answered
    FROM ((rag.runs r
      JOIN rag.tenants t ON ((t.id = r.tenant_id)))
      CROSS JOIN LATERAL ( SELECT (EXISTS ( SELECT
@@ -5317,6 +5657,10 @@ COMMENT ON COLUMN analyst.retrieval_runs.epochs IS 'State of each collection tha
 COMMENT ON COLUMN analyst.retrieval_runs.session_id IS 'The conversation that the question was asked in; null outside of conversations.';
 
 COMMENT ON COLUMN analyst.retrieval_runs.source_changed IS 'Whether the answer cites a document that has other content by now.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.found IS 'Whether the documents answered (a question), or anything was found (a search); null where it did not come to that.';
+
+COMMENT ON COLUMN analyst.retrieval_runs.answered IS 'yes, unsure (a guess that is shown as one) or no (a refusal); null for a search and a run without an answer.';
 
 CREATE TABLE rag.alembic_version (
     version_num character varying(32) NOT NULL
@@ -5467,27 +5811,6 @@ COMMENT ON COLUMN rag.collection_models.model_id IS 'An embedding model with vec
 COMMENT ON COLUMN rag.collection_models.state IS 'backfilling, ready, serving or retired (served before; its vectors are kept for a roll-back).';
 
 COMMENT ON COLUMN rag.collection_models.changed_at IS 'When the state last changed.';
-
-CREATE TABLE rag.document_texts (
-    tenant_id bigint NOT NULL,
-    document_id uuid NOT NULL,
-    version integer NOT NULL,
-    text text NOT NULL
-);
-
-ALTER TABLE ONLY rag.document_texts FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.document_texts OWNER TO owner;
-
-COMMENT ON TABLE rag.document_texts IS 'Normalised text of each indexed document.';
-
-COMMENT ON COLUMN rag.document_texts.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.document_texts.document_id IS 'The document.';
-
-COMMENT ON COLUMN rag.document_texts.version IS 'Version of the document that this text is.';
-
-COMMENT ON COLUMN rag.document_texts.text IS 'Normalised text; every span counts code points in it.';
 
 CREATE TABLE rag.embedded_ahead (
     tenant_id bigint NOT NULL,
@@ -6325,6 +6648,9 @@ ALTER TABLE ONLY rag.community_refreshes
 ALTER TABLE ONLY rag.community_sentences
     ADD CONSTRAINT community_sentences_pkey PRIMARY KEY (tenant_id, community_id, place);
 
+ALTER TABLE ONLY rag.document_changes
+    ADD CONSTRAINT document_changes_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY rag.document_texts
     ADD CONSTRAINT document_texts_pkey PRIMARY KEY (tenant_id, document_id);
 
@@ -6497,6 +6823,8 @@ CREATE INDEX communities_collection_idx ON rag.communities USING btree (tenant_i
 CREATE INDEX community_members_entity_idx ON rag.community_members USING btree (tenant_id, entity_id);
 
 CREATE INDEX community_sentences_passage_idx ON rag.community_sentences USING btree (tenant_id, passage_id);
+
+CREATE INDEX document_changes_changed_at_idx ON rag.document_changes USING btree (tenant_id, changed_at DESC);
 
 CREATE INDEX documents_metadata_idx ON rag.documents USING gin (metadata jsonb_path_ops);
 
@@ -6755,6 +7083,10 @@ CREATE POLICY app ON rag.community_sentences TO cairn_app USING ((tenant_id = (N
 
 COMMENT ON POLICY app ON rag.community_sentences IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
 
+CREATE POLICY app ON rag.document_changes TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
+
+COMMENT ON POLICY app ON rag.document_changes IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
+
 CREATE POLICY app ON rag.document_texts TO cairn_app USING ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint)) WITH CHECK ((tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::bigint));
 
 COMMENT ON POLICY app ON rag.document_texts IS 'TO cairn_app USING (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint) WITH CHECK (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::bigint)';
@@ -7005,6 +7337,10 @@ CREATE POLICY definer ON rag.community_sentences TO cairn_definer USING (true) W
 
 COMMENT ON POLICY definer ON rag.community_sentences IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+CREATE POLICY definer ON rag.document_changes TO cairn_definer USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY definer ON rag.document_changes IS 'TO cairn_definer USING (true) WITH CHECK (true)';
+
 CREATE POLICY definer ON rag.document_texts TO cairn_definer USING (true) WITH CHECK (true);
 
 COMMENT ON POLICY definer ON rag.document_texts IS 'TO cairn_definer USING (true) WITH CHECK (true)';
@@ -7177,6 +7513,8 @@ CREATE POLICY definer ON rag.vector_indexes TO cairn_definer USING (true) WITH C
 
 COMMENT ON POLICY definer ON rag.vector_indexes IS 'TO cairn_definer USING (true) WITH CHECK (true)';
 
+ALTER TABLE rag.document_changes ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE rag.document_texts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE rag.documents ENABLE ROW LEVEL SECURITY;
@@ -7344,6 +7682,12 @@ CREATE POLICY views ON rag.community_sentences FOR SELECT TO cairn_views USING (
   WHERE (g.role_name = SESSION_USER))));
 
 COMMENT ON POLICY views ON rag.community_sentences IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
+
+CREATE POLICY views ON rag.document_changes FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
+   FROM rag.analyst_grant g
+  WHERE (g.role_name = SESSION_USER))));
+
+COMMENT ON POLICY views ON rag.document_changes IS 'FOR SELECT TO cairn_views USING (tenant_id IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user))';
 
 CREATE POLICY views ON rag.document_texts FOR SELECT TO cairn_views USING ((tenant_id IN ( SELECT g.tenant_id
    FROM rag.analyst_grant g
@@ -7889,6 +8233,11 @@ GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integ
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.note_change(kind text, document uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.note_change(kind text, document uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.note_change(kind text, document uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.note_change(kind text, document uuid) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.open_to_everybody() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) FROM PUBLIC;
@@ -8079,11 +8428,29 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.cache TO cairn_analyst;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_changes TO cairn_definer;
+GRANT SELECT ON TABLE rag.document_changes TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_changes TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.changes TO cairn_analyst;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunks TO cairn_definer;
 GRANT SELECT ON TABLE rag.chunks TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.chunks TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.chunks TO cairn_analyst;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_definer;
+GRANT SELECT ON TABLE rag.document_texts TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_app;
+
+GRANT SELECT ON TABLE analyst.citations TO cairn_analyst;
+
+GRANT SELECT ON TABLE rag.embedding_models TO cairn_app;
+GRANT SELECT ON TABLE rag.embedding_models TO cairn_views;
+GRANT SELECT,INSERT ON TABLE rag.embedding_models TO cairn_definer;
+
+GRANT SELECT ON TABLE analyst.collections TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.communities TO cairn_definer;
 GRANT SELECT ON TABLE rag.communities TO cairn_views;
@@ -8167,9 +8534,7 @@ GRANT SELECT ON TABLE analyst.messages TO cairn_analyst;
 
 GRANT SELECT ON TABLE analyst.passages TO cairn_analyst;
 
-GRANT SELECT ON TABLE rag.embedding_models TO cairn_app;
-GRANT SELECT ON TABLE rag.embedding_models TO cairn_views;
-GRANT SELECT,INSERT ON TABLE rag.embedding_models TO cairn_definer;
+GRANT SELECT ON TABLE analyst.quotations TO cairn_analyst;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.recall_checks TO cairn_definer;
 GRANT SELECT ON TABLE rag.recall_checks TO cairn_views;
@@ -8209,10 +8574,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.code_calls TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collection_models TO cairn_definer;
 GRANT SELECT ON TABLE rag.collection_models TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collection_models TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_definer;
-GRANT SELECT ON TABLE rag.document_texts TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.document_texts TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.embedded_ahead TO cairn_definer;
 GRANT SELECT ON TABLE rag.embedded_ahead TO cairn_views;

@@ -328,6 +328,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "insufficiencies": list(answer.insufficiencies),
         "coverage": asdict(answer.coverage),
         **({"grounding": _grounding(answer, answer.grounding)} if answer.grounding else {}),
+        **({"selection": asdict(answer.evidence)} if answer.evidence else {}),  # numbers and terms of ours, no words
     }
 
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
-from app.db import runtime
 from app.db.migrate import migrate
+from app.db.programs import find_program, without_password
 from app.db.schema import SchemaSource, apply_roles, bootstrap, check_server, one_line
 from app.errors import BackupError, DatabaseAheadError, DatabaseUnavailableError
 
@@ -38,7 +36,7 @@ async def dump(owner_dsn: str, file: Path, *, binaries: Path | None = None) -> i
     Raises BackupError, DatabaseUnavailableError.
     """
     file = _new_file(file)
-    program = _find_program("pg_dump", binaries)
+    program = find_program("pg_dump", binaries)
     connection = await _connect(owner_dsn)
     try:
         if not await connection.fetchval(_HOLDS_TABLES):
@@ -71,7 +69,7 @@ async def restore(owner_dsn: str, file: Path, *, binaries: Path | None = None) -
     newer code made, DatabaseUnavailableError, MigrationError.
     """
     file, source = _known_file(file), SchemaSource.installed()
-    program = _find_program("pg_restore", binaries)
+    program = find_program("pg_restore", binaries)
     await _check_dump(program, file, source)
     connection = await _connect(owner_dsn)
     try:
@@ -143,24 +141,11 @@ async def _connect(dsn: str) -> Any:
 # --- PostgreSQL's programs ----------------------------------------------------------------------------------------------
 
 
-def _find_program(name: str, binaries: Path | None) -> str:
-    """Of the embedded server, of the installation, or on the PATH. Raises BackupError."""
-    for place in [binaries] if binaries else runtime.sources():
-        if (found := runtime.program(place, name)).is_file():
-            return str(found)
-    if on_path := shutil.which(name):
-        return on_path
-    raise BackupError(
-        f"there is no {name}: install the client programs of PostgreSQL (apt install postgresql-client), or run {name} where "
-        "the database is, as docs/operations.md says"
-    )
-
-
 async def _run(command: Sequence[str], dsn: str | None) -> str:
     """What the program prints; ended when this is cancelled. Raises BackupError with its own words."""
     environment = {**os.environ, "LC_ALL": "C"}
     if dsn is not None:
-        shown, password = _without_password(dsn)
+        shown, password = without_password(dsn)
         command = [*command, f"--dbname={shown}"]
         environment |= {"PGPASSWORD": password} if password else {}
     process = await asyncio.create_subprocess_exec(
@@ -178,14 +163,3 @@ async def _run(command: Sequence[str], dsn: str | None) -> str:
         words = " ".join(problems.decode(errors="replace").split())
         raise BackupError(words[:500] or f"{Path(command[0]).name} ended with {process.returncode}")
     return printed.decode(errors="replace")
-
-
-def _without_password(dsn: str) -> tuple[str, str | None]:
-    """The URL as others may see it in the list of processes, and its password."""
-    parts = urlsplit(dsn)
-    user, at, host = parts.netloc.rpartition("@")
-    name, _, password = user.partition(":")
-    options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    in_query = options.pop("password", "")
-    query = urlencode(options, safe="/") if in_query else parts.query
-    return urlunsplit(parts._replace(netloc=f"{name}{at}{host}", query=query)), unquote(password) or in_query or None

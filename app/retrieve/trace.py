@@ -69,6 +69,7 @@ def complete_trace(trace: RunTrace, result: SearchResult) -> RunTrace:
         trace,
         plan={
             **trace.plan,
+            "found": bool(result.passages),
             "reranker": result.reranker,
             "weights": result.weights and result.weights.as_json(),
             **cache_plan(result),

@@ -19,6 +19,7 @@ from app.domain.question import Question, Turn
 from app.domain.trace import RunTrace
 from app.errors import InputError
 from app.memory.recall import widest, window
+from app.memory.sources import sources_of
 from app.retrieve.trace import sample_trace
 from app.runs.task import OnEnd, Task, Tracing, final, held
 from app.service.runs import check_free
@@ -26,7 +27,8 @@ from app.settings import Settings
 from app.wiring import Services
 
 __all__ = [
-    "Task", "ask", "at_temperature", "check_strategy", "deps_for", "final", "held", "start", "strategy_names", "told_before",
+    "Task", "ask", "at_temperature", "check_strategy", "deps_for", "final", "held", "sources_of", "start", "strategy_names",
+    "told_before",
 ]  # fmt: skip
 
 TOLD_CHARS: Final = 20_000

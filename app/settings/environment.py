@@ -29,6 +29,7 @@ class Environment:
 
     database_url: str | None
     app_database_url: str | None
+    analyst_database_url: str | None
     home: Path
     tenant: str
     settings_path: Path | None
@@ -68,6 +69,7 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
     return Environment(
         database_url=environ.get("CAIRN_DATABASE_URL") or None,
         app_database_url=environ.get("CAIRN_APP_DATABASE_URL") or None,
+        analyst_database_url=environ.get("CAIRN_ANALYST_DATABASE_URL") or None,
         home=Path(environ.get("CAIRN_HOME") or default_home()).expanduser().absolute(),
         tenant=environ.get("CAIRN_TENANT") or "default",
         settings_path=Path(named) if named else (local if local.exists() else None),

@@ -51,6 +51,9 @@ async def page(connection: Any, principal: Principal, *, after: str, limit: int)
 
 async def delete(connection: Any, principal: Principal, name: str) -> UUID | None:
     """Remove a collection with all its documents; its id, None when there is none of that name."""
+    if (locked := await connection.fetchval(SQL["lock_by_name"], principal.tenant_id, name)) is None:
+        return None
+    await connection.execute(SQL["note_deletion"], principal.tenant_id, locked, name)
     gone: UUID | None = await connection.fetchval(SQL["delete"], principal.tenant_id, name)
     return gone
 

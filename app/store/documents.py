@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from pgvector import HalfVector
@@ -253,6 +253,11 @@ def _chunk_row(chunk: PreparedChunk, token_counter: str, vector: HalfVector) -> 
 async def get(connection: Any, principal: Principal, collection_id: UUID, document_id: UUID) -> Document | None:
     row = await connection.fetchrow(SQL["get"], principal.tenant_id, collection_id, document_id)
     return Document(**dict(row)) if row else None
+
+
+async def find_collection(connection: Any, principal: Principal, document_id: UUID) -> str | None:
+    """The name of the collection that the document is in; None for an unknown one."""
+    return cast("str | None", await connection.fetchval(SQL["collection_of"], principal.tenant_id, document_id))
 
 
 async def text(connection: Any, principal: Principal, document_id: UUID) -> tuple[int, str] | None:

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 from nicegui import ui
 
-from app.errors import CairnError
+from app.errors import CairnError, UnauthenticatedError
 from app.web.session import Session
 from app.web.texts import Texts
 
@@ -21,10 +21,30 @@ ROOMS: Final = {
     "graph": ("/graph", "hub"), "runs": ("/runs", "timeline"), "operation": ("/operation", "monitor_heart"),
 }  # fmt: skip
 """Room -> path below the mount, and icon."""
+DARK: Final = "cairn_dark"
+"""Cookie of a reader who chose: 1 dark, 0 light. None: as the system has it."""
 _CSS: Final = """
 .q-page { max-width: 90rem; margin: 0 auto; }
 .skip { position: absolute; left: -999px; } .skip:focus { left: 1rem; top: 1rem; z-index: 9999; }
-mark { background: #fde68a; color: inherit; } .body--dark mark { background: #854d0e; }
+mark, .spot { background: #fde68a; color: inherit; } .body--dark mark { background: #854d0e; }
+.spot { position: absolute; mix-blend-mode: multiply; border-radius: 2px; }
+.room { display: flex; align-items: center; gap: .35rem; padding: .35rem .6rem; border-radius: .5rem; color: inherit;
+  text-decoration: none; }
+.room:hover, .room:focus-visible { background: rgba(127, 127, 127, .25); }
+.room[aria-current] { background: rgba(127, 127, 127, .35); }
+.question { background: #dbeafe; max-width: 85%; } .body--dark .question { background: #1e3a5f; }
+.ask { min-height: calc(100vh - 6rem); } .ask .middle { flex-grow: 1; }
+.form { background: #fff; } .body--dark .form { background: var(--q-dark-page); }
+.turn { scroll-margin-top: 4rem; }
+@media (min-width: 1024px) { .conversations { position: sticky; top: 4rem; max-height: calc(100vh - 5rem); overflow-y: auto;
+  flex-wrap: nowrap; } }
+.conversation:hover, .conversation:focus-within { background: rgba(127, 127, 127, .15); }
+.conversation button { opacity: 0; } .conversation:hover button, .conversation:focus-within button { opacity: 1; }
+@media (hover: none) { .conversation button { opacity: 1; } }
+.source { border: 1px solid rgba(127, 127, 127, .35) !important; }
+.answer > :first-child { margin-top: 0; } .body--dark .answer a { color: #93c5fd; }
+.answer pre { overflow-x: auto; } .answer table { display: block; overflow-x: auto; } .answer a { font-weight: 600; }
+.preview { display: -webkit-box; -webkit-line-clamp: 3; -webkit-box-orient: vertical; overflow: hidden; white-space: normal; }
 """
 
 
@@ -42,8 +62,9 @@ def framed(page: Page, room: str) -> Iterator[None]:
     text = page.text
     ui.add_css(_CSS)
     ui.page_title(f"{text(f'frame.{room}')} · {text('frame.title')}")
+    set_language(text)
     ui.link(text("frame.skip"), "#content").classes("skip")
-    dark = ui.dark_mode(None)
+    dark = remembered_dark()
     with ui.header(elevated=True).classes("items-center gap-1 py-1").props("role=banner"):
         drawer_button = ui.button(icon="menu").props(f'flat color=white round aria-label="{text("frame.menu")}"')
         drawer_button.classes("md:hidden")
@@ -51,9 +72,7 @@ def framed(page: Page, room: str) -> Iterator[None]:
         with ui.row().classes("gap-1 max-md:hidden").props("role=navigation"):
             _links(page, room)
         ui.space()
-        ui.button(icon="contrast", on_click=lambda: dark.set_value(not dark.value)).props(
-            f'flat color=white round aria-label="{text("frame.dark")}"'
-        )
+        _switch(dark, text)
         if page.session.credential is not None:
             ui.button(icon="logout", on_click=_sign_out).props(
                 f'flat color=white round aria-label="{text("frame.sign_out")}"'
@@ -67,9 +86,39 @@ def framed(page: Page, room: str) -> Iterator[None]:
 
 def _links(page: Page, room: str) -> None:
     for name, (path, icon) in ROOMS.items():
-        button = ui.button(page.text(f"frame.{name}"), icon=icon, on_click=lambda path=path: ui.navigate.to(path))
-        button.props("flat no-caps dense" + (" aria-current=page unelevated" if name == room else ""))
-        button.classes("text-inherit" + (" underline" if name == room else ""))
+        with ui.link(target=path).classes("room") as link:
+            ui.icon(icon, size="sm").props("aria-hidden=true")
+            ui.label(page.text(f"frame.{name}"))
+        if name == room:
+            link.props("aria-current=page")
+
+
+def set_language(text: Texts) -> None:
+    """Tell the browser in which language the page is; screen readers pronounce by it."""
+    ui.add_head_html(f'<script>document.documentElement.lang = "{text.language}"</script>')
+
+
+def remembered_dark() -> ui.dark_mode:
+    """As the reader chose in this browser, else as the system has it."""
+    request = ui.context.client.request
+    chosen = request.cookies.get(DARK) if request else None
+    return ui.dark_mode(None if chosen not in ("0", "1") else chosen == "1")
+
+
+def _switch(dark: ui.dark_mode, text: Texts) -> None:
+    async def switch() -> None:
+        dark.set_value(await ui.run_javascript(_SWITCH, timeout=10))
+
+    button = ui.button(icon="contrast", on_click=switch).props("flat color=white round")
+    button.props["aria-label"] = text("frame.dark")
+
+
+_SWITCH: Final = f"""
+const dark = !document.body.classList.contains('body--dark');
+const place = location.pathname.replace(/\\/ui\\/.*$/, '/ui');
+document.cookie = `{DARK}=${{dark ? 1 : 0}}; path=${{place}}; max-age=31536000; samesite=strict`;
+return dark;
+"""
 
 
 async def _sign_out() -> None:
@@ -84,5 +133,7 @@ def shown_errors() -> Iterator[None]:
     """What went wrong in the block is shown to the reader, and the page stays usable."""
     try:
         yield
+    except UnauthenticatedError:
+        ui.navigate.reload()  # the page of a key that has ended is the one where a reader signs in
     except CairnError as error:
         ui.notify(error.detail, type="negative", multi_line=True, close_button=True, timeout=10_000)

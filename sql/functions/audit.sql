@@ -18,10 +18,11 @@ BEGIN
     IF keep_days IS NULL OR keep_days < 30 THEN
         RAISE EXCEPTION 'the audit log is kept for 30 days at least, not %', keep_days USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    DELETE FROM rag.document_changes WHERE changed_at < now() - make_interval(days => keep_days);
     DELETE FROM rag.audit_events WHERE occurred_at < now() - make_interval(days => keep_days);
     GET DIAGNOSTICS gone = ROW_COUNT;
     RETURN gone;
 END
 $$;
 COMMENT ON FUNCTION rag.expire_audit(int) IS
-    'Deletes events of the audit log that are older than so many days (30 at least), of all tenants; how many.';
+    'Deletes events of the audit log, and changes of documents, that are older than so many days (30 at least), of all tenants; how many events.';

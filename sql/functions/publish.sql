@@ -153,6 +153,16 @@ END
 $$;
 COMMENT ON FUNCTION rag.require_models IS 'Raises CR001 when vectors of a model of the collection are not staged.';
 
+-- What becomes of documents, for analyst.changes. Without names: those of a deleted document go with it.
+CREATE OR REPLACE FUNCTION rag.note_change(kind text, document uuid) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+  INSERT INTO document_changes (tenant_id, kind, collection, document_id, version, passage_count, byte_size)
+  SELECT d.tenant_id, $1, c.name, d.id, d.version, d.passage_count, d.byte_size
+  FROM documents d JOIN collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
+  WHERE d.tenant_id = current_tenant() AND d.id = $2 AND d.version > 0
+$$;
+COMMENT ON FUNCTION rag.note_change IS 'Records that a document was added, replaced or is about to be deleted; nothing of one that was never indexed.';
+
 -- Makes the staged version the document. Returns its version number.
 CREATE OR REPLACE FUNCTION rag.publish_document(
   document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text,
@@ -204,6 +214,7 @@ BEGIN
     WHERE l.tenant_id = tenant AND l.document_id = document AND l.average_length <> s.average_length));
   PERFORM forget_cached(collection);
   DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = collection;
+  PERFORM note_change(CASE WHEN published = 1 THEN 'added' ELSE 'replaced' END, document);
   RETURN published;
 END
 $$;
@@ -265,6 +276,7 @@ BEGIN
       passage_count = c.passage_count - old.passage_count, chunk_count = c.chunk_count - old.chunk_count,
       byte_count = c.byte_count - CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END
   WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM note_change('deleted', document);
   PERFORM settle_document(document, collection, '{}');
   PERFORM forget_document(document);
   PERFORM forget_cached(collection);

@@ -25,6 +25,19 @@ FROM rag.collections WHERE tenant_id = $1 AND name = ANY ($2::text[]) ORDER BY n
 SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at, model_id
 FROM rag.collections WHERE tenant_id = $1 AND name > $2 ORDER BY name LIMIT $3
 
+-- name: note_deletion
+-- The row is locked first, so that no document is published between the two.
+WITH noted AS (
+  INSERT INTO rag.document_changes (tenant_id, kind, collection, document_id, version, passage_count, byte_size)
+  SELECT d.tenant_id, 'deleted', $3, d.id, d.version, d.passage_count, d.byte_size
+  FROM rag.documents d WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.version > 0
+  RETURNING 1
+)
+SELECT count(*) FROM noted
+
+-- name: lock_by_name
+SELECT id FROM rag.collections WHERE tenant_id = $1 AND name = $2 FOR UPDATE
+
 -- name: delete
 DELETE FROM rag.collections WHERE tenant_id = $1 AND name = $2 RETURNING id
 

@@ -79,6 +79,10 @@ SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, 
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id = $3
 
+-- name: collection_of
+SELECT c.name FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
+WHERE d.tenant_id = $1 AND d.id = $2
+
 -- name: page
 -- $5: words that the title contains, in any case; $6: the external id; null for all.
 SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,

@@ -11,6 +11,15 @@ SELECT current_user AS role, r.rolsuper AS superuser, r.rolbypassrls AS bypasses
 FROM pg_roles AS r
 WHERE r.rolname = current_user
 
+-- name: tenant_id
+SELECT id FROM rag.tenants WHERE name = $1
+
+-- name: role_exists
+SELECT to_regrole($1) IS NOT NULL
+
+-- name: grant_analyst
+SELECT rag.grant_analyst($1, $2)
+
 -- name: server_login_is_ready
 SELECT coalesce(bool_and(
     rolcanlogin AND pg_has_role(oid, to_regrole('cairn_app'), 'USAGE')

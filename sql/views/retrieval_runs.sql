@@ -25,7 +25,9 @@ SELECT t.name AS tenant,
        r.settings_revision,
        r.epochs,
        r.session_id,
-       changed.source_changed
+       changed.source_changed,
+       (r.plan ->> 'found')::boolean AS found,
+       r.answer ->> 'answered' AS answered
 FROM rag.runs AS r
 JOIN rag.tenants AS t ON t.id = r.tenant_id
 CROSS JOIN LATERAL (SELECT EXISTS (
@@ -61,3 +63,5 @@ COMMENT ON COLUMN analyst.retrieval_runs.settings_revision IS 'Which settings we
 COMMENT ON COLUMN analyst.retrieval_runs.epochs IS 'State of each collection that was read (JSON object): grows with every change of its content.';
 COMMENT ON COLUMN analyst.retrieval_runs.session_id IS 'The conversation that the question was asked in; null outside of conversations.';
 COMMENT ON COLUMN analyst.retrieval_runs.source_changed IS 'Whether the answer cites a document that has other content by now.';
+COMMENT ON COLUMN analyst.retrieval_runs.found IS 'Whether the documents answered (a question), or anything was found (a search); null where it did not come to that.';
+COMMENT ON COLUMN analyst.retrieval_runs.answered IS 'yes, unsure (a guess that is shown as one) or no (a refusal); null for a search and a run without an answer.';

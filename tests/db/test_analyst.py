@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -22,7 +22,7 @@ from app.evals.datasets import load
 from app.evals.retrieval import Bench, evaluate
 from app.jobs import vector_indexes
 from app.service.ask import ask
-from app.service.documents import get_collection, index_now, refresh_communities
+from app.service.documents import delete_collection, delete_document, get_collection, index_now, refresh_communities
 from app.service.runs import rate_run
 from app.service.search import get_trace, run_search
 from app.store import lexical
@@ -165,6 +165,90 @@ async def test_hits_survive_the_deletion_of_their_document(services: Services, o
     assert [row for row in rows if row["title"] is None and row["fate"] == "kept"]
 
 
+async def test_changes_tell_of_additions_replacements_and_deletions_without_the_names_of_what_is_gone(
+    services: Services, owner: Any
+) -> None:
+    await index(services)
+    await index(services)  # the same content changes nothing
+    await index(services, {"bread": "Bread is baked from rye flour now."})
+    gone = await owner.fetchval("SELECT document_id FROM analyst.documents WHERE external_id = 'granite'")
+    await delete_document(services, "stones", gone)
+    rows = await owner.fetch("SELECT * FROM analyst.changes ORDER BY changed_at, kind")
+    seen = [(row["kind"], row["external_id"], row["version"]) for row in rows]
+    assert set(seen[:4]) == {
+        ("added", None, 1), ("added", "basalt", 1), ("added", "bread", 1), ("added", "cairn", 1),
+    }  # fmt: skip
+    assert seen[4:] == [("replaced", "bread", 2), ("deleted", None, 1)]
+    assert rows[-1]["document_id"] == gone
+    assert {row["collection"] for row in rows} == {"stones"}
+    assert all(row["passage_count"] for row in rows)
+
+    await delete_collection(services, "stones")
+    rows = await owner.fetch("SELECT document_id, version, external_id FROM analyst.changes WHERE kind = 'deleted'")
+    assert len(rows) == 4
+    assert {row["version"] for row in rows} == {1, 2}
+    assert {row["external_id"] for row in rows} == {None}
+    await owner.execute(
+        "SET ROLE cairn_definer; UPDATE rag.document_changes SET changed_at = now() - interval '40 days'"
+    )
+    await owner.execute("RESET ROLE; SELECT rag.expire_audit(30)")
+    assert await owner.fetchval("SELECT count(*) FROM analyst.changes") == 0
+
+
+async def test_collections_are_counted(services: Services, owner: Any) -> None:
+    await index(services)
+    row = await owner.fetchrow("SELECT * FROM analyst.collections")
+    assert (row["collection"], row["document_count"], row["failed_count"], row["waiting_count"]) == ("stones", 4, 0, 0)
+    assert row["byte_count"] == sum(len(text) for text in TEXTS.values())
+    assert row["embedding_model"].startswith("all-MiniLM")
+    assert row["calibrated"] is False
+
+
+async def test_citations_have_the_quoted_words_for_as_long_as_they_stand_there(services: Services, owner: Any) -> None:
+    await index(services)
+    asked = Question("What is a cairn?", "stones", new_id())
+    answer = await ask(services, asked)
+    await services.traces.flush()
+    rows = await owner.fetch("SELECT * FROM analyst.citations WHERE run_id = $1 ORDER BY n", asked.run_id)
+    assert [(row["n"], row["external_id"], row["quote"], row["passage_id"]) for row in rows] == [
+        (one.n, one.external_id, one.quote, one.passage_id) for one in answer.citations
+    ]
+    assert rows
+    assert not any(row["source_changed"] or row["source_deleted"] for row in rows)
+
+    await index(services, {"cairn": "A cairn is a heap of stones, and nothing else."})
+    changed = await owner.fetchrow("SELECT * FROM analyst.citations WHERE run_id = $1", asked.run_id)
+    assert (changed["source_changed"], changed["quote"]) == (True, None)
+    await delete_document(services, "stones", changed["document_id"])
+    deleted = await owner.fetchrow("SELECT * FROM analyst.citations WHERE run_id = $1", asked.run_id)
+    assert (deleted["source_deleted"], deleted["quote"], deleted["title"]) == (True, None, None)
+
+
+async def test_quotations_have_the_scores_of_the_extractor(services: Services, owner: Any) -> None:
+    await index(services)
+    asked = [Question(text, "stones", new_id()) for text in ("What is a cairn?", "Who invented the telephone?")]
+    answers = [await ask(services, one) for one in asked]
+    await services.traces.flush()
+    for question, answer in zip(asked, answers, strict=True):
+        evidence = answer.evidence
+        row = await owner.fetchrow("SELECT * FROM analyst.quotations WHERE run_id = $1", question.run_id)
+        assert evidence
+        assert {name: row[name] for name in asdict(evidence)} == pytest.approx(asdict(evidence))
+        assert (row["shown"], row["answered"]) == (answer.route["found"], answer.answered)
+        run = await owner.fetchrow("SELECT * FROM analyst.retrieval_runs WHERE run_id = $1", question.run_id)
+        assert (run["found"], run["answered"]) == (bool(answer.citations), answer.answered)
+    assert [answer.answered for answer in answers][1] == "no"
+
+
+async def test_found_says_of_a_search_whether_it_returned_anything(services: Services, owner: Any) -> None:
+    await index(services)
+    found = await traced_search(services)
+    nothing = await run_search(services, SearchRequest(query='"no such phrase"', collections=("stones",), top_k=1))
+    await services.traces.flush()
+    seen = {row["run_id"]: row["found"] for row in await owner.fetch("SELECT * FROM analyst.retrieval_runs")}
+    assert (seen[found.trace_id], seen[nothing.trace_id]) == (True, False)
+
+
 # --- search functions -------------------------------------------------------------------------------------------------
 
 
@@ -221,7 +305,20 @@ async def test_similar_chunks_are_the_nearest_of_the_collection(services: Servic
 
 # --- who sees what ----------------------------------------------------------------------------------------------------
 
-VIEWS = ("documents", "passages", "chunks", "retrieval_runs", "retrieval_hits", "conversations", "messages", "feedback")
+VIEWS = (
+    "collections",
+    "changes",
+    "citations",
+    "quotations",
+    "documents",
+    "passages",
+    "chunks",
+    "retrieval_runs",
+    "retrieval_hits",
+    "conversations",
+    "messages",
+    "feedback",
+)
 
 
 async def test_logins_see_the_tenants_granted_to_them_and_nothing_they_set_changes_that(

@@ -17,8 +17,8 @@ import pytest
 import structlog
 from commands import Cairn, in_process
 
-from app.db.backup import _without_password
 from app.db.embedded import ensure_running
+from app.db.programs import without_password
 
 REPO = Path(__file__).resolve().parents[2]
 VOLATILE = {"trace_id", "run_id", "timings_ms", "latency_ms", "usage"}
@@ -210,4 +210,4 @@ def test_an_empty_database_is_not_backed_up(
     ],
 )
 def test_passwords_are_not_shown_in_the_list_of_processes(url: str, shown: str, password: str | None) -> None:
-    assert _without_password(url) == (shown, password)
+    assert without_password(url) == (shown, password)

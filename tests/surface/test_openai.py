@@ -236,7 +236,8 @@ def test_the_programs_of_the_page_work(handbook: Api, tmp_path: Path) -> None:
         file = tmp_path / "program.py"
         file.write_text(program.replace("http://localhost:8000", handbook.url))
         done = subprocess.run(
-            [clients_python(), str(file)], capture_output=True, text=True, cwd=tmp_path, timeout=patience(60), check=False
-        )
+            [clients_python(), str(file)], capture_output=True, text=True, cwd=tmp_path, timeout=patience(60),
+            check=False,
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert "30 days" in done.stdout

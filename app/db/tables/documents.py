@@ -171,6 +171,25 @@ originals = Table(
 )
 
 
+document_changes = Table(
+    "document_changes",
+    metadata,
+    tenant_id(),
+    col("id", UUID, "Change id.", server_default=text("gen_random_uuid()")),
+    moment("changed_at", "When.", server_default=NOW),
+    col("kind", Text, "added, replaced (other content) or deleted."),
+    col("collection", Text, "Name of the collection; it may be gone by now."),
+    col("document_id", UUID, "The document; it may be gone, and its name with it."),
+    col("version", Integer, "Version after the change; of a deletion the last one."),
+    count("passage_count", "Passages of that version."),
+    count("byte_size", "Size of its original, bytes.", BigInteger),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    CheckConstraint("kind IN ('added', 'replaced', 'deleted')", name="kind"),
+    Index("document_changes_changed_at_idx", "tenant_id", text("changed_at DESC")),
+    comment="Additions, replacements and deletions of documents, kept as long as the audit log; without names.",
+)
+
+
 passages = Table(
     "passages",
     metadata,

@@ -16,7 +16,7 @@ Shoot = Callable[[Page, str], None]
 def test_the_first_page_is_where_one_asks(api: Api, tab: Page, shoot: Shoot) -> None:
     tab.goto(api.url)
     expect(tab).to_have_title("Ask · Cairn")
-    tab.get_by_role("button", name="Search").first.click()
+    tab.get_by_role("link", name="Search").first.click()
     expect(tab).to_have_title("Search · Cairn")
     shoot(tab, "frame")
 
@@ -25,7 +25,7 @@ def test_a_narrow_screen_has_a_menu(api: Api, tab: Page) -> None:
     tab.set_viewport_size({"width": 400, "height": 700})
     tab.goto(api.url)
     tab.get_by_role("button", name="Menu").click()
-    tab.get_by_role("button", name="Documents").last.click()
+    tab.get_by_role("link", name="Documents").last.click()
     expect(tab).to_have_title("Documents · Cairn")
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "nothing has to be scrolled sideways"
 

@@ -22,9 +22,7 @@ for chunk in client.chat.completions.create(model="handbook", messages=ASKED, st
     if chunk.choices:
         pieces.append(chunk.choices[0].delta.content or "")
     if chunk.usage:
-        told["usage_chunk"] = chunk.usage.model_dump(
-            include={"prompt_tokens", "completion_tokens", "total_tokens"}
-        )
+        told["usage_chunk"] = chunk.usage.model_dump(include={"prompt_tokens", "completion_tokens", "total_tokens"})
 told["streamed"] = "".join(pieces)
 
 response = client.responses.create(model="cairn/handbook", input=QUESTION, instructions="Be brief.")

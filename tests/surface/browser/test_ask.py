@@ -1,0 +1,141 @@
+"""The room where one asks, and the viewer of what an answer cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+from serving import Api
+
+from tests.pdf_files import Sheet, pdf_file
+
+Shoot = Callable[[Page, str], None]
+
+LEAVE = "Employees have 30 days of leave per year. Part-time employees have leave in proportion to their hours.\n"
+TEXTS = {
+    "leave": "# Leave\n\n"
+    + "The house has rules for everything. " * 40
+    + "\n\n## Days\n\n"
+    + LEAVE
+    + "\n\nMore rules follow. " * 400,
+    "travel": "# Travel\n\nTrips by train are booked in second class. Trips by plane need the consent of the head of department.",
+    "hostile": "# Stones\n\nThe gate stone of <b>Xanadu</b> weighs <img src=x onerror=alert(1)> 812 pounds.",
+}
+
+
+@pytest.fixture(scope="module")
+def handbook(api: Api) -> Api:
+    """A server with a few documents, one of them a PDF."""
+    api.index("handbook", **TEXTS)
+    sheets = [Sheet(), Sheet()]
+    sheets[0].text(50, 80, "Annual report of the quarry", size=18)
+    sheets[0].text(50, 120, "This page has no figures.")
+    for at, line in enumerate(
+        ("Output of the quarry", "The quarry sold 4200 tons of granite in 2024.", "Sales of slate fell.")
+    ):
+        sheets[1].text(50, 80 + 20 * at, line)
+    files = {"files": ("report.pdf", pdf_file(*sheets), "application/pdf")}
+    answer = api.client.post("/collections/handbook/documents", params={"wait": "true"}, files=files)
+    assert answer.status_code < 300, answer.text
+    return api
+
+
+def ask(tab: Page, question: str) -> None:
+    box = tab.get_by_role("textbox", name="Ask your documents")
+    box.fill(question)
+    box.press("Enter")
+
+
+def open_room(api: Api, tab: Page, address: str = "?collection=handbook") -> None:
+    tab.goto(f"{api.url}/ui/{address}")
+    expect(tab.get_by_role("button", name="Ask", exact=True)).to_be_visible()
+
+
+def test_an_answer_leads_to_the_words_where_they_stand(handbook: Api, tab: Page, shoot: Shoot) -> None:
+    open_room(handbook, tab)
+    shoot(tab, "ask-empty")
+    ask(tab, "How many days of leave do employees have?")
+    expect(tab.locator(".answer")).to_contain_text("30 days of leave")
+    expect(tab).to_have_url(re.compile("conversation="))
+    shoot(tab, "ask-answer")
+    tab.locator(".answer a").first.click()
+    marked = tab.locator(".viewer mark")
+    expect(marked).to_contain_text("30 days of leave")
+    expect(marked).to_be_in_viewport()
+    shoot(tab, "ask-viewer")
+    tab.keyboard.press("Escape")
+    expect(tab.locator(".viewer")).to_have_count(0)
+    tab.reload()
+    expect(tab.locator(".answer")).to_contain_text("30 days of leave")
+    tab.get_by_role("button", name="Open source 1").click()
+    expect(tab.locator(".viewer mark")).to_contain_text("30 days")
+
+
+def test_a_pdf_is_shown_as_a_page_with_the_words_marked(handbook: Api, tab: Page, shoot: Shoot) -> None:
+    open_room(handbook, tab)
+    ask(tab, "How many tons of granite did the quarry sell in 2024?")
+    expect(tab.locator(".answer")).to_contain_text("4200 tons")
+    tab.get_by_role("button", name="Open source 1").click()
+    expect(tab.get_by_role("img", name="Page 2 of")).to_be_visible()
+    expect(tab.locator(".viewer .spot").first).to_be_visible()
+    shoot(tab, "ask-page")
+    tab.get_by_role("button", name="Previous page").click()
+    expect(tab.get_by_role("img", name="Page 1 of")).to_be_visible()
+    expect(tab.locator(".viewer .spot")).to_have_count(0)
+    tab.get_by_role("tab", name="Text").click()
+    expect(tab.locator(".viewer mark")).to_contain_text("4200 tons")
+
+
+def test_markup_of_a_document_is_text(handbook: Api, tab: Page) -> None:
+    open_room(handbook, tab)
+    ask(tab, "How much does the gate stone of Xanadu weigh?")
+    expect(tab.locator(".answer")).to_contain_text("812 pounds")
+    assert tab.locator(".turn img").count() == 0
+
+
+def test_what_the_reader_thinks_is_kept(handbook: Api, tab: Page) -> None:
+    open_room(handbook, tab)
+    ask(tab, "Which class are trips by train booked in?")
+    tab.get_by_role("button", name="Good answer").click()
+    expect(tab.get_by_role("button", name="Good answer")).to_have_attribute("aria-pressed", "true")
+    tab.get_by_role("button", name="Comment on the answer").click()
+    tab.get_by_role("textbox", name="What was good or bad about it?").fill("short and right")
+    tab.get_by_role("button", name="Send", exact=True).click()
+    expect(tab.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_narrow_screen_asks_and_reads(handbook: Api, tab: Page, shoot: Shoot) -> None:
+    tab.set_viewport_size({"width": 400, "height": 750})
+    tab.emulate_media(color_scheme="dark")
+    open_room(handbook, tab)
+    ask(tab, "How many days of leave do employees have?")
+    expect(tab.locator(".answer")).to_contain_text("30 days of leave")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+    shoot(tab, "ask-narrow")
+    tab.locator(".answer a").first.click()
+    expect(tab.locator(".viewer mark")).to_be_in_viewport()
+    shoot(tab, "ask-narrow-viewer")
+
+
+def test_conversations_are_found_renamed_and_deleted(handbook: Api, tab: Page, shoot: Shoot) -> None:
+    for question in ("Who has to consent to trips by plane?", "What sold the quarry in 2024?"):
+        open_room(handbook, tab)
+        ask(tab, question)
+        expect(tab.locator(".answer")).to_be_visible()
+        expect(tab.locator(".conversations").get_by_text(question)).to_be_visible()
+    listed = tab.locator(".conversations")
+    listed.get_by_role("textbox", name="Search conversations").fill("consent to trips")
+    expect(listed.get_by_role("listitem")).to_have_count(1)
+    listed.get_by_role("link", name="Who has to consent").click()
+    expect(tab.locator(".answer")).to_contain_text("head of department")
+    listed.get_by_role("button", name="Rename: Who has to consent").click()
+    tab.get_by_role("textbox", name="Name of the conversation").fill("Travelling")
+    tab.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    expect(listed.get_by_role("link", name="Travelling")).to_be_visible()
+    shoot(tab, "ask-conversations")
+    listed.get_by_role("button", name="Delete: Travelling").click()
+    tab.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(tab).not_to_have_url(re.compile("conversation="))
+    expect(listed.get_by_role("link", name="Travelling")).to_have_count(0)

@@ -1,0 +1,116 @@
+"""`cairn sql`: psql as an analyst of one tenant, on the embedded server and on a server of one's own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+import structlog
+from commands import Cairn, in_process
+
+from app.db.embedded import EmbeddedServer, ensure_running
+from tests.waiting import patience
+
+
+@pytest.fixture
+def home(model: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedServer]:
+    """A home with a running server, so that commands need not start it each time."""
+    monkeypatch.setenv("CAIRN_MODEL_DIR", str(model))
+    monkeypatch.delenv("CAIRN_DATABASE_URL", raising=False)
+    with tempfile.TemporaryDirectory(prefix="cairn-sql-") as folder:
+        Path(folder).chmod(0o755)
+        monkeypatch.setenv("CAIRN_HOME", folder)
+        with ensure_running(Path(folder), durable=False) as server:
+            yield server
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def cairn(home: EmbeddedServer, capfd: pytest.CaptureFixture[str]) -> Cairn:
+    return in_process(capfd)
+
+
+def test_it_reads_schema_analyst_of_its_tenant_and_nothing_else(
+    cairn: Cairn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = cairn("sql", "SELECT 1")
+    assert nothing.code == 1
+    assert "begin with cairn ingest" in nothing.err
+    (tmp_path / "rocks.md").write_text("Basalt is a dark rock.\n")
+    assert cairn("ingest", tmp_path / "rocks.md").code == 0
+    monkeypatch.setenv("CAIRN_TENANT", "second")
+    assert cairn("ingest", tmp_path / "rocks.md", "--collection", "theirs").code == 0
+    monkeypatch.delenv("CAIRN_TENANT")
+
+    for _ in range(2):  # the login is made once
+        done = cairn("sql", "SELECT collection, document_count FROM collections", "--csv")
+        assert (done.code, done.out) == (0, "collection,document_count\ndefault,1\n")
+    for statement in ("SELECT * FROM rag.documents", "DELETE FROM documents", "CREATE TABLE mine (x int)"):
+        refused = cairn("sql", statement)
+        assert refused.code == 1
+        assert "denied" in refused.err or "cannot delete" in refused.err, refused.err
+    assert cairn("sql", "--csv").code == 2
+
+    url = cairn("sql", "--url").out.strip()
+    assert "cairn_reads_" in url
+
+    async def count() -> int:
+        connection = await asyncpg.connect(url)
+        found: int = await connection.fetchval("SELECT count(*) FROM analyst.documents")
+        await connection.close()
+        return found
+
+    assert asyncio.run(count()) == 1
+    _talk_with_psql()
+
+
+def _talk_with_psql() -> None:
+    """On a terminal it is psql: a statement, Ctrl-C that ends one and not the session, and the way out."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "app.cli", "sql"]
+    environment = {**os.environ, "PAGER": "cat", "TERM": "dumb"}
+    session = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
+                               preexec_fn=_take_terminal)  # fmt: skip
+    os.close(theirs)
+    seen = b""
+    try:
+        for ready, said in ((b"=>", b"SELECT pg_sleep(600);\n"), (b"pg_sleep", b"\x03"), (b"canceling", b"SELECT 40+2;\n"),
+                            (b"42", b"\\q\n")):  # fmt: skip
+            while ready not in seen:
+                seen += os.read(ours, 4096)
+            seen = seen.partition(ready)[2] if ready != b"pg_sleep" else b""
+            os.write(ours, said)
+        assert session.wait(timeout=patience(60)) == 0
+    finally:
+        session.kill()
+        session.wait()
+        os.close(ours)
+
+
+def _take_terminal() -> None:
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def test_a_server_of_ones_own_has_a_login_that_its_owner_made(
+    home: EmbeddedServer, cairn: Cairn, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAIRN_DATABASE_URL", database)
+    refused = cairn("sql")
+    assert refused.code == 2
+    assert "CAIRN_ANALYST_DATABASE_URL" in refused.err
+    assert "rag.grant_analyst" in refused.err
+    monkeypatch.setenv("CAIRN_ANALYST_DATABASE_URL", database)
+    assert cairn("sql", "--url").out.strip() == database
+    done = cairn("sql", "SELECT count(*) AS n FROM documents", "--csv")
+    assert (done.code, done.out) == (0, "n\n0\n")
