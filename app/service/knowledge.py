@@ -61,7 +61,7 @@ async def find_knowledge(
     """Passages with a score of `threshold` at least, best first. `every`: all conditions must hold, else one. Raises
     NotFoundError, InputError."""
     for condition in conditions:
-        _check(condition)
+        check_condition(condition)
     found = await get_collection(services, collection)
     filters, rest = split_conditions(conditions) if every else ({}, list(conditions))
     request = make_request(
@@ -116,7 +116,8 @@ def holds(condition: Condition, metadata: Mapping[str, Any]) -> bool:
     )  # fmt: skip
 
 
-def _check(condition: Condition) -> None:
+def check_condition(condition: Condition) -> None:
+    """Raises InputError for one that no metadata can meet or miss."""
     if not condition.names:
         raise InputError("a condition names the field of metadata that it is about")
     if condition.operator in _VALUELESS:

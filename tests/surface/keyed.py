@@ -65,6 +65,16 @@ def bearer(secret: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"}
 
 
+def refusal(answer: httpx2.Response) -> tuple[str, str]:
+    """Code and detail of an error, also in the shapes of protocols that are not ours, which have other codes."""
+    body = answer.json()
+    if "error_code" in body:
+        return str(body["error_code"]), body["error_msg"]
+    if isinstance(body.get("error"), dict):
+        return body["error"]["code"], body["error"]["message"]
+    return body["code"], body["detail"]
+
+
 @dataclass(frozen=True)
 class Operation:
     """A request that would succeed, were it the victim's."""
@@ -126,6 +136,7 @@ def furnish(api: Api, key: str) -> Victim:
         {
             "name": COLLECTION, "document_id": document["id"], "run_id": run["run_id"], "session_id": SESSION,
             "chat_id": CHAT, "doc_id": chat_document["id"], "job_id": job, "key_id": key_id, "code": "not-found",
+            "model": COLLECTION, "owner": "cairn",
             "/graph/entities/{id} id": entities[0]["id"], "/graph/merges/{id} id": merge["id"],
         }
     )  # fmt: skip
