@@ -15,7 +15,7 @@ from app.api.browser import scheme_of
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, example
 from app.api.openai.dialogue import Asked, DialogueMessage, Extension, read_question, refuse_parameters, unread
 from app.api.openai.transcript import (
-    Ending,
+    SentText,
     Transcript,
     citations_out,
     extension,
@@ -34,7 +34,7 @@ from app.service.ask import at_temperature
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=TypedRoute)
 
 
-class StreamOptions(BaseModel):
+class CompletionStreamOptions(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     include_usage: bool | None = Field(None, description="One more chunk, before the last one, has the usage.")
@@ -58,7 +58,7 @@ class CompletionBody(Body):
     model: str = Field(description="A collection, or `cairn/<collection>:<strategy>`.")
     messages: list[DialogueMessage] = Field(min_length=1, description="The last one is the question.")
     stream: bool | None = None
-    stream_options: StreamOptions | None = None
+    stream_options: CompletionStreamOptions | None = None
     temperature: float | None = Field(None, ge=0, le=2, description="Default: the setting rag.qa.temperature.")
     n: int | None = Field(None, description="1.")
     tools: list[Any] | None = Field(None, description="None: they are refused.")
@@ -188,7 +188,7 @@ class Completion:
         self._transcript = Transcript()
         self._begun = False
 
-    def whole(self, ending: Ending) -> CompletionOut:
+    def whole(self, ending: SentText) -> CompletionOut:
         message = CompletionMessage(content=ending.text, annotations=self._annotations(ending))
         return CompletionOut(
             **self._head, choices=[CompletionChoice(message=message)], usage=_usage(ending),
@@ -214,7 +214,7 @@ class Completion:
         self._begun = True
         return [*first, self._chunk({"content": text})]
 
-    def _end(self, ending: Ending) -> list[Frame]:
+    def _end(self, ending: SentText) -> list[Frame]:
         told = {
             "citations": [one.model_dump(mode="json") for one in citations_out(ending)],
             "cairn": extension(ending, self._asked).model_dump(),
@@ -232,7 +232,7 @@ class Completion:
     def _frame(self, content: dict[str, Any]) -> Frame:
         return Frame(None, {**self._head, "object": "chat.completion.chunk", **content})
 
-    def _annotations(self, ending: Ending) -> list[CompletionAnnotation]:
+    def _annotations(self, ending: SentText) -> list[CompletionAnnotation]:
         collection = self._asked.question.collection
         return [
             CompletionAnnotation(
@@ -245,6 +245,6 @@ class Completion:
         ]  # fmt: skip
 
 
-def _usage(ending: Ending) -> CompletionUsage:
+def _usage(ending: SentText) -> CompletionUsage:
     read, written = tokens_used(ending.answer)
     return CompletionUsage(prompt_tokens=read, completion_tokens=written, total_tokens=read + written)

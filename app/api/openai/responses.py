@@ -22,7 +22,7 @@ from app.api.openai.dialogue import (
     unread,
 )
 from app.api.openai.transcript import (
-    Ending,
+    SentText,
     Transcript,
     citations_out,
     extension,
@@ -202,7 +202,7 @@ class Telling:
         self._number = -1
         self._begun = False
 
-    def completed(self, ending: Ending) -> ResponseOut:
+    def completed(self, ending: SentText) -> ResponseOut:
         read, written = tokens_used(ending.answer)
         usage = ResponseUsage(
             input_tokens=read, input_tokens_details={"cached_tokens": 0, "cache_write_tokens": 0},
@@ -248,7 +248,7 @@ class Telling:
             ]
         return [*frames, self._in_part("response.output_text.delta", delta=text, logprobs=[])]
 
-    def _end(self, ending: Ending) -> list[Frame]:
+    def _end(self, ending: SentText) -> list[Frame]:
         frames = self._text(ending.rest) if ending.rest or not self._begun else []
         out = self.completed(ending)
         message = out.output[0]
@@ -277,10 +277,10 @@ class Telling:
         self._number += 1
         return Frame(kind, {"type": kind, "sequence_number": self._number, **content}, terminal=terminal)
 
-    def _part(self, ending: Ending) -> ResponseText:
+    def _part(self, ending: SentText) -> ResponseText:
         return ResponseText(text=ending.text, annotations=self._annotations(ending))
 
-    def _annotations(self, ending: Ending) -> list[ResponseAnnotation]:
+    def _annotations(self, ending: SentText) -> list[ResponseAnnotation]:
         made = []
         for mark in marks(ending):
             one = mark.citation

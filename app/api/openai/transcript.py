@@ -22,7 +22,7 @@ _MARK: Final = re.compile(r"\[(\d{1,4})\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class SentText:
     """The end of a message: `rest` is what the client has not been sent, `text` all of it. `answer`: with its citations numbered
     as in the text; `begin`: where it begins there, in code points."""
 
@@ -42,15 +42,15 @@ class Transcript:
     def add(self, piece: str) -> None:
         self._pieces.append(piece)
 
-    def end(self, answered: Answered) -> Ending:
+    def end(self, answered: Answered) -> SentText:
         """What is missing of the checked answer."""
         answer, sent = answered.answer, "".join(self._pieces)
         if answer.answer.startswith(sent):
-            return Ending(answer.answer[len(sent) :], answer.answer, answer, replaced=False)
+            return SentText(answer.answer[len(sent) :], answer.answer, answer, replaced=False)
         if (renumbered := _as_shown(answer, sent)) is not None:
-            return Ending("", sent, renumbered, replaced=False)
+            return SentText("", sent, renumbered, replaced=False)
         rest = REPLACED + answer.answer
-        return Ending(rest, sent + rest, answer, replaced=True, begin=len(sent) + len(REPLACED))
+        return SentText(rest, sent + rest, answer, replaced=True, begin=len(sent) + len(REPLACED))
 
 
 def _as_shown(answer: Answer, sent: str) -> Answer | None:
@@ -75,11 +75,11 @@ def _numbered(citation: Citation, numbers: Mapping[int, int]) -> Citation:
 # --- what stands beside the text ----------------------------------------------------------------------------------------
 
 
-def citations_out(ending: Ending) -> list[CitationOut]:
+def citations_out(ending: SentText) -> list[CitationOut]:
     return answer_out(ending.answer).citations
 
 
-def extension(ending: Ending, asked: Asked) -> Extension:
+def extension(ending: SentText, asked: Asked) -> Extension:
     answer = ending.answer
     return Extension(
         run_id=str(answer.run_id), collection=asked.question.collection, strategy=answer.route.get("strategy"),
@@ -98,7 +98,7 @@ class Mark:
     citation: Citation
 
 
-def marks(ending: Ending) -> list[Mark]:
+def marks(ending: SentText) -> list[Mark]:
     """Every place where the answer cites something."""
     cited = {citation.n: citation for citation in ending.answer.citations}
     return [
