@@ -25,9 +25,11 @@ from app.api import (
     audit,
     chat,
     collections,
+    conditional,
     conversations,
     dify,
     docs_page,
+    document_edits,
     documents,
     embedding_models,
     graph,
@@ -37,6 +39,7 @@ from app.api import (
     keys,
     links,
     logs,
+    originals,
     problems,
     qa,
     query,
@@ -86,15 +89,16 @@ DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 
 DESCRIPTION = """Answers questions from your documents. Every answer cites spans that exist, and every search can be
-read back with `GET /traces/{id}`.
+read back with `GET /traces/{trace_id}`.
 
 Errors are RFC 9457 `application/problem+json` with a stable `code`; `GET /problems/{code}` says what it means. Lists
 page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request-ID`, which the log knows.
 """
 
 _ROUTERS = (
-    collections, documents, urls, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
-    audit, keys, usage, openai_models, completions, responses, embeddings, dify, health, docs_page,
+    collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
+    conversations, chat, graph, jobs, traces, audit, keys, usage, openai_models, completions, responses, embeddings, dify,
+    health, docs_page,
 )  # fmt: skip
 
 
@@ -289,6 +293,7 @@ def _openapi(app: FastAPI, keys: bool) -> dict[str, Any]:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         idempotency.describe(schema)
         problems.describe(schema)
+        conditional.describe(schema)
         links.describe(schema)
         if keys:
             describe_keys(schema)

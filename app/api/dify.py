@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from app.api.models import COLLECTION_EXAMPLE, Body, Metadata, example
 from app.api.running import ServicesDep, TypedRoute, until_gone
-from app.service.knowledge import Condition, Knowledge, Operator, find_knowledge
+from app.service.knowledge import FieldCondition, Knowledge, Operator, find_knowledge
 
 router = APIRouter(tags=["dify"], route_class=TypedRoute)
 
@@ -96,9 +96,9 @@ async def retrieve(body: RetrievalBody, request: Request, services: ServicesDep)
     return RetrievalOut(records=[_record(one) for one in found])
 
 
-def _condition(item: MetadataConditionItem) -> Condition:
+def _condition(item: MetadataConditionItem) -> FieldCondition:
     names = (item.name,) if isinstance(item.name, str) else tuple(item.name)
-    return Condition(names, item.comparison_operator, tuple(item.value) if isinstance(item.value, list) else item.value)
+    return FieldCondition(names, item.comparison_operator, tuple(item.value) if isinstance(item.value, list) else item.value)
 
 
 def _record(found: Knowledge) -> RetrievalRecord:

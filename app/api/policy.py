@@ -19,26 +19,36 @@ in its body, and it takes its place where that is read."""
 @dataclass(frozen=True, slots=True)
 class RoutePolicy:
     """`scope`: what the caller must be allowed; any: nothing, but it must be known; None: anybody may. `large`: the body may hold
-    documents. `creates`: the route makes something, so repeating it under one Idempotency-Key makes it once."""
+    documents. `creates`: the route makes something, so repeating it under one Idempotency-Key makes it once. `tagged`: its
+    answers have an ETag (app/api/conditional.py)."""
 
     scope: Scope | Literal["any"] | None
     kind: Kind = "light"
     large: bool = False
     creates: bool = False
+    tagged: bool = False
 
 
 _READ, _WRITE, _ADMIN = RoutePolicy("read"), RoutePolicy("write"), RoutePolicy("admin")
+_TAGGED = RoutePolicy("read", tagged=True)
 _UPLOAD = RoutePolicy("write", "ingest", large=True, creates=True)
 
 POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /collections": RoutePolicy("write", creates=True),
-    "GET /collections": _READ,
-    "GET /collections/{name}": _READ,
+    "GET /collections": _TAGGED,
+    "GET /collections/{name}": _TAGGED,
     "DELETE /collections/{name}": _WRITE,
     "POST /collections/{name}/documents": _UPLOAD,
-    "GET /collections/{name}/documents": _READ,
-    "GET /collections/{name}/documents/{document_id}": _READ,
+    "GET /collections/{name}/documents": _TAGGED,
+    "DELETE /collections/{name}/documents": RoutePolicy("write", "ingest"),
+    "GET /collections/{name}/documents/{document_id}": _TAGGED,
+    "PATCH /collections/{name}/documents/{document_id}": RoutePolicy("write", "ingest"),
     "DELETE /collections/{name}/documents/{document_id}": _WRITE,
+    "GET /collections/{name}/documents/{document_id}/text": _TAGGED,
+    "GET /collections/{name}/documents/{document_id}/file": _TAGGED,
+    "GET /collections/{name}/documents/{document_id}/pages": _TAGGED,
+    "GET /collections/{name}/documents/{document_id}/pages/{page}.png": _TAGGED,
+    "GET /collections/{name}/documents/{document_id}/pages/{page}/marks": _TAGGED,
     "POST /collections/{name}/enrich": RoutePolicy("write", creates=True),
     "POST /collections/{name}/models": RoutePolicy("admin", creates=True),
     "POST /collections/{name}/urls": RoutePolicy("write", creates=True),
@@ -66,26 +76,26 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "DELETE /chat/history/{session_id}": RoutePolicy("ask"),
     "POST /chat/{chat_id}/documents": _UPLOAD,
     "GET /chat/{chat_id}/documents": _READ,
-    "DELETE /chat/{chat_id}/documents/{doc_id}": _WRITE,
+    "DELETE /chat/{chat_id}/documents/{document_id}": _WRITE,
     "POST /chat": RoutePolicy("ask", "answer"),
     "POST /chat/": RoutePolicy("ask", "answer"),
     "POST /chat/stream": RoutePolicy("ask", "answer"),
     "POST /chat/{chat_id}/stream": RoutePolicy("ask", "answer"),
     "GET /graph/entities": _READ,
-    "GET /graph/entities/{id}": _READ,
+    "GET /graph/entities/{entity_id}": _READ,
     "GET /graph/neighborhood": _READ,
     "GET /graph/path": RoutePolicy("read", "search"),
     "GET /graph/communities": _READ,
     "POST /graph/extract": RoutePolicy("write", creates=True),
     "POST /graph/merges": RoutePolicy("write", creates=True),
     "GET /graph/merges": _READ,
-    "DELETE /graph/merges/{id}": _WRITE,
+    "DELETE /graph/merges/{merge_id}": _WRITE,
     "GET /jobs": _READ,
     "GET /jobs/{job_id}": _READ,
     "POST /jobs/{job_id}/cancel": _WRITE,
     "POST /jobs/{job_id}/retry": _WRITE,
     "GET /jobs/{job_id}/events": _READ,
-    "GET /traces/{run_id}": _READ,
+    "GET /traces/{trace_id}": _READ,
     "POST /keys": _ADMIN,  # not `creates`: what it answers is shown once, and stored nowhere
     "GET /keys": _ADMIN,
     "DELETE /keys/{key_id}": _ADMIN,

@@ -12,7 +12,7 @@ from app.wiring import Services
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbeddedTexts:
     """Vectors in the order of the texts, L2-normalised; `tokens` of all texts, as the model's tokenizer counts."""
 
     model: str
@@ -20,7 +20,7 @@ class Embedded:
     tokens: int
 
 
-async def embed(services: Services, name: str, texts: Sequence[str]) -> Embedded:
+async def embed(services: Services, name: str, texts: Sequence[str]) -> EmbeddedTexts:
     """By the model of that name, or the one that serves the collection of that name. Raises NotFoundError, ProviderError."""
     found = await list_models(services)
     serving = {one.collection: one.model for one in found.collections if one.state == "serving"}
@@ -36,4 +36,4 @@ async def embed(services: Services, name: str, texts: Sequence[str]) -> Embedded
     embedder = deps.embedder_of(model)
     vectors = await embedder.embed(texts)
     counts = await asyncio.to_thread(embedder.tokens.count_batch, texts)
-    return Embedded(model.name, vectors.tolist(), sum(counts))
+    return EmbeddedTexts(model.name, vectors.tolist(), sum(counts))

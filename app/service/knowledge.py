@@ -30,7 +30,7 @@ _VALUELESS: Final = ("empty", "not empty")
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class FieldCondition:
     """Of metadata: one of these fields, compared with the value. A negation speaks of all of them. A field that is a list meets
     it where one of its items does."""
 
@@ -55,7 +55,7 @@ async def find_knowledge(
     *,
     top_k: int,
     threshold: float = 0.0,
-    conditions: Sequence[Condition] = (),
+    conditions: Sequence[FieldCondition] = (),
     every: bool = True,
 ) -> list[Knowledge]:
     """Passages with a score of `threshold` at least, best first. `every`: all conditions must hold, else one. Raises
@@ -89,10 +89,10 @@ def score_passages(result: SearchResult) -> list[Knowledge]:
 # --- conditions ---------------------------------------------------------------------------------------------------------
 
 
-def split_conditions(conditions: Sequence[Condition]) -> tuple[dict[str, Any], list[Condition]]:
+def split_conditions(conditions: Sequence[FieldCondition]) -> tuple[dict[str, Any], list[FieldCondition]]:
     """Those of which all must hold: as filters, and the rest. A value that may be meant as a number is compared here."""
     filters: dict[str, Any] = {}
-    rest: list[Condition] = []
+    rest: list[FieldCondition] = []
     for one in conditions:
         is_text = one.operator == "is" and isinstance(one.value, str) and _number(one.value) is None
         if is_text and len(one.names) == 1 and filters.get(one.names[0], one.value) == one.value:
@@ -102,10 +102,10 @@ def split_conditions(conditions: Sequence[Condition]) -> tuple[dict[str, Any], l
     return filters, rest
 
 
-def holds(condition: Condition, metadata: Mapping[str, Any]) -> bool:
+def holds(condition: FieldCondition, metadata: Mapping[str, Any]) -> bool:
     """Whether metadata meet it."""
     if positive := _NEGATED.get(condition.operator):
-        return not holds(Condition(condition.names, positive, condition.value), metadata)
+        return not holds(FieldCondition(condition.names, positive, condition.value), metadata)
     if condition.operator == "empty":
         return all(metadata.get(name) in (None, "", [], {}) for name in condition.names)
     compare = _COMPARISONS[condition.operator]
@@ -116,7 +116,7 @@ def holds(condition: Condition, metadata: Mapping[str, Any]) -> bool:
     )  # fmt: skip
 
 
-def check_condition(condition: Condition) -> None:
+def check_condition(condition: FieldCondition) -> None:
     """Raises InputError for one that no metadata can meet or miss."""
     if not condition.names:
         raise InputError("a condition names the field of metadata that it is about")

@@ -11,11 +11,11 @@ from serving import Api
 @pytest.fixture(scope="module")
 def knowledge(api: Api) -> Api:
     documents = [
-        {"id": "leave.md", "text": "# Leave\n\nEmployees have 30 days of leave per year.",
+        {"external_id": "leave.md", "text": "# Leave\n\nEmployees have 30 days of leave per year.",
          "metadata": {"team": "people", "year": 2024}},
-        {"id": "old.md", "text": "# Leave, old\n\nEmployees had 20 days of leave per year.",
+        {"external_id": "old.md", "text": "# Leave, old\n\nEmployees had 20 days of leave per year.",
          "metadata": {"team": "archive", "year": 1990, "tags": ["leave", "old"]}},
-        {"id": "rocks.md", "text": "Basalt is a dark rock.", "metadata": {"team": "geology"}},
+        {"external_id": "rocks.md", "text": "Basalt is a dark rock.", "metadata": {"team": "geology"}},
     ]  # fmt: skip
     answer = api.client.post("/index", json={"collection": "knowledge", "documents": documents})
     assert answer.status_code == 200, answer.text

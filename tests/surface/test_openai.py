@@ -119,7 +119,7 @@ def test_history_comes_from_the_request(handbook: Api) -> None:
 
 
 def test_filters_and_strategies_are_those_of_a_question(handbook: Api) -> None:
-    documents = [{"id": "old", "text": "Employees had 20 days of leave.", "metadata": {"year": 1990}}]
+    documents = [{"external_id": "old", "text": "Employees had 20 days of leave.", "metadata": {"year": 1990}}]
     assert handbook.client.post("/index", json={"collection": "filtered", "documents": documents}).status_code == 200
     found = complete(handbook, model="cairn/filtered:fast", filters={"year": 1990}, seed=7).json()
     assert "20 days" in found["choices"][0]["message"]["content"]

@@ -12,7 +12,7 @@ from app.api.openai.transcript import REPLACED, Transcript, marks
 from app.domain.answer import NOTHING_TO_READ, Answer, Citation
 from app.domain.event import Answered
 from app.errors import InputError
-from app.service.knowledge import Condition, Operator, check_condition, holds, split_conditions
+from app.service.knowledge import FieldCondition, Operator, check_condition, holds, split_conditions
 
 METADATA = {"team": "people", "year": 2024, "tags": ["hr", "pay"], "since": "2024-05-01", "blank": ""}
 
@@ -32,23 +32,23 @@ METADATA = {"team": "people", "year": 2024, "tags": ["hr", "pay"], "since": "202
     ],
 )  # fmt: skip
 def test_a_condition_holds_or_not(name: str, operator: Operator, value: Any, expected: bool) -> None:
-    assert holds(Condition((name,), operator, value), METADATA) is expected
+    assert holds(FieldCondition((name,), operator, value), METADATA) is expected
 
 
 def test_only_words_become_filters() -> None:
-    conditions = [Condition(("team",), "is", "people"), Condition(("year",), "is", "2024"), Condition(("a", "b"), "is", "x"),
-                  Condition(("team",), "is", "other")]  # fmt: skip
+    conditions = [FieldCondition(("team",), "is", "people"), FieldCondition(("year",), "is", "2024"), FieldCondition(("a", "b"), "is", "x"),
+                  FieldCondition(("team",), "is", "other")]  # fmt: skip
     assert split_conditions(conditions) == ({"team": "people"}, conditions[1:])
 
 
 @pytest.mark.parametrize(
     "condition",
     [
-        Condition((), "is", "x"), Condition(("a",), "is"), Condition(("a",), ">", "many"),
-        Condition(("a",), "before", "soon"), Condition(("a",), "after", "1e999"),
+        FieldCondition((), "is", "x"), FieldCondition(("a",), "is"), FieldCondition(("a",), ">", "many"),
+        FieldCondition(("a",), "before", "soon"), FieldCondition(("a",), "after", "1e999"),
     ],
 )  # fmt: skip
-def test_a_condition_that_cannot_hold_is_refused(condition: Condition) -> None:
+def test_a_condition_that_cannot_hold_is_refused(condition: FieldCondition) -> None:
     with pytest.raises(InputError):
         check_condition(condition)
 

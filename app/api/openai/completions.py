@@ -13,7 +13,7 @@ from app.api import problems
 from app.api.asking import RUN_HEADER, begin, finish, stream
 from app.api.browser import scheme_of
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, example
-from app.api.openai.dialogue import Asked, DialogueMessage, Extension, read_question, refuse_parameters, unread
+from app.api.openai.dialogue import DialogueQuestion, DialogueMessage, Extension, read_question, refuse_parameters, unread
 from app.api.openai.transcript import (
     SentText,
     Transcript,
@@ -160,7 +160,7 @@ async def complete(body: CompletionBody, request: Request, services: ServicesDep
         services, settings, body.model, body.messages, "messages", filters=body.filters, ignored=ignored
     )
     task = await begin(running, services, asked.question, settings=at_temperature(settings, body.temperature))
-    rendering = Completion(body, asked, base_url(request))
+    rendering = CompletionWriter(body, asked, base_url(request))
     if body.stream:
         response = stream(request, task, lambda event: rendering.frames(request, event), counted=False)
         response.headers[RUN_HEADER] = str(asked.question.run_id)
@@ -176,10 +176,10 @@ def base_url(request: HTTPConnection) -> str:
     return f"{scheme}://{request.headers.get('host', '')}"
 
 
-class Completion:
+class CompletionWriter:
     """One answer, as it is told."""
 
-    def __init__(self, body: CompletionBody, asked: Asked, base: str) -> None:
+    def __init__(self, body: CompletionBody, asked: DialogueQuestion, base: str) -> None:
         self._asked, self._base = asked, base
         self._usage_wanted = bool(body.stream_options and body.stream_options.include_usage)
         self._head = {

@@ -43,7 +43,7 @@ class DialogueMessage(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DialogueQuestion:
     """A question, and what of the request has no effect on its answer."""
 
     question: Question
@@ -59,7 +59,7 @@ async def read_question(
     *,
     filters: Mapping[str, Any] | None,
     ignored: Sequence[str],
-) -> Asked:
+) -> DialogueQuestion:
     """`param`: where the messages stand in the request. Raises NotFoundError, InputError."""
     collection, named = await find_collection(services, model)
     text, said = _split(messages, param)
@@ -72,7 +72,7 @@ async def read_question(
         history=told_before(said, settings),
     )
     instructed = any(message.role in ("system", "developer") for message in messages)
-    return Asked(question, (*(["system"] if instructed else []), *sorted(ignored)))
+    return DialogueQuestion(question, (*(["system"] if instructed else []), *sorted(ignored)))
 
 
 def refuse_parameters(body: Mapping[str, Any]) -> None:

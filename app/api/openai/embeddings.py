@@ -15,7 +15,7 @@ from app.api.models import COLLECTION_EXAMPLE, Body, example
 from app.api.openai.models import OWNER
 from app.api.running import ServicesDep, TypedRoute, until_gone
 from app.errors import InputError, UnsupportedParameterError
-from app.service.embeddings import Embedded, embed
+from app.service.embeddings import EmbeddedTexts, embed
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=TypedRoute)
 
@@ -69,7 +69,7 @@ async def create_embeddings(body: EmbeddingBody, request: Request, services: Ser
     texts = [body.input] if isinstance(body.input, str) else body.input
     if not all(text.strip() for text in texts):
         raise InputError("a text to embed is empty", param="input")
-    found: Embedded = await until_gone(request, embed(services, body.model.removeprefix(f"{OWNER}/"), texts))
+    found: EmbeddedTexts = await until_gone(request, embed(services, body.model.removeprefix(f"{OWNER}/"), texts))
     size = len(found.vectors[0])
     if body.dimensions not in (None, size):
         raise UnsupportedParameterError(f"{found.model} makes vectors of {size} dimensions", param="dimensions")

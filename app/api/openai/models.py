@@ -36,7 +36,7 @@ class ModelName(NamedTuple):
 _MODEL = {"id": COLLECTION_EXAMPLE, "object": "model", "created": 1763719200, "owned_by": OWNER}
 
 
-class ModelOut(BaseModel):
+class ListedModelOut(BaseModel):
     model_config = example(_MODEL)
 
     id: str
@@ -49,7 +49,7 @@ class ModelListOut(BaseModel):
     model_config = example({"object": "list", "data": [_MODEL, {**_MODEL, "id": f"cairn/{COLLECTION_EXAMPLE}:fast"}]})
 
     object: Literal["list"] = "list"
-    data: list[ModelOut]
+    data: list[ListedModelOut]
 
 
 def parse_model(name: str) -> ModelName:
@@ -76,13 +76,13 @@ async def find_collection(services: Services, name: str) -> tuple[Collection, Mo
 @router.get("/models", summary="List collections as models")
 async def list_models(services: ServicesDep) -> ModelListOut:
     """Each under its own name, and as `cairn/<collection>:<strategy>`."""
-    data: list[ModelOut] = []
+    data: list[ListedModelOut] = []
     after = ""
     while found := await list_collections(services, after=after, limit=PAGE):
         for collection in found:
             created = int(collection.created_at.timestamp())
             names = [collection.name, *(f"{OWNER}/{collection.name}:{strategy}" for strategy in strategy_names())]
-            data += [ModelOut(id=name, created=created) for name in names]
+            data += [ListedModelOut(id=name, created=created) for name in names]
         after = found[-1].name
         if len(found) < PAGE:
             break
@@ -93,18 +93,18 @@ ModelPath = Annotated[str, Path(description="A collection, or `collection:strate
 
 
 @router.get("/models/{model}", summary="Look a model up")
-async def get_model(model: ModelPath, services: ServicesDep) -> ModelOut:
+async def get_model(model: ModelPath, services: ServicesDep) -> ListedModelOut:
     """404 where there is no such collection."""
     found, _ = await find_collection(services, model)
-    return ModelOut(id=model, created=int(found.created_at.timestamp()))
+    return ListedModelOut(id=model, created=int(found.created_at.timestamp()))
 
 
 @router.get("/models/{owner}/{model}", summary="Look a model up by its full name")
 async def get_owned_model(
     owner: Annotated[str, Path(description="`cairn`.", examples=[OWNER])], model: ModelPath, services: ServicesDep
-) -> ModelOut:
+) -> ListedModelOut:
     """`cairn/<collection>:<strategy>`, whose slash clients leave in the path."""
     if owner != OWNER:
         raise NotFoundError(f"models are of {OWNER}, not of {owner[:100]}; see GET /v1/models")
     found, _ = await find_collection(services, f"{owner}/{model}")
-    return ModelOut(id=f"{owner}/{model}", created=int(found.created_at.timestamp()))
+    return ListedModelOut(id=f"{owner}/{model}", created=int(found.created_at.timestamp()))

@@ -14,7 +14,7 @@ from app.api.asking import RUN_HEADER, begin, finish, stream
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, example
 from app.api.openai.completions import base_url
 from app.api.openai.dialogue import (
-    Asked,
+    DialogueQuestion,
     DialogueMessage,
     Extension,
     read_question,
@@ -190,7 +190,7 @@ async def respond(body: ResponseBody, request: Request, services: ServicesDep, r
 class Telling:
     """One response, as it is told: the events of its one message."""
 
-    def __init__(self, body: ResponseBody, asked: Asked, base: str) -> None:
+    def __init__(self, body: ResponseBody, asked: DialogueQuestion, base: str) -> None:
         self._asked, self._base = asked, base
         run = asked.question.run_id.hex
         self._item = f"msg_{run}"

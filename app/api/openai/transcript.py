@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from app.api.openai.dialogue import Asked, Extension
+from app.api.openai.dialogue import DialogueQuestion, Extension
 from app.api.query import CitationOut, answer_out
 from app.domain.answer import Answer, Citation
 from app.domain.event import Answered
@@ -79,7 +79,7 @@ def citations_out(ending: SentText) -> list[CitationOut]:
     return answer_out(ending.answer).citations
 
 
-def extension(ending: SentText, asked: Asked) -> Extension:
+def extension(ending: SentText, asked: DialogueQuestion) -> Extension:
     answer = ending.answer
     return Extension(
         run_id=str(answer.run_id), collection=asked.question.collection, strategy=answer.route.get("strategy"),
@@ -90,7 +90,7 @@ def extension(ending: SentText, asked: Asked) -> Extension:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CitationMark:
     """`[n]` in the text at start..end, with what it cites."""
 
     start: int
@@ -98,11 +98,11 @@ class Mark:
     citation: Citation
 
 
-def marks(ending: SentText) -> list[Mark]:
+def marks(ending: SentText) -> list[CitationMark]:
     """Every place where the answer cites something."""
     cited = {citation.n: citation for citation in ending.answer.citations}
     return [
-        Mark(found.start(), found.end(), cited[int(found.group(1))])
+        CitationMark(found.start(), found.end(), cited[int(found.group(1))])
         for found in _MARK.finditer(ending.text, ending.begin) if int(found.group(1)) in cited
     ]  # fmt: skip
 
