@@ -82,7 +82,7 @@ class RetrievalOut(BaseModel):
 
 
 @router.post("/retrieval", summary="Find passages for Dify")
-async def retrieve(body: RetrievalBody, request: Request, services: ServicesDep) -> RetrievalOut:
+async def retrieve_for_dify(body: RetrievalBody, request: Request, services: ServicesDep) -> RetrievalOut:
     """Errors are `{error_code, error_msg}`."""
     wanted, condition = body.retrieval_setting, body.metadata_condition
     conditions = [_condition(one) for one in (condition.conditions if condition else None) or ()]
@@ -98,7 +98,9 @@ async def retrieve(body: RetrievalBody, request: Request, services: ServicesDep)
 
 def _condition(item: MetadataConditionItem) -> FieldCondition:
     names = (item.name,) if isinstance(item.name, str) else tuple(item.name)
-    return FieldCondition(names, item.comparison_operator, tuple(item.value) if isinstance(item.value, list) else item.value)
+    return FieldCondition(
+        names, item.comparison_operator, tuple(item.value) if isinstance(item.value, list) else item.value
+    )
 
 
 def _record(found: Knowledge) -> RetrievalRecord:

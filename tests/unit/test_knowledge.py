@@ -36,8 +36,10 @@ def test_a_condition_holds_or_not(name: str, operator: Operator, value: Any, exp
 
 
 def test_only_words_become_filters() -> None:
-    conditions = [FieldCondition(("team",), "is", "people"), FieldCondition(("year",), "is", "2024"), FieldCondition(("a", "b"), "is", "x"),
-                  FieldCondition(("team",), "is", "other")]  # fmt: skip
+    conditions = [
+        FieldCondition(names, "is", value)
+        for names, value in ((("team",), "people"), (("year",), "2024"), (("a", "b"), "x"), (("team",), "other"))
+    ]
     assert split_conditions(conditions) == ({"team": "people"}, conditions[1:])
 
 

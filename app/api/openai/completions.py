@@ -13,7 +13,14 @@ from app.api import problems
 from app.api.asking import RUN_HEADER, begin, finish, stream
 from app.api.browser import scheme_of
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, example
-from app.api.openai.dialogue import DialogueQuestion, DialogueMessage, Extension, read_question, refuse_parameters, unread
+from app.api.openai.dialogue import (
+    DialogueMessage,
+    DialogueQuestion,
+    Extension,
+    read_question,
+    refuse_parameters,
+    unread,
+)
 from app.api.openai.transcript import (
     SentText,
     Transcript,
@@ -150,7 +157,9 @@ _STREAM_EXAMPLE = (
     responses={200: {"content": describe(("error",), _STREAM_EXAMPLE)}, **problems.declare(409, 502, 504)},
     summary="Ask a collection as a chat model",
 )
-async def complete(body: CompletionBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
+async def create_chat_completion(
+    body: CompletionBody, request: Request, services: ServicesDep, running: RunningDep
+) -> Response:
     """The last message is answered from the documents; those before it are the conversation so far. `annotations` and `citations`
     say what the answer stands on. Leaving cancels the run."""
     refuse_parameters(body.model_dump(include={"tools", "functions", "n", "response_format"}))

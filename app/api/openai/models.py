@@ -74,7 +74,7 @@ async def find_collection(services: Services, name: str) -> tuple[Collection, Mo
 
 
 @router.get("/models", summary="List collections as models")
-async def list_models(services: ServicesDep) -> ModelListOut:
+async def list_openai_models(services: ServicesDep) -> ModelListOut:
     """Each under its own name, and as `cairn/<collection>:<strategy>`."""
     data: list[ListedModelOut] = []
     after = ""
@@ -93,14 +93,14 @@ ModelPath = Annotated[str, Path(description="A collection, or `collection:strate
 
 
 @router.get("/models/{model}", summary="Look a model up")
-async def get_model(model: ModelPath, services: ServicesDep) -> ListedModelOut:
+async def get_openai_model(model: ModelPath, services: ServicesDep) -> ListedModelOut:
     """404 where there is no such collection."""
     found, _ = await find_collection(services, model)
     return ListedModelOut(id=model, created=int(found.created_at.timestamp()))
 
 
 @router.get("/models/{owner}/{model}", summary="Look a model up by its full name")
-async def get_owned_model(
+async def get_owned_openai_model(
     owner: Annotated[str, Path(description="`cairn`.", examples=[OWNER])], model: ModelPath, services: ServicesDep
 ) -> ListedModelOut:
     """`cairn/<collection>:<strategy>`, whose slash clients leave in the path."""

@@ -14,8 +14,8 @@ from app.api.asking import RUN_HEADER, begin, finish, stream
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, example
 from app.api.openai.completions import base_url
 from app.api.openai.dialogue import (
-    DialogueQuestion,
     DialogueMessage,
+    DialogueQuestion,
     Extension,
     read_question,
     refuse_parameters,
@@ -167,7 +167,7 @@ _STREAM_EXAMPLE = (
     responses={200: {"content": describe(EVENTS, _STREAM_EXAMPLE)}, **problems.declare(409, 502, 504)},
     summary="Ask a collection for a response",
 )
-async def respond(body: ResponseBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
+async def create_response(body: ResponseBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
     """The last message is answered from the documents; those before it are the conversation so far. Nothing is kept: send it
     again with the next question. Leaving cancels the run."""
     refuse_parameters(body.model_dump(exclude={"input"}))
