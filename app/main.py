@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
@@ -163,6 +164,8 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
         ending.obey(lambda: loop.call_soon_threadsafe(_stop, running, server))
         own_process()
         await server.serve()
+        left = running.requests
+    log.info("serving.stopped", seconds=round(time.monotonic() - running.stopping_since, 1), requests_cut_off=left)
 
 
 class _Server(uvicorn.Server):
@@ -177,7 +180,10 @@ def _stop(running: Running, server: uvicorn.Server) -> None:
     server.force_exit = server.should_exit  # asked twice
     server.should_exit = True
     if running.stopping.is_set():
+        log.info("serving.stopping_at_once", requests=running.requests)
         return
+    log.info("serving.stopping", requests=running.requests, sockets=running.sockets, seconds_at_most=EXIT_SECONDS)
+    running.stopping_since = time.monotonic()
     running.stopping.set()
     last_resort = threading.Timer(EXIT_SECONDS, _end)
     last_resort.daemon = True

@@ -21,7 +21,14 @@ from pgvector.asyncpg import register_vector
 
 from app.db.roles import APP_ROLE, verify_role
 from app.domain.principal import Principal
-from app.errors import CairnError, ConflictError, DatabaseUnavailableError, QueryTimeoutError, UnsafeRoleError
+from app.errors import (
+    CairnError,
+    ConflictError,
+    DatabaseUnavailableError,
+    QueryTimeoutError,
+    UnsafeRoleError,
+    reason_of,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -163,7 +170,7 @@ class Database:
                 command_timeout=STATEMENT_SECONDS,
             )
         except (asyncpg.PostgresError, *CONNECTION_ERRORS) as error:
-            raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
+            raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
         return cls(pool, dsn)
 
     async def close(self) -> None:

@@ -78,6 +78,7 @@ class Worker:
                 unforeseen = not isinstance(error, OUTAGES)
                 log.warning("worker.failed", worker=self.name, problem=describe(error), exc_info=unforeseen)
                 await _either(_pause(failures), stop.wait())
+        log.info("worker.stopped", worker=self.name)
 
     async def run_until_idle(self) -> int:
         """Work until nothing is due; the number of attempts made. Raises DatabaseUnavailableError or TimeoutError."""

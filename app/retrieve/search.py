@@ -15,7 +15,7 @@ import structlog
 from app.domain.graph import GraphContext
 from app.domain.passage import Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
-from app.errors import DatabaseUnavailableError, QueryTimeoutError
+from app.errors import DatabaseUnavailableError, QueryTimeoutError, named_reason, reason_of
 from app.retrieve.context import Retrieved, SearchContext, SearchDeps
 from app.retrieve.execute import execute
 from app.retrieve.graph import graph_context
@@ -107,8 +107,8 @@ async def _graph_context(
         return await context.stopwatch.measure("graph", work), None
     except Exception as error:
         foreseen = isinstance(error, QueryTimeoutError | DatabaseUnavailableError)
-        log.warning("search.graph_context_failed", problem=str(error), exc_info=not foreseen)
-        return None, f"what the graph says of the passages is missing ({type(error).__name__}: {error})"
+        log.warning("search.graph_context_failed", problem=reason_of(error), exc_info=not foreseen)
+        return None, f"what the graph says of the passages is missing ({named_reason(error)})"
 
 
 def _chunk_only(passage: Passage) -> Passage:
