@@ -37,6 +37,7 @@ from app.api import (
     keys,
     links,
     logs,
+    otel,
     problems,
     qa,
     query,
@@ -101,7 +102,11 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with open_services(environment, settings) as services, _companions(running, services, worker):
+        async with (
+            otel.traced(),
+            open_services(environment, settings) as services,
+            _companions(running, services, worker),
+        ):
             running.services = services  # after the authenticator: nobody is served before keys are read
             # a second of work, for which the loop would stand still at the first request for it
             describing = asyncio.create_task(asyncio.to_thread(app.openapi))
@@ -112,14 +117,16 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     app = FastAPI(
         title="Cairn", version=_version(), description=DESCRIPTION, lifespan=lifespan, docs_url=None,
         swagger_ui_oauth2_redirect_url=None, redoc_url=None, redirect_slashes=False,  # a proxy's https would become http
-        telemetry={"logs": False},
+        telemetry=otel.OF_REQUESTS,
     )  # fmt: skip
     app.state.running = running
     # each goes around those before it: the last one is outermost
     app.add_middleware(AdmissionMiddleware, running=running)
     app.add_middleware(BodiesMiddleware, running=running)
     app.add_middleware(AuthenticateMiddleware, running=running, keys=environment.auth == "keys")
-    app.add_middleware(BrowserMiddleware, running=running, keys=environment.auth == "keys")
+    app.add_middleware(
+        BrowserMiddleware, running=running, keys=environment.auth == "keys", names=environment.allowed_hosts
+    )
     app.add_middleware(RequestMiddleware, running=running)
     app.add_middleware(RefuseWhenFull, running=running)
     problems.install(app)

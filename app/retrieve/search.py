@@ -24,6 +24,7 @@ from app.retrieve.rerank import Reranked, keep_relevant, rerank
 from app.retrieve.trace import leg_traces
 from app.retrieve.weights import weights_used
 from app.settings import Settings
+from app.tracing import span
 
 log = structlog.get_logger(__name__)
 
@@ -47,6 +48,16 @@ async def search(
 
 async def search_planned(context: SearchContext) -> SearchResult:
     """The same of a search that is planned already."""
+    with span("search", {"cairn.run_id": str(context.run_id), "cairn.top_k": context.request.top_k}) as noted:
+        result = await _search(context)
+        noted.add({
+            "cairn.passages": len(result.passages), "cairn.legs": ",".join(result.legs_used),
+            "cairn.degraded": len(result.degraded),
+        })  # fmt: skip
+        return result
+
+
+async def _search(context: SearchContext) -> SearchResult:
     executed = await execute(context)
     found, failed = executed.found, executed.failed
     if found is None or (failed and not found.legs):
