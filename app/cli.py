@@ -88,6 +88,14 @@ def serve(
 
 
 @app.command()
+def mcp() -> int:
+    """Serve the Model Context Protocol over stdin and stdout, for a client that starts it."""
+    from app.commands.mcp import serve_stdio
+
+    return serve_stdio()
+
+
+@app.command()
 def worker() -> int:
     """Run jobs (indexing of uploads) until stopped."""
     from app.commands import operate
@@ -139,7 +147,9 @@ def sql(
 
 @app.command()
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with all below them.")],
+    sources: Annotated[
+        list[str], typer.Argument(metavar="PATH|URL...", help="Files, folders with all below them, addresses of pages.")
+    ],
     collection: Collection = None,
     json: Json = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every file.")] = False,
@@ -153,10 +163,25 @@ def ingest(
         bool, typer.Option("--prune", help="Remove documents whose files are gone from these paths.")
     ] = False,
 ) -> int:
-    """Index documents: PDF, Word, HTML, Markdown, text, source code. Unchanged ones cost nothing."""
+    """Index documents: PDF, Word, HTML, Markdown, text, source code. Unchanged ones cost nothing. Pages come from hosts of the
+    setting urls.allowedHosts only."""
     from app.commands.ingest import ingest as run
 
-    return _run(run(paths, collection, json, verbose, prefix=prefix, replace=replace, prune=prune))
+    return _run(run(sources, collection, json, verbose, prefix=prefix, replace=replace, prune=prune))
+
+
+@app.command()
+def watch(
+    folder: Annotated[Path, typer.Argument(metavar="PATH", help="A folder.")],
+    collection: Collection = None,
+    prefix: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the ids of these documents begin with.")
+    ] = None,
+) -> int:
+    """Keep a collection as a folder is: what is added, changed and removed there, until stopped."""
+    from app.commands import watch as command
+
+    return command.watch(folder, collection, prefix)
 
 
 @app.command()

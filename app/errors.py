@@ -113,6 +113,18 @@ class UnsupportedTypeError(CairnError):
     status, code, title = 415, "unsupported-type", "Unsupported type"
 
 
+class AddressRefusedError(InputError):
+    """Nothing is fetched from this address: its host is not in `urls.allowedHosts`, or it lies in a private network."""
+
+    code, title = "address-refused", "Address refused"
+
+
+class FetchError(CairnError):
+    """A page could not be fetched from its host."""
+
+    status, code, title = 502, "fetch-failed", "Page not fetched"
+
+
 # --- limits of keys and tenants -------------------------------------------------------------------------------------
 
 

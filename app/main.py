@@ -44,6 +44,7 @@ from app.api import (
     runs,
     search,
     traces,
+    urls,
     usage,
 )
 from app.api.admission import AdmissionMiddleware, RefuseWhenFull
@@ -56,6 +57,7 @@ from app.api.running import Running
 from app.ending import GuardedProcess
 from app.errors import CairnError
 from app.language.deadline import own_process
+from app.mcp import http as mcp
 from app.service.audit import follow_settings
 from app.service.key_ring import KeyRing, token_reader
 from app.service.operation import do_upkeep, watch_analysts
@@ -83,14 +85,14 @@ DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 
 DESCRIPTION = """Answers questions from your documents. Every answer cites spans that exist, and every search can be
-read back with `GET /traces/{id}`.
+read back with `GET /traces/{trace_id}`.
 
 Errors are RFC 9457 `application/problem+json` with a stable `code`; `GET /problems/{code}` says what it means. Lists
 page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request-ID`, which the log knows.
 """
 
 _ROUTERS = (
-    collections, documents, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
+    collections, documents, urls, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
     audit, keys, usage, health, docs_page,
 )  # fmt: skip
 
@@ -105,7 +107,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
         async with (
             otel.traced(),
             open_services(environment, settings) as services,
-            _companions(running, services, worker),
+            _companions(running, services, worker, door),
         ):
             running.services = services  # after the authenticator: nobody is served before keys are read
             # a second of work, for which the loop would stand still at the first request for it
@@ -132,6 +134,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     problems.install(app)
     for module in _ROUTERS:
         app.include_router(module.router)
+    door = mcp.install(app)
     if web and settings.current.page.enabled and mount.is_available():
         mount.install(app, running)
     else:
@@ -206,13 +209,14 @@ def _end() -> None:
 
 
 @asynccontextmanager
-async def _companions(running: Running, services: Services, worker: bool) -> AsyncIterator[None]:
-    """Settings watcher, daily maintenance, what is loaded ahead, and worker, ended in time."""
+async def _companions(running: Running, services: Services, worker: bool, door: mcp.McpDoor) -> AsyncIterator[None]:
+    """Settings watcher, daily maintenance, what is loaded ahead, MCP, and worker, ended in time."""
     tasks = [
         asyncio.create_task(_warm(services)),
         asyncio.create_task(_keep_on(lambda: follow_settings(services))),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
         asyncio.create_task(_keep_on(lambda: watch_analysts(services))),
+        asyncio.create_task(_keep_on(door.serve)),
     ]
     if services.environment.auth == "keys":
         ring = KeyRing(services.database, token_reader(services))

@@ -33,6 +33,7 @@ from app.jobs.communities import refresh_communities
 from app.jobs.context import JobContext
 from app.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
 from app.jobs.enrich import enrich
+from app.jobs.urls import FETCH_URLS, fetch_urls
 from app.jobs.worker import Worker
 from app.language import identify
 from app.limits.admission import Admission
@@ -52,6 +53,7 @@ from app.providers.configured import (
 from app.providers.kept import KeptEmbedder
 from app.providers.minilm import MiniLM
 from app.providers.openai_embeddings import OpenAIEmbedder
+from app.providers.pages import PageFetcher
 from app.providers.protocols import ChatModel, Embedder, WebSearch
 from app.providers.searxng import Searxng
 from app.query.exemplars import Exemplars
@@ -156,6 +158,7 @@ class Services:
 
         handlers = {
             INDEX_UPLOADS: index_uploads(self.database, target),
+            FETCH_URLS: fetch_urls(self.database, target, self._page_fetcher),
             REWEIGHT: reweight(self.database, lambda: self.settings.current.lexical),
             graph_model.KIND: graph_model.extract_with_model(
                 self.database, lambda: self.settings.current, self.extracting_chat, self.spending.allowance
@@ -178,6 +181,10 @@ class Services:
         return Worker(
             self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds, able=self._able
         )
+
+    def _page_fetcher(self) -> PageFetcher:
+        now = self.settings.current
+        return PageFetcher(now.urls, max_bytes=now.ingest.max_file_bytes)
 
     def _able(self, kind: str) -> bool:
         """Whether this process can do a job of the kind; what needs a chat model waits for a process that has it."""

@@ -98,7 +98,8 @@ class AdmissionMiddleware:
 def _counted(scope: Scope) -> RoutePolicy | None:
     if scope["type"] != "http" or scope["path"].startswith(_ALWAYS):
         return None
-    return policy_for(scope["method"], scope["path"])
+    policy = policy_for(scope["method"], scope["path"])
+    return None if policy is None or policy.kind == "own" else policy
 
 
 def _is_stream(message: Message) -> bool:

@@ -48,7 +48,10 @@ def principal_of(request: HTTPConnection) -> Principal:
 
 def check_scope(request: HTTPConnection, policy: RoutePolicy) -> None:
     """Raises UnauthenticatedError, ForbiddenError."""
-    if policy.scope is not None and policy.scope not in principal_of(request).caller.scopes:
+    if policy.scope is None:
+        return
+    principal = principal_of(request)
+    if policy.scope != "any" and policy.scope not in principal.caller.scopes:
         raise ForbiddenError(policy.scope)
 
 

@@ -11,16 +11,17 @@ from typing import Final, Literal
 
 from app.domain.principal import Scope
 
-Kind = Literal["light", "search", "answer", "ingest"]
-"""What a request works on, and so with whom it competes: nothing worth counting, a search, an answer, documents."""
+Kind = Literal["light", "search", "answer", "ingest", "own"]
+"""What a request works on, and so with whom it competes: nothing worth counting, a search, an answer, documents; own: that stands
+in its body, and it takes its place where that is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoutePolicy:
-    """`scope`: what the caller must be allowed; None: anybody may. `large`: the body may hold documents. `creates`: the route
-    makes something, so repeating it under one Idempotency-Key makes it once."""
+    """`scope`: what the caller must be allowed; any: nothing, but it must be known; None: anybody may. `large`: the body may hold
+    documents. `creates`: the route makes something, so repeating it under one Idempotency-Key makes it once."""
 
-    scope: Scope | None
+    scope: Scope | Literal["any"] | None
     kind: Kind = "light"
     large: bool = False
     creates: bool = False
@@ -40,6 +41,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "DELETE /collections/{name}/documents/{document_id}": _WRITE,
     "POST /collections/{name}/enrich": RoutePolicy("write", creates=True),
     "POST /collections/{name}/models": RoutePolicy("admin", creates=True),
+    "POST /collections/{name}/urls": RoutePolicy("write", creates=True),
     "POST /collections/{name}/reindex": RoutePolicy("write", creates=True),
     "POST /index": _UPLOAD,
     "GET /models": _READ,
@@ -64,26 +66,26 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "DELETE /chat/history/{session_id}": RoutePolicy("ask"),
     "POST /chat/{chat_id}/documents": _UPLOAD,
     "GET /chat/{chat_id}/documents": _READ,
-    "DELETE /chat/{chat_id}/documents/{doc_id}": _WRITE,
+    "DELETE /chat/{chat_id}/documents/{document_id}": _WRITE,
     "POST /chat": RoutePolicy("ask", "answer"),
     "POST /chat/": RoutePolicy("ask", "answer"),
     "POST /chat/stream": RoutePolicy("ask", "answer"),
     "POST /chat/{chat_id}/stream": RoutePolicy("ask", "answer"),
     "GET /graph/entities": _READ,
-    "GET /graph/entities/{id}": _READ,
+    "GET /graph/entities/{entity_id}": _READ,
     "GET /graph/neighborhood": _READ,
     "GET /graph/path": RoutePolicy("read", "search"),
     "GET /graph/communities": _READ,
     "POST /graph/extract": RoutePolicy("write", creates=True),
     "POST /graph/merges": RoutePolicy("write", creates=True),
     "GET /graph/merges": _READ,
-    "DELETE /graph/merges/{id}": _WRITE,
+    "DELETE /graph/merges/{merge_id}": _WRITE,
     "GET /jobs": _READ,
     "GET /jobs/{job_id}": _READ,
     "POST /jobs/{job_id}/cancel": _WRITE,
     "POST /jobs/{job_id}/retry": _WRITE,
     "GET /jobs/{job_id}/events": _READ,
-    "GET /traces/{run_id}": _READ,
+    "GET /traces/{trace_id}": _READ,
     "POST /keys": _ADMIN,  # not `creates`: what it answers is shown once, and stored nowhere
     "GET /keys": _ADMIN,
     "DELETE /keys/{key_id}": _ADMIN,
@@ -93,6 +95,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "GET /audit": _ADMIN,
     "GET /metrics": _ADMIN,
     "GET /problems/{code}": RoutePolicy(None),
+    "POST /mcp": RoutePolicy("any", "own"),  # its tools ask for their scopes: app/mcp/toolbox.py
     "POST /session": RoutePolicy(None),
     "DELETE /session": RoutePolicy(None),
     "POST /ui/collections/{name}/documents": _UPLOAD,

@@ -1,4 +1,4 @@
-"""`cairn ingest`: files and folders become searchable documents."""
+"""`cairn ingest`: files, folders and pages become searchable documents."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from app.commands.terminal import count, note, progress, say, say_json, services
+from app.errors import InputError
 from app.service.documents import check_collection_name
 from app.service.files import IngestReport, Selection, describe_formats, ingest_files, select_files
+from app.service.jobs import work_until_ended
+from app.service.urls import fetch_later, is_url
 from app.wiring import Services
 
 SHOWN = 20
@@ -16,15 +19,22 @@ SHOWN = 20
 
 
 async def ingest(
-    paths: Sequence[Path], collection: str | None, as_json: bool, verbose: bool, *, prefix: str | None = None,
+    given: Sequence[str], collection: str | None, as_json: bool, verbose: bool, *, prefix: str | None = None,
     replace: bool = False, prune: bool = False,
 ) -> int:  # fmt: skip
     """Exit code 1 when a document failed or there was none."""
-    selection = select_files(paths, prefix=prefix)
+    urls = [text for text in given if is_url(text)]
+    if urls and len(urls) < len(given):
+        raise InputError("files and addresses of pages go by themselves: call it once for each kind")
+    if urls and (prefix or replace or prune):
+        raise InputError("--prefix, --replace and --prune are for files: the address of a page is its id")
+    selection = select_files([Path(text) for text in given if not is_url(text)], prefix=prefix)
     if collection is not None:
         check_collection_name(collection)
     async with services() as opened:
         name = collection or opened.settings.current.rag.collection_name
+        if urls:
+            return await _fetch(opened, name, urls, as_json)
         report = await ingest_selection(opened, name, selection, replace=replace, prune=prune)
     if as_json:
         say_json(
@@ -47,6 +57,24 @@ async def ingest_selection(
     """Index the files with a progress bar."""
     with progress("Indexing", len(selection.files)) as step:
         return await ingest_files(opened, collection, selection, step, replace=replace, prune=prune)
+
+
+async def _fetch(opened: Services, collection: str, urls: Sequence[str], as_json: bool) -> int:
+    """Fetch and index pages by a job, which is done here unless another worker takes it. Exit code 1 when one failed."""
+    job = await work_until_ended(opened, (await fetch_later(opened, collection, urls)).id)
+    if job.status != "succeeded" or job.result is None:
+        note(f"job {job.id} is {job.status}: {job.error}")
+        return 1
+    if as_json:
+        say_json(job.result)
+    else:
+        for one in job.result["failed"]:
+            note(f"failed: {one['external_id']}: {one['error']}")
+        for one in job.result["uploaded"]:
+            say(f"{one['change']}: {one['external_id']}")
+        if job.result["uploaded"]:
+            say(f'Ask about them: cairn ask "..." --collection {collection}')
+    return 1 if job.result["failed"] else 0
 
 
 def summary(report: IngestReport) -> str:

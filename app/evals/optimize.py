@@ -74,13 +74,28 @@ async def optimize_search(
     reranker = choice.reranker
     ranked = await _searches(bench, queries, collection, step, rerank=True) if reranker else None
     by_itself = bench.settings.rag.reranking_enabled and not choice.on_request
-    used = ranked if ranked and by_itself else plain
+    return report_searches(
+        plain, ranked, judgements, reranker=reranker.name if reranker else "", reranks_by_itself=by_itself
+    )
+
+
+def report_searches(
+    plain: Mapping[str, SearchResult],
+    ranked: Mapping[str, SearchResult] | None,
+    judgements: Mapping[str, Mapping[str, int]] | None,
+    *,
+    reranker: str,
+    reranks_by_itself: bool,
+) -> SearchReport:
+    """What the same searches yielded without and with reranking, of which those count that a caller gets who says nothing of
+    it. Raises ValueError without searches."""
+    used = ranked if ranked and reranks_by_itself else plain
     return SearchReport(
-        queries=len(queries),
+        queries=len(plain),
         judged=judgements is not None,
         relevance=estimate(_relevance(used, judgements)),
         timings_ms=timings(_times(used)),
-        reranking=_impact(reranker.name, plain, ranked, judgements) if reranker and ranked else None,
+        reranking=_impact(reranker, plain, ranked, judgements) if ranked else None,
     )
 
 

@@ -10,7 +10,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,13 +20,14 @@ from app.answer.confidence import Calibration
 from app.answer.ground.check import ground
 from app.domain.document import Rejected
 from app.domain.evaluation import EvalResult, EvalRun
-from app.domain.passage import Mode
+from app.domain.passage import Mode, SearchResult
 from app.errors import InputError, NotFoundError
 from app.evals import agents, answers, datasets, groundedness, optimize, questions, report, retrieval, routing
 from app.evals import calibrate as calibration
 from app.providers.protocols import ChatModel, Embedder
 from app.service.ask import ask
 from app.service.documents import check_collection_name, delete_collection, get_collection
+from app.service.search import make_request, run_search
 from app.settings import Settings
 from app.store import collections, evals
 from app.wiring import Services
@@ -242,6 +243,29 @@ async def measure_search(
 ) -> optimize.SearchReport:
     """What searching the set costs and yields, with reranking and without."""
     return await optimize.optimize_search(_bench(services), data.queries, collection, data.judgements, step)
+
+
+async def measure_queries(
+    services: Services, queries: Sequence[str], collection: str, step: Step
+) -> optimize.SearchReport:
+    """The same for queries that nobody judged: searches as users make them, past the cache, one at a time, each of which leaves
+    a trace and counts against the caller's limits. Raises InputError, NotFoundError."""
+    settings = services.settings.current
+    wanted = {query: make_request(settings, query, [collection], group_by="document", cache=False) for query in queries}
+    choice = services.search_deps.reranker.get(settings)
+
+    async def run(rerank: bool) -> dict[str, SearchResult]:
+        found = {}
+        for query, request in wanted.items():
+            found[query] = await run_search(services, replace(request, rerank=rerank))
+            step(query)
+        return found
+
+    return optimize.report_searches(
+        await run(False), await run(True) if choice.reranker else None, None,
+        reranker=choice.reranker.name if choice.reranker else "",
+        reranks_by_itself=settings.rag.reranking_enabled and not choice.on_request,
+    )  # fmt: skip
 
 
 async def retrieve_legs(

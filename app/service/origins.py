@@ -76,10 +76,12 @@ def _is_other_file(stored: str, path: Path) -> bool:
         return False  # what it was read from is not there
 
 
-async def find_gone(services: Services, collection: str, selection: NamedFiles) -> dict[UUID, str]:
+async def find_gone(
+    services: Services, collection: str, selection: NamedFiles, *, may_be_empty: bool = False
+) -> dict[UUID, str]:
     """External ids, by id, of documents that were read from below the named paths and whose files are not there any more.
-    None where no file was found at all: that is how a disk looks that is not mounted."""
-    if not selection.files:
+    None where no file was found at all, since that is how a disk looks that is not mounted; unless they `may_be_empty`."""
+    if not (selection.files or may_be_empty):
         return {}
     named = [origin_of(path) for path in selection.named]
     async with services.database.transaction(services.principal, readonly=True) as connection:

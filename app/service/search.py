@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
@@ -10,8 +10,8 @@ from uuid import UUID
 
 from app.domain.document import check_metadata
 from app.domain.ids import new_id
-from app.domain.passage import CacheStats, FusionForm, Leg, Mode, SearchRequest, SearchResult
-from app.domain.trace import RunTrace
+from app.domain.passage import CacheStats, FusionForm, Leg, Mode, Passage, SearchRequest, SearchResult
+from app.domain.trace import RunTrace, StageVerdict
 from app.errors import InputError, NotFoundError, reason_of
 from app.language.text import storable, tidy
 from app.providers.metered import Meter
@@ -20,7 +20,7 @@ from app.retrieve.plan import default_legs, legs_of
 from app.retrieve.trace import complete_trace, sample_trace, search_trace
 from app.service.documents import get_collection
 from app.settings import Settings
-from app.store import audit, traces
+from app.store import audit, passages, traces
 from app.store import cache as cache_store
 from app.wiring import Services
 
@@ -94,6 +94,19 @@ async def get_trace(services: Services, run_id: UUID) -> RunTrace:
     if found is None:
         raise NotFoundError(f"no trace {run_id}; traces are kept for trace.retentionDays")
     return found
+
+
+async def explain_passage(services: Services, run_id: UUID, passage_id: UUID) -> list[StageVerdict]:
+    """Why a run returned a passage or not, stage by stage. Raises NotFoundError for an unknown run."""
+    await get_trace(services, run_id)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await traces.explain(connection, run_id, passage_id)
+
+
+async def load_passages(services: Services, ids: Collection[UUID]) -> Mapping[UUID, Passage]:
+    """Passages by id; those that are gone are left out."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await passages.fetch(connection, services.principal, dict.fromkeys(ids))
 
 
 async def get_cache_stats(services: Services) -> CacheStats:

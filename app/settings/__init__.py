@@ -44,6 +44,7 @@ from app.settings.sections import (
     SettingsSection,
     SpendingCaps,
     TraceSettings,
+    UrlSettings,
     VectorSettings,
     WebSettings,
 )
@@ -86,6 +87,7 @@ __all__ = [
     "SettingsStore",
     "SpendingCaps",
     "TraceSettings",
+    "UrlSettings",
     "VectorSettings",
     "WebSettings",
     "default_home",

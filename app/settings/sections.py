@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -470,6 +471,37 @@ class WebSettings(SettingsSection):
     )
     results: int = Field(5, ge=1, le=20, description="Results that are read.")
     seconds: float = Field(8, gt=0, le=60, description="Deadline of the search.")
+
+
+def _check_host(entry: str) -> str:
+    name, colon, port = entry.partition(":")
+    labels = name.removeprefix("*.").split(".")
+    fits = name == "*" or all(label and label.replace("-", "").isalnum() and label.isascii() for label in labels)
+    if not fits or (colon and not (port.isascii() and port.isdigit() and 0 < int(port) < 65_536)):
+        raise ValueError("name hosts as docs.example.org, *.example.org or docs.example.org:8443, without https://")
+    return entry.lower()
+
+
+def _check_network(text: str) -> str:
+    try:
+        return str(ip_network(text))
+    except ValueError as error:
+        raise ValueError(f"name a network as 10.20.0.0/16: {error}") from None
+
+
+class UrlSettings(SettingsSection):
+    """Pages that are fetched by their address to be indexed (POST /collections/{name}/urls, `cairn ingest https://...`)."""
+
+    allowed_hosts: tuple[Annotated[str, AfterValidator(_check_host)], ...] = Field(
+        (),
+        description="Hosts that pages may be fetched from: docs.example.org, *.example.org, docs.example.org:8443, * for all; "
+        "empty: none. Without a port 80 and 443 are meant.",
+    )
+    private_networks: tuple[Annotated[str, AfterValidator(_check_network)], ...] = Field(
+        (),
+        description="Networks that are not public and may be fetched from all the same, as 10.20.0.0/16: an intranet's wiki.",
+    )
+    seconds: float = Field(30, gt=0, le=600, description="Longest a page may take, with its redirects.")
 
 
 class ProviderSettings(SettingsSection):

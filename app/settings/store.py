@@ -43,6 +43,7 @@ from app.settings.sections import (
     RunSettings,
     SettingsSection,
     TraceSettings,
+    UrlSettings,
     VectorSettings,
     WebSettings,
 )
@@ -65,6 +66,7 @@ class Settings(SettingsSection):
     answer: AnswerSettings = AnswerSettings()
     ground: GroundSettings = GroundSettings()
     web: WebSettings = WebSettings()
+    urls: UrlSettings = UrlSettings()
     agents: AgentSettings = AgentSettings()
     planned: PlannedSettings = PlannedSettings()
     iterative: IterativeSettings = IterativeSettings()

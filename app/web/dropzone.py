@@ -18,7 +18,7 @@ from app.errors import CairnError
 from app.service.files import describe_formats
 from app.service.jobs import get_job
 from app.web.frame import Page
-from app.web.parts import bytes_of, icon_button
+from app.web.parts import BAD, bytes_of, icon_button
 from app.web.scripts import read_script
 
 LOOK_SECONDS: Final = 1.0
@@ -128,7 +128,7 @@ class DropZone:
         batch.line.text = (
             text("documents.refused", detail=detail) if told.get("status") else text("documents.unreachable")
         )
-        batch.line.classes("text-negative")
+        batch.line.classes(BAD)
         batch.ended = True
         batch.bar.set_visibility(False)
 
@@ -137,7 +137,7 @@ class DropZone:
         names = ", ".join(str(name)[:200] for name in told.get("names", ())[:20])
         line = self.page.text("documents.too_large", count=told.get("count", 0), names=names)
         batch = self._add(f"large-{len(self._batches)}", line)
-        batch.line.classes("text-negative")
+        batch.line.classes(BAD)
         batch.ended = True
         batch.bar.set_visibility(False)
 
@@ -178,13 +178,13 @@ class DropZone:
         batch.line.text = (
             text("documents.done", **counts) if job.status == "succeeded" else str(job.error or job.status)
         )
-        batch.line.classes("text-negative" if job.status != "succeeded" else "")
+        batch.line.classes(BAD if job.status != "succeeded" else "")
         with batch.reasons:
             for failed in result.get("failed", ())[:FAILURES_SHOWN]:
-                ui.label(f"{failed['name']}: {failed['error']}").classes("text-negative break-words")
+                ui.label(f"{failed['external_id']}: {failed['error']}").classes(f"{BAD} break-words")
             for done in result.get("uploaded", ())[:FAILURES_SHOWN]:
                 if done.get("notes"):
-                    notes = text("documents.not_read", name=done["name"], notes="; ".join(done["notes"]))
+                    notes = text("documents.not_read", name=done["external_id"], notes="; ".join(done["notes"]))
                     ui.label(notes).classes("opacity-80 break-words")
 
 

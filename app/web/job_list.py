@@ -10,7 +10,7 @@ from nicegui import ui
 from app.domain.job import Job
 from app.service.jobs import cancel_job, list_jobs, retry_job
 from app.web.frame import Page, shown_errors
-from app.web.parts import icon_button, when
+from app.web.parts import BAD, LINE, icon_button, when
 
 SHOWN: Final = 30
 _COLORS: Final = {"succeeded": "positive", "failed": "negative", "parked": "negative", "running": "primary"}
@@ -41,7 +41,7 @@ class JobList:
 
     def _draw_job(self, job: Job) -> None:
         text = self.page.text
-        with ui.row().classes("w-full items-center gap-x-3 gap-y-0 border-b py-1"):
+        with ui.row().classes(f"w-full items-center gap-x-3 gap-y-0 {LINE} py-1"):
             ui.badge(text(f"documents.{job.status}"), color=_COLORS.get(job.status, "grey")).props("outline")
             with ui.column().classes("grow gap-0 min-w-0"):
                 ui.label(f"{job.kind} {job.payload.get('collection', '')}").classes("break-words")
@@ -49,7 +49,7 @@ class JobList:
                     "text-xs opacity-70 break-words"
                 )
                 if job.error:
-                    ui.label(job.error).classes("text-xs text-negative break-words")
+                    ui.label(job.error).classes(f"text-xs {BAD} break-words")
             if self.page.session.may("write"):
                 if job.status in ("failed", "parked"):
                     icon_button("replay", text("documents.retry"), lambda: self._act(job, retry=True))

@@ -13,6 +13,10 @@ from app.service import documents
 from app.wiring import Services
 
 COLLECTIONS_SHOWN: Final = 200
+BAD: Final = "text-red-700 dark:text-red-300"
+"""Of what failed; readable on both grounds."""
+LINE: Final = "border-b border-gray-300 dark:border-gray-700"
+"""Below each row of a list."""
 
 
 def read_address(name: str) -> str:

@@ -1,5 +1,5 @@
--- Why a passage was or was not returned, told from a trace. Runs as cairn_views: row security lets it see the runs and
--- passages of the tenants granted to session_user.
+-- Why a passage was or was not returned, told from a trace, to whoever row security lets see the run: the server for its caller's
+-- tenant, and analysts (as cairn_views) for the tenants granted to session_user.
 
 -- Words of a query, as they were written, that a passage does not hold. Stop words are nobody's loss.
 CREATE OR REPLACE FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) RETURNS text[]
@@ -92,9 +92,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, rag, public, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION rag.fate_verdict IS 'What became of a candidate after fusion, in plain words.';
 
-CREATE OR REPLACE FUNCTION analyst.explain_passage(trace uuid, passage uuid)
+CREATE OR REPLACE FUNCTION rag.explain_passage(trace uuid, passage uuid)
 RETURNS TABLE (stage text, verdict text, rank integer, score double precision)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     run runs%ROWTYPE; it passages%ROWTYPE; document documents%ROWTYPE; leg run_legs%ROWTYPE; fused run_legs%ROWTYPE;
@@ -205,6 +205,13 @@ BEGIN
         RETURN NEXT;
     END IF;
 END
+$$;
+COMMENT ON FUNCTION rag.explain_passage(uuid, uuid) IS 'What became of a passage in a run, stage by stage, in plain words.';
+
+CREATE OR REPLACE FUNCTION analyst.explain_passage(trace uuid, passage uuid)
+RETURNS TABLE (stage text, verdict text, rank integer, score double precision)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp AS $$
+  SELECT e.stage, e.verdict, e.rank, e.score FROM rag.explain_passage(trace, passage) AS e
 $$;
 COMMENT ON FUNCTION analyst.explain_passage(uuid, uuid) IS
     'Why a run returned a passage or not: one row per stage with a verdict in words, and rank and score where there are any.';

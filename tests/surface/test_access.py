@@ -20,8 +20,9 @@ from app.api.policy import POLICIES
 from app.domain.key import new_secret
 from tests.waiting import patience
 
-HIDDEN = {"POST /chat", "POST /session", "DELETE /session", "POST /ui/collections/{name}/documents"}
-"""Routes that the document leaves out: another address of one that is in it."""
+HIDDEN = {"POST /chat", "POST /session", "DELETE /session", "POST /ui/collections/{name}/documents", "POST /mcp"}
+"""Routes that the document leaves out: another address of one that is in it, the page's own, and what has a protocol of its own
+(test_mcp.py asks who may what there)."""
 ADMIN_ONLY = ("cache", "metrics", "keys", "audit", "models")
 
 

@@ -20,6 +20,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 _CALLS = {"compile", "search", "match", "sub", "subn", "finditer", "fullmatch", "split", "findall"}
 _OURS = ("bounded", "bound")
+_ELSEWHERE = ("langchain", "llama_index")
+"""Modules that need a framework which is not installed here; they have no patterns."""
 
 FRAGMENTS = (
     *" \n\t\u00a0aAé10_.,;:!?'\"`()[]{}<>/\\|-*+=#$%&@~^€«“’–…•",
@@ -66,7 +68,8 @@ def _modules() -> Iterator[ModuleType]:
     import app
 
     for info in pkgutil.walk_packages(app.__path__, "app."):
-        yield importlib.import_module(info.name)
+        if info.name.rpartition(".")[2] not in _ELSEWHERE:
+            yield importlib.import_module(info.name)
 
 
 def _make_lazy(modules: list[ModuleType]) -> None:

@@ -15,6 +15,8 @@ from app.web.dropzone import DropZone
 from app.web.frame import Page, shown_errors
 from app.web.job_list import JobList
 from app.web.parts import (
+    BAD,
+    LINE,
     bytes_of,
     choose_from,
     confirm,
@@ -25,6 +27,7 @@ from app.web.parts import (
     show_empty,
     when,
 )
+from app.web.viewer import Place, open_document
 
 SHOWN: Final = 25
 """Documents at first, and more at each demand."""
@@ -158,7 +161,7 @@ class _Room:
 
     def _draw_document(self, document: Document) -> None:
         text, name = self.page.text, document.external_id
-        with ui.row().classes("w-full items-center gap-x-3 gap-y-0 border-b py-1 no-wrap").props("role=listitem"):
+        with ui.row().classes(f"w-full items-center gap-x-3 gap-y-0 {LINE} py-1 no-wrap").props("role=listitem"):
             if self.page.session.may("write"):
                 box = ui.checkbox(value=document.id in self.selected).props("dense")
                 box.props["aria-label"] = text("documents.select", name=name)
@@ -174,10 +177,14 @@ class _Room:
                 changed = text("documents.updated", time=when(document.updated_at))
                 ui.label(f"{about} · {changed}").classes("text-xs opacity-70")
                 if document.error:
-                    ui.label(document.error).classes("text-sm text-negative break-words")
+                    ui.label(document.error).classes(f"text-sm {BAD} break-words")
             ui.badge(text(f"documents.{document.status}"), color=_COLORS.get(document.status, "primary")).props(
                 "outline"
             )
+            if document.status == "indexed":
+                icon_button(
+                    "open_in_full", text("documents.open"), lambda: open_document(self.page, Place(document.id))
+                )
             if self.page.session.may("write"):
                 icon_button("delete", text("documents.delete"), lambda: self._delete([document]))
 

@@ -1,0 +1,49 @@
+"""`cairn mcp`: the Model Context Protocol over stdin and stdout, for clients that start their servers themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from app.commands.terminal import services
+from app.ending import GuardedProcess
+from app.wiring import Services
+
+GRACE_SECONDS = 4.0
+"""For a job under way after the client has left; then it is handed back."""
+
+
+def serve_stdio() -> int:
+    """Serve one client until it closes stdin, or SIGTERM. Raises CairnError when it cannot start."""
+    with GuardedProcess() as ending:
+        return asyncio.run(_serve(ending))
+
+
+async def _serve(ending: GuardedProcess) -> int:
+    async with services() as opened:
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        ending.obey(lambda: loop.call_soon_threadsafe(stop.set))
+        working = asyncio.create_task(opened.worker(grace_seconds=GRACE_SECONDS).run(stop))
+        talking = asyncio.create_task(_talk(opened))
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait([talking, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if talking.done():
+                talking.result()
+        finally:
+            stop.set()
+            talking.cancel()
+            await asyncio.wait([working], timeout=GRACE_SECONDS + 1)
+            with suppress(asyncio.CancelledError):
+                await talking
+    return 0
+
+
+async def _talk(opened: Services) -> None:
+    from mcp.server.stdio import stdio_server
+
+    from app.mcp.server import make_server
+
+    server = make_server(lambda _: opened)
+    async with stdio_server() as (received, sent):
+        await server.run(received, sent, server.create_initialization_options())
