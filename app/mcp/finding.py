@@ -20,8 +20,8 @@ from app.mcp.shapes import (
     DocumentsFound,
     EntityRef,
     FoundPassage,
-    FoundPassages,
     ListedCollection,
+    PassagesFound,
     RelationInfo,
     RelationsFound,
     RerankingImpact,
@@ -55,7 +55,7 @@ async def search_documents(work: ToolWork, wanted: SearchFor) -> ToolAnswer:
         rerank=wanted.rerank, filters=wanted.filters,
     )  # fmt: skip
     found = await run_search(work.services, request)
-    result = FoundPassages(
+    result = PassagesFound(
         results=[FoundPassage.of(passage) for passage in found.passages],
         collection=collection,
         legs_used=list(found.legs_used),
@@ -67,7 +67,7 @@ async def search_documents(work: ToolWork, wanted: SearchFor) -> ToolAnswer:
     return ToolAnswer(result, _passages(result))
 
 
-def _passages(found: FoundPassages) -> str:
+def _passages(found: PassagesFound) -> str:
     if not found.results:
         return f"Nothing in {found.collection} matches."
     parts = []
