@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -36,6 +37,10 @@ from app.wiring import Services
 
 PAGE = 50
 """Items per page of a list."""
+NEIGHBOURS = 15
+"""Entities that are told to be around one: a model reads the sentence of each."""
+QUOTED = 300
+"""Characters of such a sentence in the text; the structured result has all of it."""
 MAX_EXCERPT = 50_000
 """Code points of a document that are read at once."""
 
@@ -160,7 +165,7 @@ async def explore_graph(work: ToolWork, wanted: GraphWanted) -> ToolAnswer:
     if wanted.related_to is not None:
         return await _ways(work.services, collection, wanted, wanted.related_to)
     found = await graph_service.get_neighborhood(
-        work.services, wanted.entity, collection, hops=wanted.hops, limit=PAGE // 2
+        work.services, wanted.entity, collection, hops=wanted.hops, limit=NEIGHBOURS
     )
     centre, *others = found.places
     result = RelationsFound(
@@ -194,7 +199,7 @@ def _entity(summary: EntitySummary) -> EntityRef:
 
 def _told(relations: Sequence[RelationInfo]) -> list[str]:
     return [
-        f'{one.source} {one.kind} {one.target}: "{" ".join(one.quote.split())}" ({one.external_id}) {one.uri}'
+        f'{one.source} {one.kind} {one.target}: "{shorten(one.quote, QUOTED, placeholder=" ...")}" ({one.external_id}) {one.uri}'
         for one in relations
     ]
 

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 from nicegui import ui
 
-from app.errors import CairnError
+from app.errors import CairnError, UnauthenticatedError
 from app.web.session import Session
 from app.web.texts import Texts
 
@@ -35,6 +35,14 @@ mark, .spot { background: #fde68a; color: inherit; } .body--dark mark { backgrou
 .question { background: #dbeafe; max-width: 85%; } .body--dark .question { background: #1e3a5f; }
 .ask { min-height: calc(100vh - 6rem); } .ask .middle { flex-grow: 1; }
 .form { background: #fff; } .body--dark .form { background: var(--q-dark-page); }
+.turn { scroll-margin-top: 4rem; }
+@media (min-width: 1024px) { .conversations { position: sticky; top: 4rem; max-height: calc(100vh - 5rem); overflow-y: auto;
+  flex-wrap: nowrap; } }
+.conversation:hover, .conversation:focus-within { background: rgba(127, 127, 127, .15); }
+.conversation button { opacity: 0; } .conversation:hover button, .conversation:focus-within button { opacity: 1; }
+@media (hover: none) { .conversation button { opacity: 1; } }
+.source { border: 1px solid rgba(127, 127, 127, .35) !important; }
+.answer > :first-child { margin-top: 0; } .body--dark .answer a { color: #93c5fd; }
 .answer pre { overflow-x: auto; } .answer table { display: block; overflow-x: auto; } .answer a { font-weight: 600; }
 .preview { display: -webkit-box; -webkit-line-clamp: 3; -webkit-box-orient: vertical; overflow: hidden; white-space: normal; }
 """
@@ -125,5 +133,7 @@ def shown_errors() -> Iterator[None]:
     """What went wrong in the block is shown to the reader, and the page stays usable."""
     try:
         yield
+    except UnauthenticatedError:
+        ui.navigate.reload()  # the page of a key that has ended is the one where a reader signs in
     except CairnError as error:
         ui.notify(error.detail, type="negative", multi_line=True, close_button=True, timeout=10_000)

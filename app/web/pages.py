@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from app.api.running import Running
 from app.errors import CairnError
-from app.web.frame import ROOMS, Page, framed, remembered_dark, set_language, shown_errors
+from app.web.frame import ROOMS, Page, framed, remembered_dark, set_language
 from app.web.rooms import ask, documents, graph, operation, runs, search
 from app.web.session import Session
 from app.web.texts import Texts, choose_language, texts_in
@@ -39,8 +39,11 @@ def _page_of(running: Running, room: str) -> Callable[[Request], Awaitable[None]
             _sign_in(text)
             return
         opened = Page(session, text)
-        with framed(opened, room), shown_errors():
-            await SHOW[room](opened)
+        with framed(opened, room):
+            try:
+                await SHOW[room](opened)
+            except CairnError as error:
+                ui.label(error.detail).classes("text-lg text-negative").props("role=alert")
 
     return page
 

@@ -125,7 +125,7 @@ class Turn:
         with self.left:
             with ui.element("div").classes("w-full").props("aria-live=polite"):
                 show_answer(text, sources, self._open)
-            for remark in remarks:
+            for remark in (one for one in remarks if one not in text):
                 ui.label(remark).classes("text-sm opacity-80 break-words")
             with ui.row().classes("items-center gap-1"):
                 self._show_verdict(notes)
@@ -169,12 +169,12 @@ class Turn:
         words = self.page.text
         label = words("ask.open_source", number=source.n, title=source.title or source.filename)
         with (
-            ui.button(on_click=lambda: self._open(source))
+            ui.button(on_click=lambda: self._open(source), color=None)
             .props("flat no-caps align=left padding=xs")
-            .classes("source w-full text-left rounded") as card
+            .classes("source w-full rounded") as card
         ):
             card.props["aria-label"] = label
-            with ui.column().classes("w-full gap-0 min-w-0 text-inherit"):
+            with ui.column().classes("w-full gap-0 min-w-0 items-start text-left font-normal"):
                 name = source.title or source.filename or words("ask.deleted")
                 number = f"[{source.n}] " if source.cited else ""
                 ui.label(number + name).classes("text-sm font-medium break-words w-full")
@@ -197,7 +197,7 @@ class Feedback:
             return
         self.up = self._thumb("thumb_up", "ask.good", 1)
         self.down = self._thumb("thumb_down", "ask.bad", -1)
-        comment = ui.button(icon="add_comment", on_click=self._comment).props("flat round dense size=sm")
+        comment = ui.button(icon="add_comment", on_click=self._comment).props("flat round dense size=sm color=grey")
         comment.props["aria-label"] = self.page.text("ask.comment")
         comment.tooltip(self.page.text("ask.comment"))
 
@@ -205,7 +205,7 @@ class Feedback:
         async def rate() -> None:
             await self._store(0 if self.rating == rating else rating, self.comment)
 
-        button = ui.button(icon=icon, on_click=rate).props("flat round dense size=sm aria-pressed=false")
+        button = ui.button(icon=icon, on_click=rate).props("flat round dense size=sm color=grey aria-pressed=false")
         button.props["aria-label"] = self.page.text(label)
         return button.tooltip(self.page.text(label))
 

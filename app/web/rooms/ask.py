@@ -19,6 +19,7 @@ from app.service.ask import Task, start, strategy_names
 from app.service.conversations import check_session_id, get_history, new_session
 from app.service.documents import check_collection_name
 from app.service.search import check_query
+from app.web.conversation_list import ConversationList
 from app.web.frame import Page, shown_errors
 from app.web.parts import choose_from, keep_address, list_names, read_address, show_empty
 from app.web.turn import Turn
@@ -34,7 +35,7 @@ document.addEventListener('keydown', (event) => {
   const within = event.target.closest('input, textarea, [contenteditable], [role=dialog]');
   if (event.key === '/' && !within) { event.preventDefault(); document.querySelector('.ask textarea')?.focus(); }
 });"""
-_TO_END: Final = "window.scrollTo({top: document.body.scrollHeight, behavior: 'smooth'})"
+_TO_LAST: Final = "[...document.querySelectorAll('.turn')].pop()?.scrollIntoView({block: 'start', behavior: 'smooth'})"
 
 
 async def show(page: Page) -> None:
@@ -60,10 +61,15 @@ class _Room:
     saved: list[SavedMessage] = field(default_factory=list)
     shown: int = SHOWN
 
+    def __post_init__(self) -> None:
+        self.list = ConversationList(self.page, lambda: self.session_id, lambda: self.collection)
+
     def draw(self, names: list[str], *, with_model: bool) -> None:
         text = self.page.text
         ui.add_body_html(f"<script>{_KEYS}</script>")
         columns = ui.row().classes("w-full items-start gap-4 no-wrap max-lg:flex-col")
+        with columns:
+            self.list.draw()
         with columns, ui.column().classes("grow min-w-0 w-full gap-4 ask"):
             with ui.column().classes("w-full middle"):
                 self.empty = ui.column().classes("w-full")
@@ -139,6 +145,7 @@ class _Room:
         task = services.runs.find(services.principal, UUID(run)) if _is_id(run) else None
         if task is not None and task.question.session_id == self.session_id:
             self._follow(task)
+        await self.list.refresh()
 
     def _draw_saved(self) -> None:
         self.turns.clear()
@@ -160,7 +167,7 @@ class _Room:
                         )
                 elif turn is not None:
                     turn.show_saved(message)
-        ui.run_javascript(_TO_END)
+        ui.run_javascript(_TO_LAST)
 
     def _show_earlier(self) -> None:
         self.shown *= 4
@@ -195,7 +202,7 @@ class _Room:
         with self.turns:
             turn = Turn(self.page, task.question.text)
         turn.begin()
-        ui.run_javascript(_TO_END)
+        ui.run_javascript(_TO_LAST)
         reading = background_tasks.create(self._read(task, turn), name=f"page of run {task.id}")
         ui.context.client.on_delete(reading.cancel)
 
@@ -211,6 +218,9 @@ class _Room:
             self.send.set_visibility(True)
             self.stop.set_visibility(False)
             keep_address({"collection": self.collection, "conversation": self.session_id})
+            ui.run_javascript(_TO_LAST)
+            with shown_errors():
+                await self.list.refresh()
 
     def _stop(self) -> None:
         if self.task is not None:

@@ -47,12 +47,18 @@ def _note_foreign(url: str, wrong: list[str]) -> None:
         wrong.append(f"asked another host: {url}")
 
 
+_STILL = """Promise.all(document.getAnimations().filter(one => one.effect.getComputedTiming().iterations !== Infinity)
+  .map(one => one.finished.catch(() => null)))"""
+"""What fades in has done so."""
+
+
 @pytest.fixture
 def shoot() -> Callable[[Page, str], None]:
     """Keep a picture of the tab under a name, where somebody wants to look at them."""
 
     def keep(page: Page, name: str) -> None:
         if SCREENSHOTS:
+            page.evaluate(_STILL)
             Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)
             page.screenshot(path=str(Path(SCREENSHOTS) / f"{name}.png"))
 

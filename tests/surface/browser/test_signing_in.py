@@ -1,0 +1,121 @@
+"""The page where callers need keys, and answers of a model as they are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from keyed import Keys, bearer, make_keys
+from playwright.sync_api import Page, expect
+from scripted_replies import Reply
+from scripted_server import ScriptedServer
+from serving import Api, serving
+
+Shoot = Callable[[Page, str], None]
+
+SAID = "A cairn is a pile of stones [1]."
+LONG = f"{SAID} " * 5
+
+
+@pytest.fixture(scope="module")
+def chat() -> Iterator[ScriptedServer]:
+    with ScriptedServer(answer=lambda _: SAID) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def place(fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Keys]:
+    """A database, and keys of it."""
+    dsn = fresh_database()
+    return dsn, make_keys(dsn, str(tmp_path_factory.mktemp("keys")))
+
+
+@pytest.fixture(scope="module")
+def guarded(
+    place: tuple[str, Keys], tmp_path_factory: pytest.TempPathFactory, model: Path, chat: ScriptedServer
+) -> Iterator[Api]:
+    """A server that asks for keys and has a chat model."""
+    own = {"CAIRN_AUTH": "keys", "CAIRN_MODEL_DIR": str(model), "OPENAI_BASE_URL": chat.openai_url}
+    with serving(place[0], tmp_path_factory.mktemp("guarded"), **own) as running:
+        documents = [{"id": "cairn.md", "text": f"# Cairn\n\n{SAID.replace(' [1]', '')} It marks a path in the hills."}]
+        answer = running.client.post(
+            "/index", json={"collection": "stones", "documents": documents}, headers=bearer(place[1].victim)
+        )
+        assert answer.status_code == 200, answer.text
+        yield running
+
+
+def sign_in(api: Api, tab: Page, key: str) -> None:
+    tab.goto(f"{api.url}/ui/?collection=stones")
+    tab.get_by_role("textbox", name="Key").fill(key)
+    tab.get_by_role("button", name="Sign in").click()
+
+
+def ask(tab: Page, question: str = "What is a cairn?") -> None:
+    box = tab.get_by_role("textbox", name="Ask your documents")
+    expect(box).to_be_editable()
+    box.fill(question)
+    box.press("Enter")
+
+
+def test_a_key_opens_the_page_and_signing_out_closes_it(
+    guarded: Api, place: tuple[str, Keys], tab: Page, shoot: Shoot
+) -> None:
+    sign_in(guarded, tab, place[1].revoked)
+    expect(tab.get_by_text("This key is not accepted.")).to_be_visible()
+    shoot(tab, "sign-in")
+    sign_in(guarded, tab, place[1].victim)
+    expect(tab).to_have_title("Ask · Cairn")
+    assert tab.evaluate("document.cookie") == "", "scripts cannot read the key"
+    tab.get_by_role("button", name="Sign out").click()
+    expect(tab).to_have_title("Sign in · Cairn")
+
+
+def test_a_key_that_may_only_read_says_so(guarded: Api, place: tuple[str, Keys], tab: Page) -> None:
+    sign_in(guarded, tab, place[1].without["ask"])
+    expect(tab.get_by_text("Your key may read, not ask.")).to_be_visible()
+    expect(tab.get_by_role("textbox", name="Ask your documents")).to_be_disabled()
+
+
+def test_a_key_that_may_not_read_sees_why_there_is_nothing(guarded: Api, place: tuple[str, Keys], tab: Page) -> None:
+    sign_in(guarded, tab, place[1].without["read"])
+    expect(tab.get_by_role("alert").first).to_contain_text("read")
+
+
+def test_an_open_page_ends_with_its_key(guarded: Api, place: tuple[str, Keys], tab: Page) -> None:
+    whole = bearer(place[1].victim)
+    made = guarded.client.post("/keys", json={"name": "short", "scopes": ["read", "ask"]}, headers=whole).json()
+    sign_in(guarded, tab, made.get("secret") or made["key"])
+    expect(tab.get_by_role("textbox", name="Ask your documents")).to_be_editable()
+    assert guarded.client.delete(f"/keys/{made['id']}", headers=whole).status_code == 200
+    ask(tab)
+    expect(tab).to_have_title("Sign in · Cairn")
+
+
+def test_an_answer_is_shown_as_it_is_written_and_goes_on_when_the_page_is_loaded_again(
+    guarded: Api, place: tuple[str, Keys], tab: Page, chat: ScriptedServer, shoot: Shoot
+) -> None:
+    sign_in(guarded, tab, place[1].victim)
+    chat.streams = Reply("drip", text=LONG)
+    ask(tab)
+    expect(tab.get_by_text("A cairn is", exact=False).last).to_be_visible()
+    expect(tab.get_by_role("button", name="Stop")).to_be_visible()
+    shoot(tab, "ask-streaming")
+    tab.reload()
+    expect(tab.get_by_role("button", name="Stop")).to_be_visible()
+    expect(tab.locator(".answer a").first).to_be_visible(timeout=30_000)
+    expect(tab.get_by_role("button", name="Stop")).to_be_hidden()
+    expect(tab).not_to_have_url(re.compile("run="))
+
+
+def test_an_answer_is_stopped(guarded: Api, place: tuple[str, Keys], tab: Page, chat: ScriptedServer) -> None:
+    sign_in(guarded, tab, place[1].victim)
+    chat.streams = Reply("drip", text=LONG * 10)
+    ask(tab)
+    tab.get_by_role("button", name="Stop").click()
+    expect(tab.get_by_role("alert")).to_contain_text("Stopped")
+    chat.streams = None
+    ask(tab, "What does a cairn mark?")
+    expect(tab.locator(".answer a").first).to_be_visible()
